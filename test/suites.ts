@@ -169,6 +169,13 @@ export const suites: readonly Suite[] = [
     installs: ['test/packages'],
   },
   {
+    name: 'objects',
+    proves: 'Calls between workers, and objects, answer as they do on miniflare.',
+    folder: 'test/objects/',
+    installs: ['bench'],
+    covers: ['runtime/engine/', 'builder/shims/'],
+  },
+  {
     name: 'redis',
     proves: 'The stores over a real Redis keep to the contract of their kind.',
     folder: 'test/contract/',

@@ -116,6 +116,12 @@ export interface DurableObjectStorage extends Omit<DurableObjectTransaction, 'ro
   };
 }
 
+/** A message that sockets answer without an event of their object. */
+export interface WebSocketAutoResponse {
+  readonly request: string;
+  readonly response: string;
+}
+
 /** What the constructor of a class of objects gets. */
 export interface DurableObjectState {
   readonly id: DurableObjectId;
@@ -123,6 +129,14 @@ export interface DurableObjectState {
   waitUntil(promise: Promise<unknown>): void;
   /** Holds back other events until the callback has ended; an error resets the object. */
   blockConcurrencyWhile<T>(callback: () => Promise<T>): Promise<T>;
+  /** Messages of the socket call `webSocketMessage` of the object, its end `webSocketClose`. */
+  acceptWebSocket(socket: WebSocket, tags?: string[]): void;
+  /** The open sockets, or those with a tag. */
+  getWebSockets(tag?: string): WebSocket[];
+  getTags(socket: WebSocket): string[];
+  setWebSocketAutoResponse(pair?: WebSocketAutoResponse): void;
+  getWebSocketAutoResponse(): WebSocketAutoResponse | null;
+  getWebSocketAutoResponseTimestamp(socket: WebSocket): Date | null;
   /** Ends the instance: its events fail with this reason, and the next event makes a new one. */
   abort(reason?: string): never;
 }

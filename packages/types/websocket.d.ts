@@ -17,6 +17,16 @@ declare global {
   interface WebSocket {
     /** Starts delivering messages to this end. */
     accept(): void;
+    /** Keeps a copy of a value with the socket. */
+    serializeAttachment(value: unknown): void;
+    /** A copy of the value; null without one. */
+    deserializeAttachment(): unknown;
+  }
+  /** A message that the sockets of a durable object answer without calling it. */
+  class WebSocketRequestResponsePair {
+    constructor(request: string, response: string);
+    readonly request: string;
+    readonly response: string;
   }
   interface ResponseInit {
     /** With status 101: the end for the client. */

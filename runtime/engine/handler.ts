@@ -16,7 +16,7 @@ import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
 import { failureHeaders, sendFailure } from './http/error-pages.ts';
 import type { FetchedResponse } from './bindings/fetched-response.ts';
-import type { PlatformHostRequest } from './bindings/platform-hosts.ts';
+import type { ObjectRequest } from './bindings/platform-hosts.ts';
 import type { PassGate } from './http/gates.ts';
 import { HeadCache } from './http/header-block.ts';
 import { LoopbackExchange } from './http/loopback-exchange.ts';
@@ -148,11 +148,12 @@ export function createHandler(deps: HandlerDeps): Handler {
     route: Route,
     address: ObjectAddress,
     target: URL,
-    request: PlatformHostRequest,
+    request: ObjectRequest,
   ): Promise<FetchedResponse> {
+    const { socket } = request;
     const serveObject = (exchange: Exchange): void => enterObject(route, address, exchange);
     return fetchInside(
-      { serve: serveObject, bodyBytesMax: deps.limits.bodyBytesMax, heads, isOfObject: true },
+      { serve: serveObject, bodyBytesMax: deps.limits.bodyBytesMax, heads, isOfObject: true, socket },
       target,
       request,
     );
@@ -184,7 +185,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     const { retries, ...named } = due;
     const address: ObjectAddress = { ...named, op: 'alarm', retries, protocol: 'https:' };
     const signal = new AbortController().signal;
-    const request = { method: 'POST', headers: [], body: null, signal, received: () => null };
+    const request = { method: 'POST', headers: [], body: null, signal, received: () => null, socket: null };
     const response = await reachObject(route, address, new URL('https://object/alarm'), request);
     const text = await new Response(Readable.toWeb(response.body) as ReadableStream).text();
     if (response.statusCode === 200) {

@@ -165,11 +165,6 @@ const probes: Readonly<Record<string, Probe>> = {
     'minify',
   ),
   D1: unknownTo('db: { DB: { name: links, read_replication: { mode: auto } } }'),
-  WebSockets: throws({ 'new WebSocketPair()[1].serializeAttachment({})': /do not hibernate/ }),
-  'Durable Objects': all(
-    notImported('durable_objects', 'migrations'),
-    throws({ 'new (class extends cloudflare.DurableObject {})({}, {})': /Durable/ }),
-  ),
   'Service bindings': notImported('services'),
   Email: notImported('send_email'),
   'Hyperdrive, `connect()`': all(notImported('hyperdrive'), throws({ "connect('db:5432')": /no raw TCP sockets/ })),

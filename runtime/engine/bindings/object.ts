@@ -9,7 +9,7 @@ import { FORBIDDEN } from './fetch.ts';
 import { reply, signalOf, type FetchedResponse } from './fetched-response.ts';
 import { isObjectId } from './object-ids.ts';
 import type { OpenFetches } from './open-fetches.ts';
-import type { PlatformHostRequest } from './platform-hosts.ts';
+import type { ObjectRequest, SocketOpener } from './platform-hosts.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 
@@ -25,7 +25,7 @@ interface ObjectCallsDeps {
   readonly classes: ReadonlyMap<string, ObjectClass>;
   readonly places: OpenFetches;
   /** Sends a request to an object, wherever it lives. */
-  readonly reach: (address: ObjectAddress, target: URL, request: PlatformHostRequest) => Promise<FetchedResponse>;
+  readonly reach: (address: ObjectAddress, target: URL, request: ObjectRequest) => Promise<FetchedResponse>;
 }
 
 const NAME_CHARS_MAX = 1024;
@@ -67,7 +67,7 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
     async: {
       'object.fetch': (call) => {
         const args = toRecord(call.args);
-        const { method, url, headers, stream } = args;
+        const { method, url, headers, stream, socket } = args;
         if (typeof method !== 'string' || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method))
           throw invalid('The method is not valid');
         if (typeof url !== 'string' || !URL.canParse(url)) throw invalid('The URL is not valid');
@@ -75,10 +75,11 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
         if (stream !== null && !Number.isSafeInteger(stream)) throw invalid('The body is not valid');
         const target = new URL(url);
         const address = addressOf(args, target);
+        const opener = socket === undefined ? null : openerOf(call, socket);
         call.owner.countSubrequest();
         // Before the first await: the stream's first chunk may come in the same records.
         const body = stream === null ? (call.parts[0] ?? null) : receiveBody(call, stream as number);
-        const answer = ask(call, address, target, method, toList(headers), body);
+        const answer = ask(call, address, target, method, toList(headers), body, opener);
         // For a request that failed before its body was read.
         if (body instanceof PassThrough) answer.catch(() => body.destroy());
         return answer;
@@ -94,6 +95,7 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
     method: string,
     headers: string[],
     body: Uint8Array | string | Readable | null,
+    socket: SocketOpener | null,
   ): ReturnType<typeof reply> {
     const { span } = call;
     span?.set('object.class', address.class);
@@ -103,7 +105,12 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
     try {
       response = await reach(address, target, {
         method,
-        headers: withTrace(headers, call.owner.trace, span?.id),
+        headers: withTrace(
+          socket === null ? headers : [...headers, 'upgrade', 'websocket'],
+          call.owner.trace,
+          span?.id,
+        ),
+        socket,
         body,
         signal: signalOf(call),
         received: (name) => call.owner.header(name),
@@ -113,8 +120,17 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
       throw error;
     }
     response.body.once('close', leave);
-    return reply(call, response, target, false);
+    const answer = await reply(call, response, target, false);
+    if (response.statusCode !== 101) return answer;
+    return { value: { ...(answer.value as object), upgraded: true, protocol: '', extensions: '' } };
   }
+}
+
+/** @throws {PlatformError} when it may not open one. */
+function openerOf(call: HostCall, socket: unknown): SocketOpener {
+  // Positive ids belong to sockets that answer a request, and are those of invocations.
+  if (!Number.isSafeInteger(socket) || (socket as number) >= 0) throw invalid('The socket is not valid');
+  return { open: () => call.isolate.openSocket(socket as number, call.owner.id) };
 }
 
 function toList(block: string): string[] {

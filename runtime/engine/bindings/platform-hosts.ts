@@ -1,5 +1,6 @@
 // Platform hosts, which `fetch` serves internally; http/platform-hosts.ts passes the requests on. Types only.
 import type { Readable } from 'node:stream';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import type { FetchedResponse } from './fetched-response.ts';
 
 /** A request to a host of this platform. */
@@ -11,6 +12,17 @@ export interface PlatformHostRequest {
   readonly signal: AbortSignal;
   /** A header of the request that the worker is serving; null: it has none, or serves another event. */
   readonly received: (name: string) => string | null;
+}
+
+/** Opens the caller's socket. @returns its receiver; the wire is attached by `attach`. */
+export interface SocketOpener {
+  open(): SocketEvents & { attach(wire: SocketWire): void };
+}
+
+/** A request for a durable object. */
+export interface ObjectRequest extends PlatformHostRequest {
+  /** Set for a WebSocket handshake. */
+  readonly socket: SocketOpener | null;
 }
 
 /** Hosts of the platform's own domains. */

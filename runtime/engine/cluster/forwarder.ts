@@ -15,6 +15,7 @@ import {
   READ_BODY,
   REQUEST,
   UNKNOWN,
+  UPGRADE,
   WHOLE_BYTES,
   WHOLE_EMPTY,
   WHOLE_TEXT,
@@ -22,6 +23,7 @@ import {
   type FrameReader,
 } from './frames.ts';
 import { EngineLink } from './engine-link.ts';
+import { LinkedWire } from './linked-wire.ts';
 
 /** Handles requests that cannot be forwarded after all. */
 interface ForwarderDeps {
@@ -37,6 +39,8 @@ interface Forwarded {
   readonly deployment: string;
   readonly counter: { inFlight: number };
   begun: boolean;
+  /** Set once it is a WebSocket. */
+  socket: LinkedWire | null;
   /** Response bytes that the client has received and that were not reported to the other engine. */
   taken: number;
   /** Request body bytes that the other engine still accepts. */
@@ -82,7 +86,15 @@ export class Forwarder {
     const target = this.#targets.get(path) ?? this.#open(path);
     const { writer } = target.link;
     const { method, target: url, host, remoteAddress, headerBlock, bodyBytes } = exchange;
-    const forwarded: Forwarded = { exchange, deployment, counter, begun: false, taken: 0, credit: WINDOW_BYTES };
+    const forwarded: Forwarded = {
+      exchange,
+      deployment,
+      counter,
+      begun: false,
+      socket: null,
+      taken: 0,
+      credit: WINDOW_BYTES,
+    };
     const id = target.running.add(forwarded);
     counter.inFlight++;
     this.count++;
@@ -150,6 +162,10 @@ export class Forwarder {
     // Its client has disconnected meanwhile.
     if (forwarded === undefined) return;
     const { exchange } = forwarded;
+    if (forwarded.socket !== null && frame.kind !== CUT) {
+      forwarded.socket.read(frame);
+      return;
+    }
     switch (frame.kind) {
       case WHOLE_TEXT:
       case WHOLE_BYTES:
@@ -188,6 +204,9 @@ export class Forwarder {
       case READ_BODY:
         this.#readBody(target, id, forwarded);
         return;
+      case UPGRADE:
+        this.#upgrade(target, id, forwarded, frame.string());
+        return;
       case CREDIT:
         forwarded.credit += frame.number();
         if (forwarded.credit > 0) exchange.resumeBody();
@@ -199,6 +218,33 @@ export class Forwarder {
       default:
         throw new Error(`unknown frame kind ${frame.kind}`);
     }
+  }
+
+  /** The engine that has the durable object has opened a WebSocket for the client here. */
+  #upgrade(target: Target, id: number, forwarded: Forwarded, headerBlock: string): void {
+    const linked = new LinkedWire(target.link, id, () => this.#over(target, id));
+    forwarded.socket = linked;
+    forwarded.exchange.onAbort = null;
+    const client = forwarded.exchange.upgrade(headerBlock, {
+      message(data) {
+        linked.send(data);
+        if (linked.isFull) client?.pause();
+      },
+      failed() {},
+      closed: (code, reason) => linked.close(code, reason),
+    });
+    if (client === null) {
+      linked.close(1011, 'No WebSocket was asked for');
+      return;
+    }
+    const onDrain = (): void => client.resume();
+    linked.onDrain = onDrain;
+    linked.attach({
+      message: (data) => client.send(data),
+      failed() {},
+      // The engine died: the client is to connect again.
+      closed: (code, reason) => client.close(code === 1006 ? 1012 : code, reason),
+    });
   }
 
   #readBody(target: Target, id: number, forwarded: Forwarded): void {
@@ -236,7 +282,11 @@ export class Forwarder {
 
   #onGone(path: string, target: Target): void {
     if (this.#targets.get(path) === target) this.#targets.delete(path);
-    for (const { exchange, deployment, counter, begun } of target.running.values()) {
+    for (const { exchange, deployment, counter, begun, socket } of target.running.values()) {
+      if (socket !== null) {
+        socket.lost();
+        continue;
+      }
       counter.inFlight--;
       exchange.onAbort = null;
       exchange.onDrain = null;

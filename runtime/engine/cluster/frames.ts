@@ -21,6 +21,13 @@ export const END = 22;
 export const CUT = 23;
 /** The deployment is not known there (yet): nothing has happened, serve it locally. */
 export const UNKNOWN = 24;
+/** The exchange is a WebSocket from here on. */
+export const UPGRADE = 25; // string headerBlock
+/** Both ways, of a WebSocket: a message as its last piece, a piece before, and its end. */
+export const SOCKET_TEXT = 40; // bytes
+export const SOCKET_BYTES = 41; // bytes
+export const SOCKET_PIECE = 42; // bytes
+export const SOCKET_CLOSE = 43; // u32 code, string reason
 /** Both ways: this many bytes of the other's stream were received. */
 export const CREDIT = 32; // u32 bytes
 

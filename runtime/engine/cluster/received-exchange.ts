@@ -2,7 +2,7 @@
 // frames. Made by receiver.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
-import type { SocketWire } from '../bridge/sockets.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from '../http/header-block.ts';
 import type { BodySink, Exchange } from '../http/listener.ts';
 import {
@@ -12,12 +12,15 @@ import {
   CUT,
   END,
   READ_BODY,
+  UPGRADE,
   WHOLE_BYTES,
   WHOLE_BYTES_MAX,
   WHOLE_EMPTY,
   WHOLE_TEXT,
   WINDOW_BYTES,
+  type FrameReader,
 } from './frames.ts';
+import { LinkedWire } from './linked-wire.ts';
 import type { EngineLink } from './engine-link.ts';
 
 /** Fields of a received request. */
@@ -35,6 +38,7 @@ const OPEN = 0;
 const STREAMING = 1;
 const FLUSHING = 2;
 const ENDED = 3;
+const SOCKET = 4;
 
 export class ReceivedExchange implements Exchange {
   readonly method: string;
@@ -65,6 +69,7 @@ export class ReceivedExchange implements Exchange {
   /** The rest of a large body. */
   #tail: Uint8Array | null = null;
   #unsent: HeldBytes | null = null;
+  #socket: LinkedWire | null = null;
 
   constructor(id: number, request: ReceivedRequest, link: EngineLink, heads: HeadCache, onOver: (id: number) => void) {
     this.method = request.method;
@@ -155,9 +160,27 @@ export class ReceivedExchange implements Exchange {
     this.#over();
   }
 
-  /** A WebSocket is served by the engine that has its connection, not here. */
-  upgrade(): SocketWire | null {
-    return null;
+  /** Only events of durable objects open WebSockets here: all others are served where their connection is. */
+  upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
+    if (this.#state !== OPEN || this.header('upgrade') === null) return null;
+    const { writer } = this.#link;
+    writer.begin(UPGRADE, this.#id, 4 + headerBlock.length * 3);
+    writer.string(headerBlock);
+    writer.end();
+    this.#link.flush();
+    this.#state = SOCKET;
+    this.#socket = new LinkedWire(this.#link, this.#id, () => this.#over());
+    this.#socket.attach(events);
+    return this.#socket;
+  }
+
+  get isSocket(): boolean {
+    return this.#socket !== null;
+  }
+
+  /** A frame of the WebSocket. */
+  socket(frame: FrameReader): void {
+    this.#socket?.read(frame);
   }
 
   destroy(): void {
@@ -190,6 +213,10 @@ export class ReceivedExchange implements Exchange {
 
   abort(): void {
     if (this.#state === ENDED) return;
+    if (this.#socket !== null) {
+      this.#socket.lost();
+      return;
+    }
     const before = this.#state;
     this.#over();
     if (before !== FLUSHING) this.onAbort?.();

@@ -4,7 +4,17 @@ import { createServer, type Socket } from 'node:net';
 import type { Exchange } from '../http/listener.ts';
 import { HeadCache } from '../http/header-block.ts';
 import { InFlight } from '#core/in-flight.ts';
-import { ABORT, BODY, BODY_END, CREDIT, REQUEST, UNKNOWN, type FrameReader } from './frames.ts';
+import {
+  ABORT,
+  BODY,
+  BODY_END,
+  CREDIT,
+  REQUEST,
+  SOCKET_CLOSE,
+  SOCKET_TEXT,
+  UNKNOWN,
+  type FrameReader,
+} from './frames.ts';
 import { EngineLink } from './engine-link.ts';
 
 import { ReceivedExchange } from './received-exchange.ts';
@@ -47,9 +57,11 @@ export async function openReceiver(deps: ReceiverDeps): Promise<Receiver> {
         const exchange = exchanges.get(id);
         if (frame.kind === BODY) exchange?.body(frame.bytes());
         else if (frame.kind === BODY_END) exchange?.bodyEnd();
+        else if (exchange?.isSocket === true && frame.kind !== ABORT) exchange.socket(frame);
         else if (frame.kind === CREDIT) exchange?.credit(frame.number());
         else if (frame.kind === ABORT) exchange?.abort();
-        else throw new Error(`unknown frame kind ${frame.kind}`);
+        else if (frame.kind < SOCKET_TEXT || frame.kind > SOCKET_CLOSE)
+          throw new Error(`unknown frame kind ${frame.kind}`);
         return;
       }
       const bodyBytes = frame.float();

@@ -175,7 +175,7 @@ const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> =
   cache: { Cache: false, CacheStorage: false, caches: true },
   'html-rewriter': { HTMLRewriter: false },
   'url-pattern': { URLPattern: false },
-  'web-socket': { WebSocket: false, WebSocketPair: false },
+  'web-socket': { WebSocket: false, WebSocketPair: false, WebSocketRequestResponsePair: false },
   'event-source': { EventSource: false },
   streams: {
     ByteLengthQueuingStrategy: false,

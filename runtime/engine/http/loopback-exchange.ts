@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
-import type { SocketWire } from '../bridge/sockets.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, headerIn, type HeadCache } from './header-block.ts';
 import type { BodySink, Exchange } from './listener.ts';
+import { createSocketPair } from './socket-pair.ts';
 
 /** A request from a worker. */
 interface LoopbackRequest {
@@ -17,6 +18,8 @@ interface LoopbackRequest {
   readonly body: Uint8Array | string | Readable | null;
   readonly bodyBytesMax: number;
   readonly isOfObject?: boolean;
+  /** Opens the caller's end of a WebSocket; absent or null: it asks for none. */
+  readonly socket?: { open(): SocketEvents & { attach(wire: SocketWire): void } } | null;
 }
 
 /** The response; `body` may be cancelled. */
@@ -51,6 +54,7 @@ export class LoopbackExchange implements Exchange {
   #resolve: (answer: LoopbackResponse) => void;
   #reject: (error: Error) => void;
   #heads: HeadCache;
+  #socket: LoopbackRequest['socket'];
   #given: Readable | Uint8Array | null;
   #bodyBytesMax: number;
   #body: Readable | null = null;
@@ -61,6 +65,7 @@ export class LoopbackExchange implements Exchange {
     const { body } = request;
     ({ method: this.method, target: this.target, host: this.host, headerBlock: this.headerBlock } = request);
     this.isOfObject = request.isOfObject === true;
+    this.#socket = request.socket ?? null;
     this.#heads = heads;
     this.#bodyBytesMax = request.bodyBytesMax;
     this.#given = typeof body === 'string' ? Buffer.from(body) : body;
@@ -117,9 +122,21 @@ export class LoopbackExchange implements Exchange {
     this.#body.push(null);
   }
 
-  /** A WebSocket needs a connection. */
-  upgrade(): SocketWire | null {
-    return null;
+  /** Joins the worker's socket with the caller's; a fetch by URL has none. */
+  upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
+    if (this.#socket == null || this.#isOver) return null;
+    const [wire, inner] = createSocketPair();
+    inner.memory = this.memory;
+    const caller = this.#socket.open();
+    this.#open(101, headerBlock, []);
+    this.end();
+    caller.attach(wire);
+    // The bridge and the caller send nothing before they have their wires.
+    setImmediate(() => {
+      inner.attach(events);
+      wire.attach(caller);
+    });
+    return inner;
   }
 
   destroy(): void {

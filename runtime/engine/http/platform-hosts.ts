@@ -3,7 +3,7 @@
 // main.ts; used by bindings/fetch.ts.
 import { Readable } from 'node:stream';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
-import type { PlatformHosts, PlatformHostRequest } from '../bindings/platform-hosts.ts';
+import type { PlatformHosts, PlatformHostRequest, SocketOpener } from '../bindings/platform-hosts.ts';
 import { HeadCache } from './header-block.ts';
 import { LoopbackExchange } from './loopback-exchange.ts';
 import type { Exchange } from './listener.ts';
@@ -33,11 +33,12 @@ export function createPlatformHosts(deps: PlatformHostsDeps): PlatformHosts {
 interface InsideDeps extends Pick<PlatformHostsDeps, 'serve' | 'bodyBytesMax'> {
   readonly heads: HeadCache;
   readonly isOfObject?: boolean;
+  readonly socket?: SocketOpener | null;
 }
 
 /** A worker's request that stays inside this process. Its depth is counted. */
 export async function fetchInside(
-  { serve, bodyBytesMax, heads, isOfObject = false }: InsideDeps,
+  { serve, bodyBytesMax, heads, isOfObject = false, socket = null }: InsideDeps,
   target: URL,
   { method, headers, body, signal, received }: PlatformHostRequest,
 ): Promise<FetchedResponse> {
@@ -61,6 +62,7 @@ export async function fetchInside(
       body,
       bodyBytesMax,
       isOfObject,
+      socket,
     },
     heads,
   );

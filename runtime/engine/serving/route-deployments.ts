@@ -18,7 +18,7 @@ import type { BindingStores, BindingTools } from '../bindings/bindings.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import { createObjectCalls } from '../bindings/object.ts';
-import type { PlatformHostRequest } from '../bindings/platform-hosts.ts';
+import type { ObjectRequest } from '../bindings/platform-hosts.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { Engine } from '../engine.ts';
 import { createTrust } from '../http/client-address.ts';
@@ -101,7 +101,7 @@ export function createRouteDeployments(
       route: Route,
       address: ObjectAddress,
       target: URL,
-      request: PlatformHostRequest,
+      request: ObjectRequest,
     ) => Promise<FetchedResponse>;
   },
 ): RouteDeployments {

@@ -1,5 +1,6 @@
 // The durable objects that live in this isolate: made by their first event, each once, and their events. A module of
 // lazy.ts; dispatch.ts calls it for the records of objects.
+import { AsyncLocalStorage } from '../context.ts';
 import { currentInvocation, type GuestInvocation } from '../invocation.ts';
 import { useModule } from '../modules.ts';
 import { exportOf } from '../object-records.ts';
@@ -7,6 +8,7 @@ import { fromJson, SafeMap, toJson } from '../safe.ts';
 import { createIncomingResponse, Response } from '../web/response.ts';
 import { Gate } from './objects/gate.ts';
 import { DurableObjectId } from './objects/ids.ts';
+import { AcceptedSockets } from './objects/sockets.ts';
 import { DurableObjectState, type StateOwner } from './objects/state.ts';
 import { StorageQueue } from './objects/storage-queue.ts';
 
@@ -36,9 +38,13 @@ const JSON_HEADERS = 'content-type\0application/json\0';
 class LiveObject implements StateOwner {
   readonly gate = new Gate();
   readonly queue: StorageQueue;
+  readonly sockets = new AcceptedSockets(this);
   readonly alarm = { isRunning: false, wasSet: false };
   readonly #id: string;
   readonly #pending = new Set<(error: Error) => void>();
+  readonly #inside = new AsyncLocalStorage<LiveObject>();
+  hasAlarm = false;
+  #section: Promise<unknown> = Promise.resolve();
   #instance: Instance | null = null;
   #failure: Error | null = null;
 
@@ -53,6 +59,7 @@ class LiveObject implements StateOwner {
     if (typeof exported !== 'function')
       throw new TypeError(`The class ${address.class} of this object is not exported by the worker`);
     const state = new DurableObjectState(this, new DurableObjectId(address.id, address.name));
+    this.hasAlarm = typeof (exported.prototype as { alarm?: unknown } | undefined)?.alarm === 'function';
     this.#instance = new (exported as new (ctx: unknown, env: unknown) => Instance)(state, env);
   }
 
@@ -62,16 +69,30 @@ class LiveObject implements StateOwner {
     const rejections = Array.from(this.#pending);
     this.#pending.clear();
     for (const reject of rejections) reject(reason);
+    this.sockets.closeAll(reason.message);
   };
 
-  readonly alone = async <Result>(section: () => Promise<Result>): Promise<Result> => {
+  /** Runs a section while no event enters; sections of events that are inside already take turns. */
+  readonly alone = <Result>(section: () => Promise<Result>): Promise<Result> => {
+    const isFirst = this.gate.sections === 0;
     this.gate.sections++;
-    try {
-      return await section();
-    } finally {
-      this.gate.sections--;
-      void Promise.resolve().then(() => this.gate.open());
+    const run = async (): Promise<Result> => {
+      try {
+        return await this.#inside.run(this, section);
+      } finally {
+        this.gate.sections--;
+        void Promise.resolve().then(() => this.gate.open());
+      }
+    };
+    // One inside of another cannot wait for it.
+    if (isFirst || this.#inside.getStore() === this) {
+      const done = run();
+      if (isFirst) this.#section = done.catch(() => {});
+      return done;
     }
+    const turn = this.#section.then(run);
+    this.#section = turn.catch(() => {});
+    return turn;
   };
 
   /** Runs an event as soon as it may enter. */
@@ -117,7 +138,7 @@ function find(address: Address, env: unknown): LiveObject {
 
 function methodOf(instance: Instance, name: string): (...args: unknown[]) => unknown {
   const method = instance[name];
-  if (typeof method !== 'function') throw new TypeError(`Handler does not export a ${name}() function.`);
+  if (typeof method !== 'function') throw new Error(`Handler does not export a ${name}() function.`);
   return method.bind(instance) as (...args: unknown[]) => unknown;
 }
 
@@ -133,9 +154,9 @@ function remoteMethod(instance: Instance, name: string): (...args: unknown[]) =>
   return methodOf(instance, name);
 }
 
-async function call(instance: Instance, member: string, request: RequestBody): Promise<unknown> {
+async function call(instance: Instance, member: string, text: string): Promise<unknown> {
   const { fromStored, toStored } = useModule('stored-values');
-  const args = fromStored(fromJson(await request.text())) as unknown[];
+  const args = fromStored(fromJson(text)) as unknown[];
   const result = await remoteMethod(instance, member)(...args);
   if (result instanceof Response) return result;
   return createIncomingResponse(200, '', JSON_HEADERS, toJson([toStored(result)]), '', false);
@@ -166,11 +187,13 @@ async function event(
   invocation: GuestInvocation,
 ): Promise<unknown> {
   try {
+    // Before it enters: what runs alone begins with its event.
+    const text = address.op === 'call' ? await request.text() : '';
     const object = find(address, env);
     invocation.gate = object.gate;
     return await object.run((instance) => {
       if (address.op === 'fetch') return methodOf(instance, 'fetch')(request);
-      return address.op === 'call' ? call(instance, address.member!, request) : ring(object, instance, address);
+      return address.op === 'call' ? call(instance, address.member!, text) : ring(object, instance, address);
     });
   } catch (error) {
     return createIncomingResponse(THREW, '', JSON_HEADERS, toJson(stored(error)), '', false);

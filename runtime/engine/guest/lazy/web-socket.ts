@@ -13,6 +13,7 @@ const CLOSED = 3;
 // Sent and reported for `close()` without a code: no status.
 const NO_CODE = 1005;
 const REASON_BYTES_MAX = 123;
+const ATTACHMENT_CHARS_MAX = 16 * 1024;
 const token = /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i;
 
 export default function createWebSockets(deps: LazyDeps): Record<string, unknown> {
@@ -28,7 +29,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     runInContext,
     setImmediate,
   } = deps;
-  const { dropCall, encodeUtf8, isAnyArrayBuffer, startCall } = deps;
+  const { dropCall, encodeUtf8, fromJson, isAnyArrayBuffer, startCall, toJson, useModule } = deps;
   const { NetworkEnd, connectEnd, disconnectEnd, reserveSocketId, socketClasses } = deps.sockets;
   const { defineConstants, finishInterface, internal, requireArguments, toDomString, toUsvString } = deps.webidl;
 
@@ -58,6 +59,8 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     #queue: (() => void)[] = [];
     #scheduled = false;
     #sentLength = 0;
+    /** JSON of a stored value. */
+    #attachment: string | null = null;
 
     constructor(url: string, protocols: unknown = []) {
       super();
@@ -272,17 +275,17 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       this.#other?.closing(status, text, false);
     }
 
-    /** Sockets do not outlive their isolate on this platform. */
-    serializeAttachment(): never {
+    /** Keeps a copy of a value with the socket. */
+    serializeAttachment(value: unknown): void {
       this.#mustBeOwn();
-      throw new DOMException(
-        'WebSockets do not hibernate on this platform: keep state in a binding',
-        'NotSupportedError',
-      );
+      const text = toJson(useModule('stored-values').toStored(value));
+      if (text.length > ATTACHMENT_CHARS_MAX)
+        throw new RangeError(`An attachment has at most ${ATTACHMENT_CHARS_MAX} characters`);
+      this.#attachment = text;
     }
-    deserializeAttachment(): null {
+    deserializeAttachment(): unknown {
       this.#mustBeOwn();
-      return null;
+      return this.#attachment === null ? null : useModule('stored-values').fromStored(fromJson(this.#attachment));
     }
 
     #mustBeOwn(): void {
@@ -331,6 +334,23 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     }
   }
   Object.defineProperty(WebSocketPair.prototype, Symbol.toStringTag, { value: 'WebSocketPair', configurable: true });
+
+  /** A message that a durable object's sockets answer by themselves. */
+  class WebSocketRequestResponsePair {
+    readonly #request: string;
+    readonly #response: string;
+    constructor(request: unknown, response: unknown) {
+      requireArguments(arguments.length, 2, 'WebSocketRequestResponsePair');
+      this.#request = toUsvString(request);
+      this.#response = toUsvString(response);
+    }
+    get request(): string {
+      return this.#request;
+    }
+    get response(): string {
+      return this.#response;
+    }
+  }
 
   function clientUrl(value: unknown): InstanceType<typeof URL> {
     let url: InstanceType<typeof URL>;
@@ -381,5 +401,5 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
   }
 
   socketClasses.internalsOf = innerOf;
-  return { WebSocket, WebSocketPair, create: () => new WebSocket(internal as never) };
+  return { WebSocket, WebSocketPair, WebSocketRequestResponsePair, create: () => new WebSocket(internal as never) };
 }

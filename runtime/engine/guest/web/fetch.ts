@@ -72,7 +72,7 @@ export async function fetchThrough(
   }
   // The first chunks may come in the same entry as the head: open their stream before the entry reads further.
   let incoming: HostBody | null = null;
-  const socket = name === 'fetch' && method === 'GET' && upgrade.test(headerBlock) ? prepareFetchedSocket() : null;
+  const socket = canUpgrade(name) && method === 'GET' && upgrade.test(headerBlock) ? prepareFetchedSocket() : null;
   const args = {
     ...target,
     method,
@@ -82,7 +82,7 @@ export async function fetchThrough(
     stream,
     ...(socket === null ? {} : { socket: socket.id }),
   };
-  const call = startCall(socket === null ? name : 'socket.connect', args, parts, (reply, owner) => {
+  const call = startCall(socket === null || name !== 'fetch' ? name : 'socket.connect', args, parts, (reply, owner) => {
     const { stream: id } = reply.value as Head;
     if (id === null) return;
     incoming = bodyToGuest(id, owner, true);
@@ -109,6 +109,11 @@ export async function fetchThrough(
     signal.addEventListener('abort', () => abortBody(id, signal.reason));
   }
   return createIncomingResponse(head.status, head.statusText, head.headers, source, head.url, head.redirected);
+}
+
+/** Calls whose response may be an open WebSocket. */
+function canUpgrade(name: HostCallName): boolean {
+  return name === 'fetch' || name === 'object.fetch';
 }
 
 type Signal = NonNullable<ReturnType<typeof takeRequest>['signal']>;

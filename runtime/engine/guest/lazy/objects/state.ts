@@ -1,21 +1,20 @@
 // `ctx` of a durable object.
 import { waitUntil } from '../../answers.ts';
 import type { DurableObjectId } from './ids.ts';
+import type { AcceptedSocket, AcceptedSockets, AutoResponse } from './sockets.ts';
 import { DurableObjectStorage, type StorageOwner } from './storage.ts';
 
 /** What `ctx` needs of its object. */
 export interface StateOwner extends StorageOwner {
   reset(reason: Error): void;
+  readonly sockets: AcceptedSockets;
 }
 
-function noSockets(method: string): never {
-  throw new Error(
-    `ctx.${method}() is not supported on this platform yet: call accept() on the socket and listen to its events`,
-  );
-}
+const [REQUEST_CHARS_MAX, EVENT_MS_MAX] = [2048, 604_800_000];
 
 export class DurableObjectState {
   readonly #owner: StateOwner;
+  #eventMs: number | null = null;
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;
   readonly props = {};
@@ -53,23 +52,41 @@ export class DurableObjectState {
     throw error;
   }
 
-  acceptWebSocket(): never {
-    return noSockets('acceptWebSocket');
+  /** Messages of the socket call `webSocketMessage` of the object, its end `webSocketClose`. */
+  acceptWebSocket(socket: AcceptedSocket, tags?: readonly unknown[]): void {
+    this.#owner.sockets.accept(socket, tags);
   }
 
-  getWebSockets(): unknown[] {
-    return [];
+  getWebSockets(tag?: unknown): unknown[] {
+    return this.#owner.sockets.list(tag);
   }
 
-  setWebSocketAutoResponse(): never {
-    return noSockets('setWebSocketAutoResponse');
+  getTags(socket: AcceptedSocket): string[] {
+    return this.#owner.sockets.tagsOf(socket);
   }
 
-  getWebSocketAutoResponse(): null {
-    return null;
+  setWebSocketAutoResponse(pair?: AutoResponse): void {
+    if (pair !== undefined && (pair.request.length > REQUEST_CHARS_MAX || pair.response.length > REQUEST_CHARS_MAX))
+      throw new RangeError(`Request and response have at most ${REQUEST_CHARS_MAX} characters`);
+    this.#owner.sockets.autoResponse = pair ?? null;
   }
 
-  getTags(): never {
-    return noSockets('getTags');
+  getWebSocketAutoResponse(): AutoResponse | null {
+    return this.#owner.sockets.autoResponse;
+  }
+
+  getWebSocketAutoResponseTimestamp(socket: AcceptedSocket): Date | null {
+    return this.#owner.sockets.answeredAt(socket);
+  }
+
+  /** Taken: events end by their CPU budget and the limit of wall time. */
+  setHibernatableWebSocketEventTimeout(ms?: number): void {
+    if (ms !== undefined && !(ms >= 0 && ms <= EVENT_MS_MAX))
+      throw new TypeError(`The time of an event is from 0 to ${EVENT_MS_MAX} ms`);
+    this.#eventMs = ms === undefined || ms === 0 ? null : ms;
+  }
+
+  getHibernatableWebSocketEventTimeout(): number | null {
+    return this.#eventMs;
   }
 }

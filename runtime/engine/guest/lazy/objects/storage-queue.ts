@@ -182,5 +182,6 @@ function settle(waiter: Waiter, result: unknown): void {
 function errorIn(result: unknown): Error | null {
   if (typeof result !== 'object' || result === null || !Object.hasOwn(result, 'e')) return null;
   const [code, message] = (result as { e: readonly [string, string] }).e;
-  return new Error(`${message}: ${code}`);
+  // Where a missing table is named is not said where this interface comes from.
+  return new Error(`${message.replace(/^(no such table: .*) at offset \d+$/, '$1')}: ${code}`);
 }

@@ -19,28 +19,26 @@ interface ListOptions extends Options {
   readonly limit?: number;
 }
 
-const KEY_BYTES_MAX = 2048;
-const KEYS_MAX = 128;
-const VALUE_CHARS_MAX = 2_000_000;
+/** Of a key, and of a value. */
+const CHARS_MAX = 2_000_000;
 /** Below this much waiting, a write needs not be waited for: nothing leaves before it is on disk. */
 const UNWAITED_CHARS_MAX = 256 * 1024;
 const DATE_MAX = 8.64e15;
 
 function toKey(key: unknown): string {
   const text = String(key);
-  if (text.length > KEY_BYTES_MAX) throw new RangeError(`Keys cannot be larger than ${KEY_BYTES_MAX} bytes.`);
+  if (text.length > CHARS_MAX) throw new RangeError(`Keys cannot be larger than ${CHARS_MAX} bytes.`);
   return text;
 }
 
 function toKeys(keys: readonly unknown[]): string[] {
-  if (keys.length > KEYS_MAX) throw new RangeError(`Maximum number of keys is ${KEYS_MAX}.`);
   return keys.map(toKey);
 }
 
 function encode(value: unknown): string {
   if (value === undefined) throw new TypeError('put() called with undefined value.');
   const text = toJson(useModule('stored-values').toStored(value));
-  if (text.length > VALUE_CHARS_MAX) throw new RangeError(`Values cannot be larger than ${VALUE_CHARS_MAX} bytes.`);
+  if (text.length > CHARS_MAX) throw new RangeError(`Values cannot be larger than ${CHARS_MAX} bytes.`);
   return text;
 }
 
@@ -50,9 +48,7 @@ function decode(text: unknown): unknown {
 
 function toPairs(entries: object): string[] {
   const pairs: string[] = [];
-  const keys = Object.keys(entries);
-  if (keys.length > KEYS_MAX) throw new RangeError(`Maximum number of pairs is ${KEYS_MAX}.`);
-  for (const key of keys) {
+  for (const key of Object.keys(entries)) {
     const value = (entries as Record<string, unknown>)[key];
     // As where this interface comes from: such a pair is left out.
     if (value !== undefined) pairs.push(toKey(key), encode(value));
@@ -231,6 +227,8 @@ export interface StorageOwner {
   alone<Result>(section: () => Promise<Result>): Promise<Result>;
   /** Whether its alarm runs: then `getAlarm` sees only one that was set meanwhile. */
   readonly alarm: { isRunning: boolean; wasSet: boolean };
+  /** Whether its class has a method that an alarm can call. */
+  readonly hasAlarm: boolean;
 }
 
 export class DurableObjectStorage {
@@ -273,6 +271,10 @@ export class DurableObjectStorage {
   }
 
   setAlarm(time: unknown, options?: Options): Promise<void> {
+    if (!this.#owner.hasAlarm)
+      return Promise.reject(
+        new TypeError('Your Durable Object class must have an alarm() handler in order to call setAlarm()'),
+      );
     this.#owner.alarm.wasSet = true;
     return this.#entries.setAlarm(time, options);
   }

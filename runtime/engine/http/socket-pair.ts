@@ -1,0 +1,102 @@
+// Two socket wires joined in this process, for what one worker sends another: messages of a WebSocket that a durable
+// object opens. Made by loopback-exchange.ts.
+import type { HostMemory } from '../bridge/host-memory.ts';
+import type { Part } from '../bridge/protocol.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
+
+/** Memory of a waiting message besides its bytes. */
+const MESSAGE_BYTES = 64;
+
+/** One end. */
+class PairedWire implements SocketWire {
+  /** The end at which its messages arrive. */
+  other!: PairedWire;
+  /** Where its own messages are counted until the isolate has taken them; null: not yet known. */
+  memory: HostMemory | null = null;
+  /** Called once it is closed, from either side. */
+  onClosed: ((code: number, reason: string) => void) | null = null;
+  #events: SocketEvents | null = null;
+  #waiting: Part[] = [];
+  #waitingBytes = 0;
+  #paused = true;
+  #closing: { readonly code: number; readonly reason: string } | null = null;
+  #isOver = false;
+
+  /** Connects the isolate that reads from this end. */
+  attach(events: SocketEvents): void {
+    this.#events = events;
+    this.resume();
+  }
+
+  send(data: Part): void {
+    this.other.#receive(data);
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#isOver) return;
+    this.other.#close(code, reason);
+    // As after a closing handshake. Not at once: the caller may be reading its sockets.
+    queueMicrotask(() => this.#over(code, reason));
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    while (!this.#paused && this.#waiting.length > 0) {
+      const data = this.#waiting.shift()!;
+      this.#waitingBytes -= MESSAGE_BYTES + data.length;
+      this.#deliver(data);
+    }
+    if (this.#waiting.length === 0 && this.#closing !== null) this.#over(this.#closing.code, this.#closing.reason);
+  }
+
+  /** What this end sent and the other has not taken. */
+  get bufferedBytes(): number {
+    return this.other.#waitingBytes;
+  }
+
+  #receive(data: Part): void {
+    if (this.#isOver || this.#closing !== null) return;
+    if (!this.#paused && this.#waiting.length === 0) {
+      this.#deliver(data);
+      return;
+    }
+    this.#waiting.push(data);
+    this.#waitingBytes += MESSAGE_BYTES + data.length;
+  }
+
+  #deliver(data: Part): void {
+    if (this.memory === null || this.memory.hasRoom(data.length)) this.#events!.message(data);
+    else {
+      this.other.#close(1013, 'Too slow');
+      this.#over(1013, 'Too slow');
+    }
+  }
+
+  #close(code: number, reason: string): void {
+    this.#closing ??= { code, reason };
+    if (this.#events === null) this.#waiting.length = 0;
+    if (this.#waiting.length > 0) return;
+    queueMicrotask(() => this.#over(code, reason));
+  }
+
+  #over(code: number, reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#waiting.length = 0;
+    this.#waitingBytes = 0;
+    this.#events?.closed(code, reason, true);
+    this.onClosed?.(code, reason);
+  }
+}
+
+/** Two joined ends. */
+export function createSocketPair(): readonly [PairedWire, PairedWire] {
+  const [one, other] = [new PairedWire(), new PairedWire()];
+  one.other = other;
+  other.other = one;
+  return [one, other];
+}
