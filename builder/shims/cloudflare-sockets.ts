@@ -1,10 +1,20 @@
-// `cloudflare:sockets`: workers have no raw sockets here; opening one throws an error. Bundled by
-// cloudflare-modules.ts.
+// `cloudflare:sockets`: TCP connections of a worker, which the guest makes (runtime/engine/guest/lazy/tcp.ts). Bundled
+// by cloudflare-modules.ts.
 
-export function connect(address?: string | { readonly hostname?: string; readonly port?: number }): never {
-  const to = typeof address === 'object' ? `${address.hostname}:${address.port}` : String(address);
-  throw new Error(
-    `connect() of cloudflare:sockets cannot reach ${to}: a worker has fetch and WebSocket, but no raw TCP sockets on this platform. ` +
-      'For a database use a db binding, or a driver that speaks HTTP',
-  );
+interface Hooks {
+  tcpConnect(address: unknown, options: unknown): object;
+}
+
+/**
+ * Opens a TCP connection.
+ *
+ * @param address `host:port`, or both by name
+ */
+export function connect(
+  address: string | { readonly hostname: string; readonly port: number },
+  options?: object,
+): object {
+  const hooks = (globalThis as Record<symbol, unknown>)[Symbol.for('platform.node')] as Hooks | undefined;
+  if (hooks === undefined) throw new Error('connect() of cloudflare:sockets needs the platform to run on');
+  return hooks.tcpConnect(address, options);
 }

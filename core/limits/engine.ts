@@ -46,11 +46,11 @@ export const engineLimits = {
   wallMs: ['WORKER_WALL_LIMIT_MS', 300_000, 'Wall time of an HTTP invocation, including `waitUntil`'],
   eventWallMs: ['WORKER_EVENT_WALL_LIMIT_MS', 900_000, 'Wall time of the invocation of an event'],
   eventIsolateIdleMs: [null, 90_000, 'An isolate for events goes when nothing has come to it for so long'],
-  subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls per invocation'],
+  subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls and sockets per invocation'],
   subrequestsOpenMax: [
     null,
     1000,
-    '`fetch` calls of one isolate under way at a time, the bodies of their responses included',
+    '`fetch` calls and sockets of one isolate under way at a time, the bodies of responses included',
   ],
   streamsMax: [null, 10_000, 'Open streams into one isolate, other than bodies of requests'],
   logBytesMax: ['WORKER_LOG_BYTES_MAX', 256 * KB, 'Log text stored per invocation'],

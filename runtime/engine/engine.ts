@@ -14,6 +14,7 @@ import type { SandboxTransport } from './bindings/sandbox-transport.ts';
 import type { PlatformHosts } from './bindings/platform-hosts.ts';
 import { createNodeCryptoCalls } from './bindings/node-crypto.ts';
 import { createNodeZlibCalls } from './bindings/node-zlib.ts';
+import { createTcpCalls } from './bindings/tcp.ts';
 import { createWebSockets } from './bindings/web-socket.ts';
 import { createLazyCalls } from './bindings/lazy.ts';
 import { createTextCalls, textCalls } from './bindings/text.ts';
@@ -148,6 +149,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       async: calls.count({
         ...fetch.calls,
         ...webSockets.calls,
+        ...createTcpCalls({ policy, lookupOf, meter: egressBytes, places: openFetches }),
         ...createCryptoCalls(work),
         ...createCompressionCalls(work),
         ...nodeCalls,

@@ -65,6 +65,7 @@ const chapters: readonly Chapter[] = [
       ['events', 'Event guarantees'],
       ['queue', 'Queues'],
       ['timer', 'Timers'],
+      ['sockets', 'TCP sockets'],
       ['cron', 'Schedules'],
       ['workflow', 'Workflows'],
       ['ai', 'AI models'],

@@ -1,5 +1,5 @@
-// Limits the concurrent fetches of one worker, from the request to the last byte of the response: each holds a socket
-// of the engine. Used by fetch.ts.
+// Limits the concurrent fetches and sockets of one worker, from the request to the last byte of the response: each
+// holds a socket of the engine. Used by fetch.ts and tcp.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 
@@ -19,12 +19,11 @@ export class OpenFetches {
    *
    * @throws {PlatformError} `quota_exceeded`, `host_memory_exceeded`
    */
-  take(isolate: { readonly memory: HostMemory }): () => void {
+  take(isolate: { readonly memory: HostMemory }, what = 'Another open fetch'): () => void {
     let open = this.#open.get(isolate);
     if (open === undefined) this.#open.set(isolate, (open = { count: 0 }));
     const counted = open;
-    if (counted.count >= this.#max)
-      throw new PlatformError('quota_exceeded', { what: 'Another open fetch', limit: this.#max });
+    if (counted.count >= this.#max) throw new PlatformError('quota_exceeded', { what, limit: this.#max });
     const hold = isolate.memory.hold(FETCH_BYTES, 'A fetch');
     counted.count++;
     let held = true;

@@ -21,6 +21,17 @@ const ownCalls = {
    * socket.
    */
   'socket.buffered': 'sync',
+  /**
+   * A TCP socket (bindings/tcp.ts): `{hostname, port, stream, secure, tls}` and the stream of bytes to send ->
+   * `{handle, stream, ...}`, or `{failure}` with a code of Node.
+   */
+  'tcp.connect': 'async',
+  /** `{handle, sent, tls}`: TLS after the bytes sent so far -> as connect, with a new stream. */
+  'tcp.startTls': 'async',
+  /** `{handle}` -> `{failure}` of null, once the socket is closed. */
+  'tcp.closed': 'async',
+  /** `{handle}`: closes it at once. */
+  'tcp.destroy': 'async',
   /** Rarely used APIs (guest/lazy.ts): `{module}` -> the text of its script. */
   'lazy.source': 'sync',
   /** lazy: `{module}` -> V8's code cache for its script, one character per byte. */

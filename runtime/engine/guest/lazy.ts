@@ -33,7 +33,7 @@ import { DOMException, QuotaExceededError } from './web/dom-exception.ts';
 import { copyEventsOf, defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
-import { provideStreams, streamModule } from './web/streams.ts';
+import { provideStreams, streamFromHostBody, streamModule } from './web/streams.ts';
 import { createFetcher, fetch, fetchThrough, newStreamId } from './web/fetch.ts';
 import {
   decodeWhole,
@@ -142,6 +142,7 @@ export const lazyDeps = {
   /** For a part sent in this entry that is no longer read. */
   freeAfterEntry: (part: Uint8Array): void => records.freeAfterEntry(part),
   startCall,
+  streamFromHostBody,
   toBytes,
   toJson,
   touch,

@@ -1,11 +1,12 @@
-// Guest functions for the bundled replacements of Node's modules (builder/node) and `cloudflare:workers`
-// (builder/shims), under registered symbols. Tenant code can call them too: they do no more than node:crypto and
-// node:zlib would, and the host validates every argument.
+// Guest functions for the bundled replacements of Node's modules (builder/node) and of `cloudflare:workers` and
+// `cloudflare:sockets` (builder/shims), under registered symbols. Tenant code can call them too: they do no more than
+// the modules would, and the host validates every argument.
 import { toError } from './calls.ts';
 import { currentContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';
 import { host, type HostReply } from './host.ts';
 import type { Failure } from '../bridge/protocol.ts';
+import { useModule } from './modules.ts';
 import { safeArray, toJson } from './safe.ts';
 
 /** A host function for which this thread may wait. */
@@ -61,6 +62,8 @@ export function installNodeHooks(global: object, waitUntil: (promise: unknown) =
     crypto: (args: object, parts: readonly unknown[]) => host.callWaiting('node.crypto', args, toParts(parts)),
     cryptoLater: (args: object, parts: readonly unknown[]) => host.call('node.crypto', args, toParts(parts)),
     zlib: (args: object, parts: readonly unknown[]) => host.callWaiting('node.zlib', args, toParts(parts)),
+    tcpConnect: (address: unknown, options: unknown) => useModule('tcp').connect(address, options),
+    tcpOpen: (args: never) => useModule('tcp').open(args),
     zlibLater: (args: object, parts: readonly unknown[]) => host.call('node.zlib', args, toParts(parts)),
   });
   Object.defineProperty(global, Symbol.for('platform.node'), { value: hooks });

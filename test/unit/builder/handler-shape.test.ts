@@ -115,11 +115,15 @@ test('env and waitUntil of cloudflare:workers are those of the deployment', asyn
   assert.deepEqual(waited, ['later']);
 });
 
-test('cloudflare:sockets refuses when a socket is opened', async (t) => {
-  const worker = await run(t, {
-    'src/index.ts': `import { connect } from 'cloudflare:sockets'; export default { fetch: () => connect('a:1') };`,
-  });
-  assert.throws(() => worker['fetch']!(), /cannot reach a:1: a worker has fetch and WebSocket, but no raw TCP sockets/);
+test('cloudflare:sockets opens a socket by the guest', async (t) => {
+  const worker = await run(
+    t,
+    {
+      'src/index.ts': `import { connect } from 'cloudflare:sockets'; export default { fetch: () => connect('a:1', { secureTransport: 'on' }) };`,
+    },
+    { [Symbol.for('platform.node')]: { tcpConnect: (...given: unknown[]) => given } },
+  );
+  assert.deepEqual(plain(worker['fetch']!()), ['a:1', { secureTransport: 'on' }]);
 });
 
 for (const ask of [`await import('cloudflare:nope')`, `require('cloudflare:nope')`]) {

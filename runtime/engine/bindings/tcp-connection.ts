@@ -1,0 +1,306 @@
+// One TCP connection of a worker: bytes both ways with back-pressure, an upgrade to TLS, its end. Made by tcp.ts.
+import { connect, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import type { CallOwner } from '../bridge/call-owner.ts';
+import type { GuestStream, HostCall } from '../bridge/host-calls.ts';
+import type { Hold } from '../bridge/host-memory.ts';
+
+/** Where a connection leads. */
+interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly lookup: LookupFunction;
+}
+
+/** What the guest learns of an open connection. */
+export interface Opened {
+  /** Number of the stream into the guest. */
+  readonly stream: number;
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly remoteFamily: string;
+  readonly localAddress: string;
+  readonly localPort: number;
+  /** With TLS. */
+  readonly alpn?: string | false;
+  readonly protocol?: string | null;
+  readonly certificate?: { readonly subject: unknown; readonly issuer: unknown; readonly valid_to: string } | null;
+  /** Why the certificate would not have been accepted; the worker has asked to accept all. */
+  readonly authorizationError?: string | null;
+}
+
+/** How a connection ended. */
+interface Ending {
+  readonly failure: { readonly code: string; readonly message: string } | null;
+}
+
+const CONNECT_MS = 30_000;
+/** Buffers of both directions, in the kernel's stead. */
+const CONNECTION_BYTES = 320 * 1024;
+/** Bytes of the guest that wait: a window, and the piece that used it up. A guest that sends more is not ours. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+/** CPU of a handshake, and of encryption. */
+const HANDSHAKE_MS = 1;
+const ENCRYPTED_BYTES_PER_MS = 1_000_000;
+
+export class TcpConnection {
+  readonly host: string;
+  readonly plainSocket: Socket;
+  readonly closed: Promise<Ending>;
+  #socket: Socket | TLSSocket;
+  #owner: CallOwner;
+  #hold: Hold;
+  #from: { drained(): void };
+  #toGuest: GuestStream | null = null;
+  /** Bytes that arrived from the guest. */
+  #received = 0;
+  /** Chunks of the guest before the connection is open. */
+  #early: Uint8Array[] | null = [];
+  #earlyBytes = 0;
+  #endsEarly = false;
+  #error: NodeJS.ErrnoException | null = null;
+  #isReaderGone = false;
+  #isTls = false;
+  /** Called when more bytes have arrived from the guest. */
+  #onReceived: (() => void) | null = null;
+
+  /**
+   * Begins to connect, and routes the guest's stream `out`, whose first chunk may already be on its way.
+   *
+   * @throws {PlatformError} `host_memory_exceeded`.
+   */
+  constructor(call: HostCall, out: number, target: Target) {
+    this.host = target.host;
+    this.#owner = call.owner;
+    this.#hold = call.isolate.memory.hold(CONNECTION_BYTES, 'A socket');
+    this.#from = call.isolate.receiveStream(out, {
+      write: (chunk) => this.#take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
+      end: () => this.#endWriting(),
+      destroy: () => this.close(),
+    });
+    const socket = (this.plainSocket = this.#socket = connect({ ...target, allowHalfOpen: true, noDelay: true }));
+    socket.setTimeout(CONNECT_MS, () => {
+      socket.destroy(
+        Object.assign(new Error(`connect ETIMEDOUT ${target.host}:${target.port}`), { code: 'ETIMEDOUT' }),
+      );
+    });
+    socket.once('connect', () => socket.setTimeout(0));
+    socket.on('error', (error) => void (this.#error ??= error));
+    this.closed = new Promise((resolve) => {
+      socket.once('close', () => {
+        this.#hold.release();
+        this.#onReceived?.();
+        const error = this.#error;
+        resolve({ failure: error === null ? null : failureOf(error) });
+      });
+    });
+  }
+
+  /** Waits for the connection, and for TLS if there are options. */
+  async open(tls: ConnectionOptions | null, call: HostCall): Promise<Opened> {
+    const onAbort = (): void => this.close();
+    call.signal.addEventListener('abort', onAbort);
+    try {
+      await this.#event(this.plainSocket, 'connect');
+      if (tls !== null) await this.#handshake(tls);
+      const opened = this.#opened(call);
+      this.#flushEarly();
+      return opened;
+    } finally {
+      call.signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /**
+   * Continues with TLS, after the bytes that the guest has sent so far; its stream of incoming bytes ends, and
+   * another one begins.
+   *
+   * @param sent how many bytes the guest has sent. It sends none until the reply.
+   */
+  async startTls(sent: number, options: ConnectionOptions, call: HostCall): Promise<Opened> {
+    if (this.#isTls || this.#early !== null) throw failed('EPROTO', 'TLS has begun on this socket already');
+    this.#isTls = true;
+    while (this.#received < sent) {
+      if (this.#socket.destroyed) throw this.#lost();
+      await new Promise<void>((resolve) => (this.#onReceived = resolve));
+    }
+    this.#onReceived = null;
+    this.#early = [];
+    if (this.#received > sent) this.#fail(failed('EPROTO', 'Bytes were sent while TLS began'));
+    const { plainSocket } = this;
+    plainSocket.pause();
+    plainSocket.removeAllListeners('data').removeAllListeners('end');
+    const before = this.#toGuest;
+    this.#toGuest = null;
+    before?.end();
+    await new Promise<void>((resolve, reject) => {
+      plainSocket.write('', (error) => (error ? reject(this.#error ?? error) : resolve()));
+    });
+    await this.#handshake(options);
+    const opened = this.#opened(call);
+    this.#flushEarly();
+    return opened;
+  }
+
+  async #handshake(options: ConnectionOptions): Promise<void> {
+    this.#isTls = true;
+    this.#owner.settleCpu(0, HANDSHAKE_MS);
+    const { plainSocket } = this;
+    let secure: TLSSocket;
+    try {
+      secure = connectTls({ ...options, socket: plainSocket, allowHalfOpen: true } as ConnectionOptions);
+    } catch (error) {
+      // A certificate or key that is none.
+      this.#fail(error as Error);
+      throw error;
+    }
+    this.#socket = secure;
+    secure.on('error', (error) => {
+      this.#error ??= error;
+      plainSocket.destroy();
+    });
+    secure.once('close', () => plainSocket.destroy());
+    secure.setTimeout(CONNECT_MS, () => this.#fail(failed('ETIMEDOUT', 'The TLS handshake took too long')));
+    await this.#event(secure, 'secureConnect');
+    secure.setTimeout(0);
+  }
+
+  /** @throws the error that ended the connection. */
+  #event(socket: Socket, name: 'connect' | 'secureConnect'): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (socket.destroyed) reject(this.#lost());
+      socket.once(name, resolve);
+      socket.once('close', () => reject(this.#lost()));
+      this.plainSocket.once('close', () => reject(this.#lost()));
+    });
+  }
+
+  #lost(): Error {
+    return this.#error ?? failed('ECONNRESET', 'The connection was closed');
+  }
+
+  /** Sends what arrives to the guest. */
+  #opened(call: HostCall): Opened {
+    const socket = this.#socket;
+    const stream = call.isolate.openStream({
+      resume: () => socket.resume(),
+      cancel: () => {
+        // What arrives is read on: the end of the connection is behind it.
+        this.#isReaderGone = true;
+        socket.resume();
+        this.#closeWhenDone();
+      },
+    });
+    this.#toGuest = stream;
+    // The reply names the stream, so it has to be sent before the first chunk.
+    setImmediate(() => {
+      if (this.#toGuest !== stream) return;
+      let isOver = false;
+      const over = (): void => {
+        if (isOver) return;
+        isOver = true;
+        this.#toGuest = null;
+        if (this.#isReaderGone) return;
+        const error = this.#error;
+        if (error === null) stream.end();
+        else stream.break({ ...failureOf(error), name: 'Error' });
+      };
+      socket.on('data', (chunk: Buffer) => {
+        this.#charge(chunk.byteLength);
+        if (!this.#isReaderGone && !stream.write(chunk, true)) socket.pause();
+      });
+      socket.once('end', () => {
+        over();
+        if (this.#isReaderGone) this.#closeWhenDone();
+      });
+      this.plainSocket.once('close', over);
+      if (socket.destroyed || socket.readableEnded) over();
+      else socket.resume();
+    });
+    const {
+      remoteAddress = '',
+      remotePort = 0,
+      remoteFamily = '',
+      localAddress = '',
+      localPort = 0,
+    } = this.plainSocket;
+    const addresses = { stream: stream.id, remoteAddress, remotePort, remoteFamily, localAddress, localPort };
+    if (socket === this.plainSocket) return addresses;
+    const secure = socket as TLSSocket;
+    const { subject, issuer, valid_to } = secure.getPeerCertificate();
+    return {
+      ...addresses,
+      alpn: secure.alpnProtocol ?? false,
+      protocol: secure.getProtocol(),
+      certificate: subject === undefined ? null : { subject, issuer, valid_to },
+      authorizationError: secure.authorized ? null : String(secure.authorizationError),
+    };
+  }
+
+  /** Takes bytes of the guest; false: it has to wait. */
+  #take(chunk: Uint8Array): boolean {
+    this.#received += chunk.byteLength;
+    const early = this.#early;
+    if (this.#socket.destroyed) return true;
+    if (this.#earlyBytes + this.#socket.writableLength + chunk.byteLength > WAITING_BYTES_MAX) {
+      this.#fail(failed('ENOBUFS', 'More bytes were sent than the socket may hold'));
+      return true;
+    }
+    const isOpen =
+      early === null ? this.#write(chunk) : (early.push(chunk), (this.#earlyBytes += chunk.byteLength), false);
+    this.#onReceived?.();
+    return isOpen;
+  }
+
+  #write(chunk: Uint8Array): boolean {
+    this.#charge(chunk.byteLength);
+    const isOpen = this.#socket.write(chunk);
+    if (!isOpen) this.#socket.once('drain', () => this.#from.drained());
+    return isOpen;
+  }
+
+  #charge(bytes: number): void {
+    if (this.#isTls) this.#owner.settleCpu(0, bytes / ENCRYPTED_BYTES_PER_MS);
+  }
+
+  #flushEarly(): void {
+    const early = this.#early ?? [];
+    this.#early = null;
+    this.#earlyBytes = 0;
+    let isOpen = true;
+    for (const chunk of early) isOpen = this.#write(chunk);
+    if (isOpen) this.#from.drained();
+    if (this.#endsEarly) this.#endWriting();
+  }
+
+  #endWriting(): void {
+    if (this.#early !== null) this.#endsEarly = true;
+    else this.#socket.end(() => this.#closeWhenDone());
+  }
+
+  /** With both directions over, nothing is left to wait for. */
+  #closeWhenDone(): void {
+    const { writableFinished, readableEnded } = this.#socket;
+    if (writableFinished && (this.#isReaderGone || readableEnded)) this.close();
+  }
+
+  #fail(error: Error): void {
+    this.#error ??= error;
+    this.close();
+  }
+
+  /** Called with the end of its invocation or isolate as well. */
+  close(): void {
+    this.#socket.destroy();
+    this.plainSocket.destroy();
+  }
+}
+
+function failed(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+function failureOf({ code = 'ECONNRESET', message }: NodeJS.ErrnoException): { code: string; message: string } {
+  // Of several addresses, each error has a message.
+  return { code, message: message === '' ? code : message };
+}

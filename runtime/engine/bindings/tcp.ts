@@ -1,0 +1,103 @@
+// The host half of TCP sockets of workers: `connect()` of cloudflare:sockets, node:net and node:tls. Each connection
+// is opened under the egress policy and ends with its invocation. Everything in `args` comes from a worker and is
+// validated here.
+import { isIP, type LookupFunction } from 'node:net';
+import { mayConnect, type EgressPolicy } from '#core/egress.ts';
+import { PlatformError } from '#core/errors.ts';
+import { targetOf } from '#core/outbound/target.ts';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
+import { invalid, toRecord, toWhole } from './arguments.ts';
+import type { EgressMeter } from './egress-meter.ts';
+import type { OpenFetches } from './open-fetches.ts';
+import { TcpConnection, type Opened } from './tcp-connection.ts';
+import { toTlsOptions } from './tcp-tls.ts';
+
+/** Dependencies of sockets. */
+interface TcpDeps {
+  readonly policy: EgressPolicy;
+  /** Resolves host names for an isolate, under the same policy. */
+  readonly lookupOf: (isolate: object) => LookupFunction;
+  readonly meter: EgressMeter;
+  readonly places: OpenFetches;
+}
+
+/** Never reached: mail between servers, which would make the installation a sender of spam. */
+const SMTP_PORT = 25;
+const HOST_CHARS_MAX = 253;
+
+/** The handlers. */
+export function createTcpCalls(deps: TcpDeps): Readonly<Record<string, HostFunction>> {
+  return {
+    'tcp.connect': (call) => connect(deps, call),
+    'tcp.startTls': (call) => {
+      const { handle, sent, tls } = toRecord(call.args);
+      const connection = connectionOf(call, handle);
+      const options = toTlsOptions(tls, connection.host);
+      return answer(
+        call,
+        connection.startTls(toWhole(sent, 'sent', { least: 0, most: Number.MAX_SAFE_INTEGER }), options, call),
+        null,
+      );
+    },
+    'tcp.closed': async (call) => ({ value: await connectionOf(call, toRecord(call.args)['handle']).closed }),
+    'tcp.destroy': (call) => {
+      const { handle } = toRecord(call.args);
+      connectionOf(call, handle);
+      call.isolate.handles.delete(handle);
+      return {};
+    },
+  };
+}
+
+function connectionOf(call: HostCall, handle: unknown): TcpConnection {
+  const connection = call.isolate.handles.get(handle);
+  if (!(connection instanceof TcpConnection)) throw invalid('The socket is closed');
+  return connection;
+}
+
+function connect(deps: TcpDeps, call: HostCall): Promise<HostReply> {
+  const { hostname, port: givenPort, stream, secure, tls } = toRecord(call.args);
+  const port = toWhole(givenPort, 'The port', { least: 1, most: 65_535 });
+  if (typeof hostname !== 'string' || !/^[^\s/@\0[\]]+$/.test(hostname) || hostname.length > HOST_CHARS_MAX)
+    throw invalid('The host name is not valid');
+  const host = hostname.toLowerCase();
+  // Streams of the guest outside of responses have negative numbers.
+  const out = toWhole(stream, 'The stream', { least: Number.MIN_SAFE_INTEGER, most: -1 });
+  const options = secure === true ? toTlsOptions(tls, host) : null;
+  call.span?.set('server.address', host);
+  call.span?.set('server.port', port);
+  call.owner.countSubrequest();
+  const target = targetOf(host, port);
+  if (port === SMTP_PORT || (isIP(host) !== 0 && !mayConnect(host, deps.policy)))
+    throw new PlatformError('egress_forbidden', { address: target });
+  const leave = deps.places.take(call.isolate, 'Another open socket');
+  let connection: TcpConnection;
+  try {
+    connection = new TcpConnection(call, out, { host, port, lookup: deps.lookupOf(call.isolate) });
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  void connection.closed.then(leave);
+  deps.meter.add(connection.plainSocket);
+  let handle: number;
+  try {
+    handle = call.isolate.handles.add(connection, call.owner);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return answer(call, connection.open(options, call), handle);
+}
+
+/** Failures of the network are values: their codes, such as ECONNREFUSED, are those of Node. */
+async function answer(call: HostCall, opening: Promise<Opened>, handle: number | null): Promise<HostReply> {
+  try {
+    return { value: { ...(await opening), handle } };
+  } catch (error) {
+    if (handle !== null) call.isolate.handles.delete(handle);
+    if (error instanceof PlatformError) throw error;
+    const { code = 'ECONNRESET', message } = error as NodeJS.ErrnoException;
+    return { value: { failure: { code, message } } };
+  }
+}

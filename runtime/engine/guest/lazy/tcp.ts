@@ -1,0 +1,443 @@
+// TCP sockets: `connect` of cloudflare:sockets. The host has the network (bindings/tcp.ts). A module of lazy.ts,
+// reached through the hooks of node-hooks.ts.
+import type { HostBody } from '../host.ts';
+import type { LazyDeps } from '../lazy.ts';
+import type { HostCallName } from '../../bridge/protocol.ts';
+
+/** Exports of this module. */
+interface Tcp {
+  readonly connect: (address: unknown, options?: unknown) => object;
+  /** A socket without streams. */
+  readonly open: (args: OpenArguments) => RawSocket;
+}
+
+declare module '../modules.ts' {
+  interface Modules {
+    tcp: Tcp;
+  }
+}
+
+interface OpenArguments {
+  readonly hostname: string;
+  readonly port: number;
+  readonly secure?: boolean;
+  readonly tls?: object;
+}
+
+/** What the host says about an open connection. */
+interface Opened {
+  readonly handle: number;
+  readonly stream: number;
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly localAddress: string;
+  readonly localPort: number;
+  readonly failure?: { readonly code: string; readonly message: string };
+}
+
+/** One connection: bytes both ways. */
+interface RawSocket {
+  /** Rejects with an error that has a code of Node. */
+  readonly opened: Promise<Opened>;
+  readonly closed: Promise<void>;
+  /** The next bytes; null at their end. */
+  read(): Promise<Uint8Array | null>;
+  /** Nothing more is read. */
+  cancel(): void;
+  /** Resolves when the next bytes may follow. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** After what was written. */
+  end(): void;
+  destroy(): void;
+  /** Continues with TLS after what was written; resolves when the other side has proved its name. */
+  startTls(tls: object): Promise<Opened>;
+}
+
+/** Larger writes cross in pieces, each once the host has room. */
+const PIECE_BYTES = 128 * 1024;
+const HOST_NAME = /^[^\s/@\0[\]]{1,253}$/;
+
+/** One write that waits. */
+interface Write {
+  readonly bytes: Uint8Array;
+  at: number;
+  next: Write | null;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export default function createTcp(deps: LazyDeps): Record<string, unknown> {
+  const { WritableStream } = deps;
+  const { bodyToGuest, cancelPump, dropCall, freeAfterEntry, isAnyArrayBuffer, newStreamId, openPump, startCall } =
+    deps;
+  const { internal } = deps.webidl;
+
+  /** Bytes on their way out, in pieces. */
+  class Outgoing implements HostBody {
+    /** Bytes that were taken over; the host receives as many. */
+    sent = 0;
+    #first: Write | null = null;
+    #last: Write | null = null;
+    #waiter: ((piece: Uint8Array | null) => void) | null = null;
+    #isEnded = false;
+    #isHeld = false;
+    #error: unknown = null;
+    #isBroken = false;
+    /** Called when nothing waits any more. */
+    #onIdle: (() => void) | null = null;
+
+    write(bytes: Uint8Array): Promise<void> {
+      if (this.#isBroken) return Promise.reject(this.#error);
+      if (this.#isEnded) return Promise.reject(codedError('EPIPE', 'This socket has been ended by this side'));
+      return new Promise((resolve, reject) => {
+        const write: Write = { bytes, at: 0, next: null, resolve, reject };
+        if (this.#last === null) this.#first = write;
+        else this.#last.next = write;
+        this.#last = write;
+        this.#serve();
+      });
+    }
+
+    read(): Promise<Uint8Array | null> {
+      return new Promise((resolve) => {
+        this.#waiter = resolve;
+        this.#serve();
+      });
+    }
+
+    /** Gives the next piece to a reader that waits. */
+    #serve(): void {
+      const waiter = this.#waiter;
+      if (waiter === null) return;
+      // A reader that comes again has taken the piece before.
+      while (this.#first !== null && this.#first.at >= this.#first.bytes.byteLength) {
+        this.#first.resolve();
+        this.#first = this.#first.next;
+      }
+      if (this.#first === null) {
+        this.#last = null;
+        this.#onIdle?.();
+      }
+      if (this.#isHeld) return;
+      const write = this.#first;
+      if (write === null) {
+        if (!this.#isEnded) return;
+        this.#waiter = null;
+        waiter(null);
+        return;
+      }
+      this.#waiter = null;
+      // A copy: the writer may change its bytes once the write is done, and they cross only when the entry ends.
+      const piece = write.bytes.slice(write.at, write.at + PIECE_BYTES);
+      write.at += PIECE_BYTES;
+      this.sent += piece.byteLength;
+      freeAfterEntry(piece);
+      waiter(piece);
+    }
+
+    end(): void {
+      this.#isEnded = true;
+      this.#serve();
+    }
+
+    /** Waits until all that was written is taken, and keeps the rest back. */
+    hold(): Promise<void> {
+      return new Promise((resolve) => {
+        this.#onIdle = () => {
+          this.#onIdle = null;
+          this.#isHeld = true;
+          resolve();
+        };
+        this.#serve();
+      });
+    }
+
+    release(): void {
+      this.#isHeld = false;
+      this.#serve();
+    }
+
+    break(error: unknown): void {
+      if (this.#isBroken) return;
+      this.#isBroken = true;
+      this.#error = error;
+      this.#isHeld = false;
+      this.#isEnded = true;
+      for (let write = this.#first; write !== null; write = write.next) write.reject(error);
+      this.#first = this.#last = null;
+      this.#onIdle?.();
+      this.#serve();
+    }
+
+    cancel(): void {
+      this.break(codedError('ECONNRESET', 'The connection was closed'));
+    }
+  }
+
+  function codedError(code: string, message: string): Error & { code: string } {
+    const error = new Error(message) as Error & { code: string };
+    Object.defineProperty(error, 'code', { value: code, configurable: true, writable: true, enumerable: true });
+    return error;
+  }
+
+  /** A call that opens a stream into the guest, which has to be known before its first chunk comes. */
+  function opening(
+    name: HostCallName,
+    args: object,
+    take: (body: HostBody) => void,
+  ): { id: number; reply: Promise<Opened> } {
+    const call = startCall(name, args, [], (reply, owner) => {
+      const { stream } = reply.value as Opened;
+      if (stream !== undefined) take(bodyToGuest(stream, owner, true));
+    });
+    const opened = async (): Promise<Opened> => {
+      const opened = (await call.reply).value as Opened;
+      if (opened.failure !== undefined) throw codedError(opened.failure.code, opened.failure.message);
+      return opened;
+    };
+    return { id: call.id, reply: opened() };
+  }
+
+  class Raw implements RawSocket {
+    readonly opened: Promise<Opened>;
+    readonly closed: Promise<void>;
+    #out = new Outgoing();
+    #body: HostBody | null = null;
+    /** Resolves when the stream of what arrives is known. */
+    #ready: Promise<unknown>;
+    #handle: number | null = null;
+    #call: number;
+    #isOver = false;
+
+    constructor({ hostname, port, secure, tls }: OpenArguments) {
+      const stream = newStreamId();
+      // After the call, which names it.
+      const call = opening('tcp.connect', { hostname, port, secure: secure === true, tls, stream }, (body) => {
+        this.#body = body;
+      });
+      openPump(stream, this.#out, () => {});
+      this.#call = call.id;
+      this.opened = this.#ready = call.reply;
+      this.closed = this.#close(stream);
+      this.opened.catch(() => {});
+      this.closed.catch(() => {});
+    }
+
+    async #close(stream: number): Promise<void> {
+      try {
+        const { handle } = await this.opened;
+        this.#handle = handle;
+        if (this.#isOver) this.destroy();
+        const { value } = await startCall('tcp.closed', { handle }).reply;
+        const { failure } = value as Opened;
+        if (failure) throw codedError(failure.code, failure.message);
+        this.#out.break(codedError('EPIPE', 'The connection is closed'));
+      } catch (error) {
+        this.#out.break(error);
+        throw error;
+      } finally {
+        this.#isOver = true;
+        cancelPump(stream);
+      }
+    }
+
+    async read(): Promise<Uint8Array | null> {
+      if (this.#body === null) await this.#ready;
+      return this.#body!.read();
+    }
+
+    cancel(): void {
+      const stop = (): void => this.#body?.cancel();
+      this.#ready.then(stop, stop);
+    }
+
+    write(bytes: Uint8Array): Promise<void> {
+      return this.#out.write(bytes);
+    }
+
+    end(): void {
+      this.#out.end();
+    }
+
+    destroy(): void {
+      this.#isOver = true;
+      if (this.#handle === null) dropCall(this.#call);
+      else startCall('tcp.destroy', { handle: this.#handle }).reply.catch(() => {});
+    }
+
+    async startTls(tls: object): Promise<Opened> {
+      const { handle } = await this.opened;
+      await this.#out.hold();
+      const call = opening('tcp.startTls', { handle, sent: this.#out.sent, tls }, (body) => {
+        this.#body = body;
+      });
+      this.#ready = call.reply;
+      this.#ready.catch(() => {});
+      try {
+        return await call.reply;
+      } finally {
+        this.#out.release();
+      }
+    }
+  }
+
+  function toChunk(chunk: unknown): Uint8Array {
+    if (ArrayBuffer.isView(chunk)) return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    if (isAnyArrayBuffer(chunk)) return new Uint8Array(chunk as ArrayBuffer);
+    throw new TypeError('The writable side of a socket takes ArrayBuffers and views of them');
+  }
+
+  type Transport = 'on' | 'off' | 'starttls';
+
+  class Socket {
+    readonly #raw: RawSocket;
+    readonly #hostname: string;
+    readonly #transport: Transport;
+    readonly #allowHalfOpen: boolean;
+    readonly #opened: Promise<object>;
+    readonly #closed: Promise<void>;
+    readonly #readable: object;
+    readonly #writable: object;
+    readonly #end: { isUpgraded: boolean; isEnded: boolean };
+    readonly #upgrade: () => void;
+
+    constructor(
+      key: unknown,
+      raw: RawSocket,
+      hostname: string,
+      transport: Transport,
+      allowHalfOpen: boolean,
+      opened: Promise<Opened>,
+    ) {
+      if (key !== internal) throw new TypeError('Illegal constructor');
+      this.#raw = raw;
+      this.#hostname = hostname;
+      this.#transport = transport;
+      this.#allowHalfOpen = allowHalfOpen;
+      this.#opened = opened.then(({ remoteAddress, localAddress, remotePort, localPort }) => ({
+        remoteAddress: at(remoteAddress, remotePort),
+        localAddress: at(localAddress, localPort),
+      }));
+      this.#opened.catch(() => {});
+      // Of one that is upgraded: when TLS takes the connection over.
+      let upgraded!: () => void;
+      this.#upgrade = () => upgraded();
+      const takenOver = new Promise<void>((resolve) => (upgraded = resolve));
+      this.#closed = Promise.race([raw.closed, takenOver]);
+      this.#closed.catch(() => {});
+      const state: { isUpgraded: boolean; isEnded: boolean } = (this.#end = { isUpgraded: false, isEnded: false });
+      const finish = (): void => {
+        if (state.isUpgraded || state.isEnded) return;
+        state.isEnded = true;
+        raw.end();
+      };
+      this.#readable = deps.streamFromHostBody({
+        async read() {
+          await opened;
+          if (state.isUpgraded) return null;
+          const chunk = await raw.read();
+          if (chunk === null && !allowHalfOpen) finish();
+          return chunk;
+        },
+        cancel() {
+          if (!state.isUpgraded) raw.cancel();
+        },
+      });
+      this.#writable = new WritableStream({
+        async write(chunk) {
+          await raw.write(toChunk(chunk));
+        },
+        close: finish,
+        abort() {
+          if (!state.isUpgraded) raw.destroy();
+        },
+      });
+    }
+
+    get readable(): object {
+      return this.#readable;
+    }
+    get writable(): object {
+      return this.#writable;
+    }
+    get opened(): Promise<object> {
+      return this.#opened;
+    }
+    get closed(): Promise<void> {
+      return this.#closed;
+    }
+    get upgraded(): boolean {
+      return this.#end.isUpgraded;
+    }
+    get secureTransport(): Transport {
+      return this.#transport;
+    }
+
+    /** Ends both directions, after what was written. */
+    close(): Promise<void> {
+      if (this.#end.isUpgraded) return this.#closed;
+      if (!this.#end.isEnded) {
+        this.#end.isEnded = true;
+        this.#raw.end();
+      }
+      this.#raw.cancel();
+      return this.#closed;
+    }
+
+    startTls(options: unknown = {}): Socket {
+      if (this.#transport !== 'starttls') throw new TypeError('secureTransport of the socket must be "starttls"');
+      if (this.#end.isUpgraded) throw new TypeError('startTls() was called on this socket before');
+      if (this.#end.isEnded) throw new TypeError('The socket is closed');
+      const { expectedServerHostname } = (options ?? {}) as { expectedServerHostname?: unknown };
+      this.#end.isUpgraded = true;
+      const name = expectedServerHostname === undefined ? this.#hostname : String(expectedServerHostname);
+      const opened = this.#raw.startTls({ servername: name });
+      opened.then(this.#upgrade, this.#upgrade);
+      return new Socket(internal, this.#raw, name, 'on', this.#allowHalfOpen, opened);
+    }
+  }
+  Object.defineProperty(Socket.prototype, Symbol.toStringTag, { value: 'Socket', configurable: true });
+
+  function at(address: string, port: number): string {
+    return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  }
+
+  /** @throws {TypeError} when it is neither `{hostname, port}` nor `host:port`. */
+  function toAddress(address: unknown): { hostname: string; port: number } {
+    const [, host, digits] =
+      typeof address === 'string' ? (/^(?:[a-z]+:\/\/)?(\[[^\]]+\]|[^:/]+):(\d{1,5})\/?$/i.exec(address) ?? []) : [];
+    const given = typeof address === 'object' && address !== null ? (address as Record<string, unknown>) : {};
+    const hostname = String(host ?? given['hostname'] ?? '').replace(/^\[(.*)\]$/, '$1');
+    const port = Number(digits ?? given['port']);
+    if (!HOST_NAME.test(hostname)) throw new TypeError(`The address ${JSON.stringify(address)} has no valid host name`);
+    if (!Number.isInteger(port) || port < 1 || port > 65_535)
+      throw new TypeError(`The address ${JSON.stringify(address)} has no valid port`);
+    return { hostname, port };
+  }
+
+  function connect(address: unknown, options: unknown = {}): Socket {
+    const { hostname, port } = toAddress(address);
+    const { secureTransport = 'off', allowHalfOpen = false } = (options ?? {}) as Record<string, unknown>;
+    if (secureTransport !== 'off' && secureTransport !== 'on' && secureTransport !== 'starttls')
+      throw new TypeError(`secureTransport must be "off", "on" or "starttls", not ${JSON.stringify(secureTransport)}`);
+    const raw = new Raw({ hostname, port, secure: secureTransport === 'on' });
+    return new Socket(internal, raw, hostname, secureTransport, allowHalfOpen === true, raw.opened);
+  }
+
+  const open = (args: OpenArguments): RawSocket => {
+    const raw = new Raw({ ...args, ...toAddress(args) });
+    return Object.freeze({
+      opened: raw.opened,
+      closed: raw.closed,
+      read: () => raw.read(),
+      cancel: () => raw.cancel(),
+      write: (bytes: unknown) => raw.write(toChunk(bytes)),
+      end: () => raw.end(),
+      destroy: () => raw.destroy(),
+      startTls: (tls: object) => raw.startTls(tls),
+    });
+  };
+  const tcp = { connect, open };
+  deps.provideModule('tcp', tcp);
+  return tcp;
+}
