@@ -39,6 +39,23 @@ export interface ShardNote {
   readonly begun: readonly (readonly [key: number, request: number])[];
 }
 
+/** In `turn`: the watchdog ends the process. Odd, because SQL runs. */
+export const ENDING = -1;
+/** How long the watchdog may take for it. */
+const ENDING_MS = 5000;
+
+/**
+ * From here on the watchdog does not end the running statement, because what it did can be seen. Does not return when
+ * the watchdog was faster.
+ */
+export function endTurn(view: Int32Array): void {
+  const turn = Atomics.load(view, field.turn);
+  if (turn % 2 === 0) return;
+  if (turn !== ENDING && Atomics.compareExchange(view, field.turn, turn, turn + 1) === turn) return;
+  Atomics.wait(view, field.turn, ENDING, ENDING_MS);
+  process.exit(1);
+}
+
 export function newMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(4 * (field.connections + 2 * CONNECTIONS_MAX));
 }

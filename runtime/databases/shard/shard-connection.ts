@@ -5,7 +5,7 @@ import { SqlRefusal } from '#core/database-request.ts';
 import type { Job } from '../sqlite/database-file.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest } from '../protocol/frames.ts';
 import type { OpenFiles } from './open-files.ts';
-import { field } from './running.ts';
+import { endTurn, field } from './running.ts';
 
 interface ShardConnectionDeps {
   readonly socket: Socket;
@@ -112,9 +112,10 @@ export class ShardConnection {
         meter.begin();
         Atomics.add(view, field.turn, 1);
       },
+      settle: () => endTurn(view),
       end: () => {
         meter.end();
-        if ((view[field.turn] as number) % 2 !== 0) Atomics.add(view, field.turn, 1);
+        endTurn(view);
       },
     };
     files.take(name, job);

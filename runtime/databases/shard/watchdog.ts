@@ -3,7 +3,7 @@
 // no tenant data.
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { field, NOTE_FD, noteOf, type ShardNote } from './running.ts';
+import { ENDING, field, NOTE_FD, noteOf, type ShardNote } from './running.ts';
 
 const TICK_MS = 25;
 
@@ -34,7 +34,7 @@ setInterval(() => {
 
 function end(reason: 'time' | 'memory', turn: number, limitMs: number): void {
   const note: ShardNote = { ...noteOf(view), reason, limitMs, database: names[view[field.database] as number] ?? null };
-  if (Atomics.load(view, field.turn) !== turn) return;
+  if (Atomics.compareExchange(view, field.turn, turn, ENDING) !== turn) return;
   writeSync(NOTE_FD, JSON.stringify(note));
   process.kill(process.pid, 'SIGKILL');
 }

@@ -114,10 +114,10 @@ export class Connection {
       // Temporary b-trees stay in memory, which the watchdog limits: no file beside the database's own. An index of
       // millions of rows is sorted in unnamed files.
       const memory = isBulk
-        ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-32768; PRAGMA wal_autocheckpoint=0; '
+        ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-32768; '
         : 'PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ';
       this.#db.exec(
-        `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; ${memory}` +
+        `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA wal_autocheckpoint=0; ${memory}` +
           `PRAGMA max_page_count=${this.#pagesMax}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
       );
       // A locked file is retried later (database-file.ts): SQLite's own wait would block other databases.

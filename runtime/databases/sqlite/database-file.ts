@@ -8,6 +8,7 @@ import { Connection } from './connection.ts';
 import { checkFile, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';
 import { ObjectStorage } from './object-storage.ts';
+import { WriteAheadLog } from './write-ahead-log.ts';
 import { putIntoOutbox } from './outbox-rows.ts';
 import { OwnerOperations, type OwnerOperationsDeps } from './owner-operations.ts';
 import { explainFull, isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
@@ -28,6 +29,8 @@ export interface Job {
   answer(kind: number, payload: string | Uint8Array): void;
   /** Marks the time in which SQL of the job runs. */
   begin(): void;
+  /** From here on it is not ended for its time or memory: it would be repeated, and is done. */
+  settle(): void;
   end(): void;
 }
 
@@ -66,6 +69,7 @@ export class DatabaseFile {
   readonly #main: Connection;
   readonly #statements: Statements;
   readonly #slow: SlowStatements;
+  readonly #log = new WriteAheadLog();
   readonly #owner: OwnerOperations;
   /** Of a database that is a durable object's storage; made by its first request. */
   #object: ObjectStorage | null = null;
@@ -226,8 +230,12 @@ export class DatabaseFile {
     let kind: number = kinds.json;
     let payload: string | Uint8Array | Promise<string>;
     job.begin();
+    const { version } = this.#statements;
+    const begunAt = performance.now();
     try {
       payload = this.#run(job);
+      job.settle();
+      if (this.#statements.version !== version) this.#log.changed(this.#main, performance.now() - begunAt);
       if (payload instanceof Uint8Array) kind = kinds.bytes;
     } catch (error) {
       if (isBusy(error) && (until === undefined || performance.now() < until)) {
@@ -286,7 +294,7 @@ export class DatabaseFile {
       case ops.query:
         return this.#statements.query(connection, args);
       case ops.batch:
-        return this.#statements.batch(connection, args);
+        return this.#statements.batch(connection, args, () => job.settle());
       case ops.exec:
         return this.#statements.exec(connection, args, job);
       case ops.dump:

@@ -59,8 +59,8 @@ export class Statements {
     return this.#result(connection, prepared, run, startedAt, textOf(sql));
   }
 
-  /** Runs statements, all or none. */
-  batch(connection: Connection, statements: readonly unknown[]): string {
+  /** Runs statements, all or none. @param committing called before the commit. */
+  batch(connection: Connection, statements: readonly unknown[], committing: () => void): string {
     const { batchStatementsMax, resultBytesMax } = this.#deps.limits;
     if (statements.length > batchStatementsMax) {
       throw new SqlRefusal('SQLITE_TOOBIG', `the batch exceeds ${batchStatementsMax} statements`);
@@ -81,7 +81,7 @@ export class Statements {
       }
     };
     if (connection.inTransaction) this.#nested(connection, all);
-    else this.#atomic(connection, all);
+    else this.#atomic(connection, all, committing);
     return `[${json}]`;
   }
 
@@ -138,10 +138,11 @@ export class Statements {
     if (schema) this.#deps.schemaChanged();
   }
 
-  #atomic<Result>(connection: Connection, run: () => Result): Result {
+  #atomic<Result>(connection: Connection, run: () => Result, committing = (): void => {}): Result {
     connection.own('BEGIN');
     try {
       const result = run();
+      committing();
       connection.own('COMMIT');
       return result;
     } catch (error) {
