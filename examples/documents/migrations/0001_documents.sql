@@ -10,4 +10,4 @@ CREATE TABLE parts (
 CREATE INDEX parts_of_document ON parts (document_id);
 
 -- The embedding of each part. Another model: the same number of dimensions, and all documents stored again.
-CREATE VIRTUAL TABLE part_vectors USING vec0(embedding float[256] distance_metric=cosine);
+CREATE VIRTUAL TABLE part_vectors USING vec0(embedding float[256] distance_metric=cosine, chunk_size=256);
