@@ -1,5 +1,5 @@
-// What a search among vectors costs in the database service, beside plain SQL over blobs: latency and CPU of a query, and
-// memory of the process that runs it. `npm run bench vectors`; BENCH_VECTORS and BENCH_DIMENSIONS make it smaller.
+// What a search among vectors costs in the database service, beside plain SQL over blobs: latency and CPU of a query,
+// and memory of its process. `npm run bench vectors`; BENCH_VECTORS and BENCH_DIMENSIONS make it smaller.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

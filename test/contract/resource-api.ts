@@ -140,6 +140,20 @@ export function keepsToResourceApi(
     assert.equal((await ask('GET', '/databases/NOPE/rows?table=guests')).status, 400);
   });
 
+  test('a table of vectors is shown without those in which its module keeps them', async () => {
+    const query = (sql: string): Promise<ResourceApiAnswer> => ask('POST', '/databases/DB/query', { sql });
+    await query('CREATE VIRTUAL TABLE near USING vec0(e float[2], word TEXT, year INTEGER, +note TEXT, chunk_size=8)');
+    await query("INSERT INTO near (rowid, e, word, year, note) VALUES (7, '[1, 2]', 'a longer word', 2026, 'n')");
+    const { items } = await get('/databases/DB/tables');
+    assert.deepEqual(
+      items.map(({ name }: { name: string }) => name),
+      ['guests', 'near', 'tags'],
+    );
+    const page = await get('/databases/DB/rows?table=near');
+    assert.deepEqual(page.rows, [[7, { b: 'AACAPwAAAEA=' }, 'a longer word', 2026, 'n']]);
+    await query('DROP TABLE near');
+  });
+
   test('statements are run, refused with their reason, explained, and found when they were slow', async () => {
     const wrong = await ask('POST', '/databases/DB/query', { sql: 'SELECT * FROM nobody' });
     assert.equal(wrong.status, 400);

@@ -18,8 +18,14 @@ const TABLES_MAX = 1000;
 const CELL_CHARS_MAX = 1000;
 /** How long a response waits for the end of an import. */
 const IMPORT_WAIT_MS = 1000;
-const TABLES = `SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')
-  AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@'`;
+/** All tables and views, without those in which the module `vec0` keeps its vectors. */
+const TABLES = `SELECT name, type, sql FROM sqlite_master AS s WHERE type IN ('table', 'view')
+  AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@'
+  AND NOT EXISTS (SELECT 1 FROM sqlite_master AS v WHERE v.sql LIKE '%USING vec0(%'
+    AND substr(s.name, 1, length(v.name) + 1) = v.name || '_' AND (
+      substr(s.name, length(v.name) + 2) IN ('info', 'chunks', 'rowids', 'auxiliary')
+      OR substr(s.name, length(v.name) + 2) GLOB 'vector_chunks[0-9][0-9]'
+      OR substr(s.name, length(v.name) + 2) GLOB 'metadata[ct]*[0-9][0-9]'))`;
 
 type Databases = NonNullable<RequestScope['deps']['databases']>;
 
