@@ -1,8 +1,10 @@
 // Durable objects over two engines: one instance each, whichever engine a request comes to; nothing acknowledged is
 // lost when an engine dies or is held up, and nothing is counted twice.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { get } from 'node:http';
 import { after, before, test } from 'node:test';
+import { WebSocket } from 'ws';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
@@ -33,8 +35,23 @@ export class Counter {
     return (await this.ctx.storage.get('rang')) ?? 0;
   }
 }
+export class Room {
+  constructor(ctx) {
+    this.ctx = ctx;
+  }
+  fetch() {
+    const [client, server] = Object.values(new WebSocketPair());
+    this.ctx.acceptWebSocket(server);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+  webSocketMessage(socket, message) {
+    const text = typeof message === 'string' ? message : String(message.byteLength);
+    for (const one of this.ctx.getWebSockets()) one.send(text);
+  }
+}
 export default {
   async fetch(request, env) {
+    if (request.headers.get('upgrade') === 'websocket') return env.ROOM.getByName('lobby').fetch(request);
     const { pathname, searchParams } = new URL(request.url);
     const object = env.COUNTER.getByName(searchParams.get('name') ?? 'a');
     try {
@@ -58,7 +75,7 @@ before(async () => {
     {},
     { DATABASE_URL: database.url, BROKER_POLL_MS: '200', HANDLER_PROCESSES: '2', HANDLER_SPARES: '1' },
   );
-  await platform.deploy('counters', worker, 'object: { COUNTER: Counter }');
+  await platform.deploy('counters', worker, 'object: { COUNTER: Counter, ROOM: Room }');
   await platform.answers('counters', 'null', '/wake?name=warm');
 });
 after(async () => {
@@ -129,6 +146,23 @@ test('one instance of an object answers, whichever engine a connection comes to'
     Array.from({ length: 20 }, (_, index) => index + 1),
   );
   assert.equal(new Set(answers.map(({ made }) => made)).size, 1);
+});
+
+test('sockets of clients at either engine are in one room', async () => {
+  const visitors: { readonly socket: WebSocket; readonly heard: string[] }[] = [];
+  for (let at = 0; at < 8; at++) {
+    const socket = new WebSocket(`ws://127.0.0.1:${platform.port}/`, { headers: { host: 'counters.localhost' } });
+    const heard: string[] = [];
+    socket.on('message', (data: Buffer) => void heard.push(data.toString()));
+    await once(socket, 'open');
+    visitors.push({ socket, heard });
+  }
+  for (const [at, { socket }] of visitors.entries()) socket.send(`from ${at}`);
+  visitors[0]!.socket.send(new Uint8Array(1_000_000));
+  await until(() => visitors.every(({ heard }) => heard.length === visitors.length + 1));
+  const all = [...visitors.map((_, at) => `from ${at}`), '1000000'].toSorted();
+  for (const { heard } of visitors) assert.deepEqual(heard.toSorted(), all);
+  for (const { socket } of visitors) socket.close();
 });
 
 test('after kill -9 of an engine, another has its objects, and nothing acknowledged is lost', async () => {

@@ -35,6 +35,19 @@ export class Counter extends DurableObject {
   async add(by, what) {
     return { sum: by + 1, what: new Map([['what', what]]) };
   }
+  circle() {
+    return this.env.COUNTER.getByName(this.ctx.id.name + '.').circle();
+  }
+  page() {
+    return new Response('a page', { status: 201 });
+  }
+  async fill() {
+    const text = 'x'.repeat(600_000);
+    for (let at = 0; ; at++) {
+      this.ctx.storage.put('key-' + at, text);
+      await this.ctx.storage.sync();
+    }
+  }
   spin() {
     for (;;);
   }
@@ -53,6 +66,10 @@ export default {
         return Response.json({ sum: answer.sum, what: answer.what.get('what').getTime() });
       }
       if (url.pathname === '/call') return Response.json((await stub[url.searchParams.get('method')]()) ?? null);
+      if (url.pathname === '/page') {
+        const page = await stub.page();
+        return Response.json([page.status, await page.text()]);
+      }
       if (url.pathname === '/foreign') return new Response(String(env.COUNTER.idFromString('0'.repeat(64))));
       return await stub.fetch(request);
     } catch (error) {
@@ -65,7 +82,7 @@ let handler: TestHandler;
 let databases: Awaited<ReturnType<typeof startDatabases>>;
 
 before(async () => {
-  databases = await startDatabases();
+  databases = await startDatabases({ objectBytesMax: 2_000_000 });
   handler = await startHandler(
     { app: { files: worker, yaml: 'object: { COUNTER: Counter }' } },
     { cpu: { ...defaultLimits.cpu, http: { free: 200, pro: 200, enterprise: 200 } } },
@@ -120,6 +137,23 @@ test('an object that spins ends its isolate, and no request of the site', async 
   const { code } = (await json('/call?name=s&method=spin')) as { code: string };
   assert.equal(code, 'cpu_limit_exceeded');
   assert.deepEqual(await json('/?name=s'), { memory: 1, stored: 2, name: 's' });
+});
+
+test('objects that call each other in a circle end at the depth of calls', async () => {
+  const { code } = (await json('/call?name=circle&method=circle')) as { code: string };
+  assert.equal(code, 'loop_detected');
+});
+
+test('a method may return a response', async () => {
+  assert.deepEqual(await json('/page'), [201, 'a page']);
+});
+
+test('an object at the bound of its storage begins again, and keeps what was stored before', async () => {
+  assert.deepEqual(await json('/?name=full'), { memory: 1, stored: 1, name: 'full' });
+  const { code, message } = (await json('/call?name=full&method=fill')) as { code: string; message: string };
+  assert.equal(code, 'object_reset');
+  assert.match(message, /database or disk is full/);
+  assert.deepEqual(await json('/?name=full'), { memory: 1, stored: 2, name: 'full' });
 });
 
 test('an id of another class is refused', async () => {

@@ -24,6 +24,7 @@ export class Room extends Base {
   alone(ms) { return this.ctx.blockConcurrencyWhile(async () => { const before = this.count; await scheduler.wait(ms); this.count = before + 1; return this.count; }); }
   id() { return [String(this.ctx.id), this.ctx.id.name]; }
   async other(name) { return await this.env.ROOM.getByName(name).next(); }
+  page() { return new Response('a page', { status: 201 }); }
   reset() { this.ctx.abort('enough'); }
   keys() { return Object.keys(this.ctx).length >= 0 && typeof this.ctx.storage.sql.exec; }
   get property() { return 'a property'; }
@@ -72,6 +73,8 @@ runObjects(
     'two stubs, one object': `await env.ROOM.getByName('two').next(); return await env.ROOM.get(env.ROOM.idFromName('two')).next()`,
     'arguments of many kinds': `return await env.ROOM.getByName('a').echo(1, 'a', null, undefined, new Date(5), new Map([[1, new Set([2])]]), [1, [2]], { a: { b: 3 } }, 5n, new Uint8Array([1, 2]))`,
     'what a method throws': `return await caught(() => env.ROOM.getByName('a').fails())`,
+    'own fields of what a method throws': `try { await env.ROOM.getByName('a').failsWith(); } catch (error) { return [error.message, error.status]; }`,
+    'a response that a method returns': `const page = await env.ROOM.getByName('a').page(); return [page.status, await page.text()]`,
     'a missing method': `return await caught(() => env.ROOM.getByName('a').none())`,
     'an own field is no method': `return (await caught(() => env.ROOM.getByName('a').count()))[0]`,
     'events interleave where they wait': `const room = env.ROOM.getByName('slow'); const all = await Promise.all([room.slowly(20), room.slowly(20)]); return all`,

@@ -59,6 +59,7 @@ const chapters: readonly Chapter[] = [
       ['bindings', 'Overview'],
       ['database', 'Databases'],
       ['state', 'State'],
+      ['objects', 'Durable objects'],
       ['files', 'Files'],
       ['cache', 'Caches'],
       ['auth', 'Users'],

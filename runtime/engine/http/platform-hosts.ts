@@ -2,6 +2,7 @@
 // machine's own addresses. Each hop increments a header that workers cannot set, so that fetch loops end. Made by
 // main.ts; used by bindings/fetch.ts.
 import { Readable } from 'node:stream';
+import { REFUSED_STATUS } from '#core/object-address.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { PlatformHosts, PlatformHostRequest, SocketOpener } from '../bindings/platform-hosts.ts';
 import { HeadCache } from './header-block.ts';
@@ -43,9 +44,9 @@ export async function fetchInside(
   { method, headers, body, signal, received }: PlatformHostRequest,
 ): Promise<FetchedResponse> {
   const passed = Number(received(HOPS_HEADER) ?? 0);
-  if (!(passed < HOPS_MAX)) return loopDetected();
+  if (!(passed < HOPS_MAX)) return loopDetected(isOfObject);
   if (body !== null && !(body instanceof Readable) && Buffer.byteLength(body) > bodyBytesMax)
-    return refusal(413, 'Content Too Large', {
+    return refusal(isOfObject, 413, 'Content Too Large', {
       error: `The request body is larger than ${bodyBytesMax} bytes`,
       code: 'body_too_large',
     });
@@ -78,18 +79,24 @@ export async function fetchInside(
   return { statusCode: status, statusText: '', headers: said, body: content };
 }
 
-function loopDetected(): FetchedResponse {
-  return refusal(508, 'Loop Detected', {
+function loopDetected(isOfObject: boolean): FetchedResponse {
+  return refusal(isOfObject, 508, 'Loop Detected', {
     error: `Workers of this platform have passed the request on ${HOPS_MAX} times: they fetch each other`,
     code: 'loop_detected',
   });
 }
 
-function refusal(statusCode: number, statusText: string, body: object): FetchedResponse {
+/** @param isOfObject the caller is to throw it. */
+function refusal(
+  isOfObject: boolean,
+  status: number,
+  statusText: string,
+  body: { readonly error: string; readonly code: string },
+): FetchedResponse {
   return {
-    statusCode,
+    statusCode: isOfObject ? REFUSED_STATUS : status,
     statusText,
     headers: ['content-type', 'application/json', 'cache-control', 'no-store'],
-    body: Readable.from([Buffer.from(JSON.stringify(body))]),
+    body: Readable.from([Buffer.from(JSON.stringify(isOfObject ? { code: body.code, message: body.error } : body))]),
   };
 }

@@ -11,6 +11,8 @@ interface ObjectClass {
 
 /** Statuses of responses that stand for errors: of the platform, and thrown by the object. */
 const [REFUSED, THREW] = [998, 999];
+/** Content type of what a method returned. */
+const VALUE_TYPE = 'application/x-platform-value';
 const NAME_CHARS_MAX = 1024;
 
 export default function createObjects({ host, fetchThrough, fromJson, toJson, useModule }: LazyDeps): {
@@ -21,8 +23,12 @@ export default function createObjects({ host, fetchThrough, fromJson, toJson, us
     if (given.status < REFUSED) return given;
     const text = await given.text();
     let error: unknown;
-    if (given.status === THREW) error = useModule('stored-values').fromStored(fromJson(text));
-    else {
+    if (given.status === THREW) {
+      const { fromStored } = useModule('stored-values');
+      const [thrown, fields] = fromJson(text) as [unknown, unknown];
+      error = fromStored(thrown);
+      if (typeof error === 'object' && error !== null) Object.assign(error, fromStored(fields));
+    } else {
       const { code, message } = fromJson(text) as { code: string; message: string };
       error = Object.assign(new Error(message), {
         code,
@@ -35,6 +41,7 @@ export default function createObjects({ host, fetchThrough, fromJson, toJson, us
 
   interface Body {
     readonly status: number;
+    readonly headers: { get(name: string): string | null };
     text(): Promise<string>;
   }
 
@@ -58,7 +65,8 @@ export default function createObjects({ host, fetchThrough, fromJson, toJson, us
       const init = { method: 'POST', body: toJson(toStored(args)) };
       const address = { ...stub.#address, op: 'call', member };
       const response = await answered(fetchThrough('object.fetch', address, 'http://object/', init));
-      if (response.status !== 200) return response;
+      // A response that the method returned.
+      if (response.headers.get('content-type') !== VALUE_TYPE) return response;
       return fromStored((fromJson(await response.text()) as [unknown])[0]);
     }
   }

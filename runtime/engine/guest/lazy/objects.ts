@@ -6,6 +6,7 @@ import { useModule } from '../modules.ts';
 import { exportOf } from '../object-records.ts';
 import { fromJson, SafeMap, toJson } from '../safe.ts';
 import { createIncomingResponse, Response } from '../web/response.ts';
+import { clearTimeout, setTimeout } from '../web/timers.ts';
 import { Gate } from './objects/gate.ts';
 import { DurableObjectId } from './objects/ids.ts';
 import { AcceptedSockets } from './objects/sockets.ts';
@@ -34,6 +35,14 @@ interface RequestBody {
 const THREW = 999;
 
 const JSON_HEADERS = 'content-type\0application/json\0';
+/** Of what a method returned, unless it is a response itself; bindings/object.ts reads it. */
+const VALUE_HEADERS = 'content-type\0application/x-platform-value\0';
+/** How long a section may run alone. */
+const SECTION_MS_MAX = 30_000;
+
+const TOO_LONG =
+  'A call to blockConcurrencyWhile() in a Durable Object waited for too long. ' +
+  'The call was canceled and the Durable Object was reset.';
 
 class LiveObject implements StateOwner {
   readonly gate = new Gate();
@@ -77,9 +86,11 @@ class LiveObject implements StateOwner {
     const isFirst = this.gate.sections === 0;
     this.gate.sections++;
     const run = async (): Promise<Result> => {
+      const timer = setTimeout(() => this.reset(new Error(TOO_LONG)), SECTION_MS_MAX);
       try {
         return await this.#inside.run(this, section);
       } finally {
+        clearTimeout(timer);
         this.gate.sections--;
         void Promise.resolve().then(() => this.gate.open());
       }
@@ -159,7 +170,7 @@ async function call(instance: Instance, member: string, text: string): Promise<u
   const args = fromStored(fromJson(text)) as unknown[];
   const result = await remoteMethod(instance, member)(...args);
   if (result instanceof Response) return result;
-  return createIncomingResponse(200, '', JSON_HEADERS, toJson([toStored(result)]), '', false);
+  return createIncomingResponse(200, '', VALUE_HEADERS, toJson([toStored(result)]), '', false);
 }
 
 async function ring(object: LiveObject, instance: Instance, { retries = 0 }: Address): Promise<unknown> {
@@ -200,14 +211,21 @@ async function event(
   }
 }
 
-/** What was thrown, as far as it can be copied. */
-function stored(error: unknown): unknown {
+/** What was thrown, as far as it can be copied: the value, and the own fields of an error. */
+function stored(error: unknown): readonly [error: unknown, fields: unknown] {
   const { toStored } = useModule('stored-values');
-  try {
-    return toStored(error);
-  } catch {
-    return toStored(new Error(String((error as { message?: unknown } | null)?.message ?? 'An error')));
-  }
+  const copy = (value: () => unknown, otherwise: unknown): unknown => {
+    try {
+      return toStored(value());
+    } catch {
+      return otherwise;
+    }
+  };
+  const message = String((error as { message?: unknown } | null)?.message ?? 'An error');
+  return [
+    copy(() => error, toStored(new Error(message))),
+    error instanceof Error ? copy(() => ({ ...error }), {}) : {},
+  ];
 }
 
 /** Nothing of it runs: another isolate makes it anew. */
