@@ -7,7 +7,8 @@ import type { Sql } from '#postgres/sql.ts';
 import { repositoryFolder } from './builtin-repositories.ts';
 import type { GitHost } from './host/connection.ts';
 import { openGithub } from './host/kinds/github.ts';
-import { hostnameOf, hostTitle, openAccount, repositoryUrl, type TokenHostKindName } from './host/token-hosts.ts';
+import { openAccount } from './host/grants.ts';
+import { hostnameOf, hostTitle, repositoryUrl, type TokenHostKindName } from './host/token-hosts.ts';
 import { parseRemoteUrl, resolveRemote, type RemoteUrl } from './remote-url.ts';
 
 /** A repository to fetch from. */
@@ -67,6 +68,7 @@ interface Row {
   readonly host_name: string;
   readonly host_url: string;
   readonly token: Uint8Array | null;
+  readonly is_grant: boolean;
 }
 
 /**
@@ -80,7 +82,7 @@ export async function cloneSource(deps: CloneDeps, repositoryId: string): Promis
   const [row] = await deps.sql<Row[]>`
     SELECT source, host_id, installation_id, full_name, repository.url, credentials, disconnected_at, disconnect_reason,
            repository.git_host_id, git_host.kind AS host_kind, git_host.name AS host_name, git_host.url AS host_url,
-           installation.token
+           installation.token, installation.is_grant
       FROM control.repository LEFT JOIN control.installation ON installation.id = installation_id
       LEFT JOIN control.git_host ON git_host.id = repository.git_host_id
      WHERE repository.id = ${repositoryId}`;
@@ -121,11 +123,11 @@ async function hostedSource({ gitHost, privateHosts }: CloneDeps, row: Row): Pro
 }
 
 /** A repository of a host that is used with a token: under the name that it has by now. */
-async function tokenSource({ keys, privateHosts }: CloneDeps, row: Row, hostId: string): Promise<CloneSource> {
+async function tokenSource(deps: CloneDeps, row: Row, hostId: string): Promise<CloneSource> {
   if (row.installation_id === null || row.token === null || row.host_id === null)
     throw new Failure('clone_refused', `The account that connected ${row.full_name} was removed: connect it again`);
   const host = { id: hostId, kind: row.host_kind, name: row.host_name, url: row.host_url };
-  const access = openAccount({ keys, privateHosts }, host, { id: row.installation_id, token: row.token });
+  const access = openAccount(deps, host, { id: row.installation_id, token: row.token, is_grant: row.is_grant });
   const found = await access.readRepository({ id: row.host_id, fullName: row.full_name });
   if (found === null)
     throw new Failure(
@@ -134,7 +136,7 @@ async function tokenSource({ keys, privateHosts }: CloneDeps, row: Row, hostId: 
     );
   const { username, password } = await access.cloneCredential(found);
   const url = `${repositoryUrl(host, found.fullName)}.git`;
-  const addresses = await resolveRemote({ host: hostnameOf(url) }, privateHosts);
+  const addresses = await resolveRemote({ host: hostnameOf(url) }, deps.privateHosts);
   return { url, address: preferred(addresses), isPlainHttp: url.startsWith('http:'), ...basic(username, password) };
 }
 

@@ -132,6 +132,7 @@ const lookCommands: Readonly<Record<string, Entry>> = {
       add: { summary: 'Add a Git host', load: () => import('./git-hosts/add.ts') },
       rm: { summary: 'Remove a Git host', load: () => import('./git-hosts/remove.ts') },
       check: { summary: 'Show the problems of a Git host', load: () => import('./git-hosts/check.ts') },
+      oauth: { summary: 'Set the OAuth application of a Git host', load: () => import('./git-hosts/oauth.ts') },
       connect: { summary: 'Connect an account by an access token', load: () => import('./git-hosts/connect.ts') },
     },
   },

@@ -1,7 +1,10 @@
-// Accounts on Git hosts that an organization connects by an access token. The token is checked at once, and stored
-// encrypted. It may do on the host what the organization's members let the platform do with connected repositories.
+// Accounts on Git hosts that an organization connects by an access token, or by a grant of the host's OAuth application.
+// It is checked at once, and stored encrypted. It may do on the host what the organization's members let the platform do
+// with connected repositories.
 import { seal } from '#core/encryption.ts';
-import { accountContext, openTokenHost, tokenHostKinds } from '#git/host/token-hosts.ts';
+import { accountContext, openClient, openGrant, sealGrant } from '#git/host/grants.ts';
+import { revokeGrant, type Grant } from '#git/host/oauth.ts';
+import { openTokenHost, tokenHostKinds } from '#git/host/token-hosts.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -20,13 +23,18 @@ export interface AccountRow {
   readonly git_host_id: string;
   readonly host_name: string;
   readonly account_login: string;
+  /** Null: unknown, or never; also of a grant, which is renewed. */
   readonly token_expires_at: Date | null;
+  readonly is_grant: boolean;
   readonly problem: string | null;
   readonly created_at: Date;
 }
 
+/** What connects an account: a token that a person created, or the grant of the host's OAuth application. */
+type Credential = { readonly token: string } | { readonly grant: Grant };
+
 /**
- * Connects the account of a token, or replaces its token.
+ * Connects the account of a token or a grant, or replaces its token.
  *
  * @returns id of its record
  * @throws {ApiError} `unprocessable` for a token that is refused or lacks scopes, `unavailable` if the host is away.
@@ -34,14 +42,20 @@ export interface AccountRow {
 export async function connectAccount(
   deps: Pick<Dependencies, 'sql' | 'keys' | 'git'>,
   host: HostRow,
-  { organizationId, token }: { readonly organizationId: string; readonly token: string },
+  { organizationId, credential }: { readonly organizationId: string; readonly credential: Credential },
   note: Noted,
 ): Promise<string> {
   const { keys, git } = deps;
-  const account = await asTokenErrors(() => openTokenHost(git, host, token).readAccount());
+  const isGrant = 'grant' in credential;
+  const token = isGrant ? credential.grant.accessToken : credential.token;
+  const opened = openTokenHost(git, host, { token: () => Promise.resolve(token), isGrant });
+  const account = await asTokenErrors(() => opened.readAccount());
+  const { tokenAdvice, oauth } = tokenHostKinds[host.kind];
   if (account.missing.length > 0)
     throw new ApiError('unprocessable', {
-      reason: `The token lacks ${account.missing.join(' and ')}: create ${tokenHostKinds[host.kind].tokenAdvice}`,
+      reason: isGrant
+        ? `The OAuth application lacks ${account.missing.join(' and ')}: create it ${oauth.advice}`
+        : `The token lacks ${account.missing.join(' and ')}: create ${tokenAdvice}`,
     });
   if (account.expiresAt !== null && account.expiresAt.getTime() <= Date.now())
     throw new ApiError('unprocessable', { reason: 'The token has expired: create a new one' });
@@ -54,13 +68,15 @@ export async function connectAccount(
     if (known === undefined && rows.length >= ACCOUNTS_MAX)
       throw new ApiError('conflict', { reason: `The organization has ${ACCOUNTS_MAX} accounts on ${host.name}` });
     const id = known?.id ?? newId('gitAccount');
-    const sealed = seal(keys, token, accountContext(id));
+    const sealed = isGrant ? sealGrant(keys, id, credential.grant) : seal(keys, token, accountContext(id));
     await tx`
-      INSERT INTO control.installation (id, organization_id, account_login, permissions, git_host_id, token,
+      INSERT INTO control.installation (id, organization_id, account_login, permissions, git_host_id, token, is_grant,
         token_expires_at)
-      VALUES (${id}, ${organizationId}, ${account.login}, ${tx.json(granted)}, ${host.id}, ${sealed}, ${account.expiresAt})
+      VALUES (${id}, ${organizationId}, ${account.login}, ${tx.json(granted)}, ${host.id}, ${sealed}, ${isGrant},
+        ${account.expiresAt})
       ON CONFLICT (id) DO UPDATE
-         SET token = excluded.token, token_expires_at = excluded.token_expires_at, problem = NULL`;
+         SET token = excluded.token, is_grant = excluded.is_grant, token_expires_at = excluded.token_expires_at,
+             problem = NULL`;
     // Reports and checks that the earlier token could not do.
     if (known !== undefined) await tx`UPDATE control.repository SET checked_at = NULL WHERE installation_id = ${id}`;
     await note(tx, id, `${account.login} on ${host.name}`);
@@ -71,7 +87,7 @@ export async function connectAccount(
 /** The accounts of an organization. */
 export async function listAccounts(sql: Sql, organizationId: string): Promise<AccountRow[]> {
   return sql<AccountRow[]>`
-    SELECT installation.id, git_host_id, git_host.name AS host_name, account_login, token_expires_at, problem,
+    SELECT installation.id, git_host_id, git_host.name AS host_name, account_login, token_expires_at, is_grant, problem,
            installation.created_at
       FROM control.installation JOIN control.git_host ON git_host.id = installation.git_host_id
      WHERE organization_id = ${organizationId} ORDER BY git_host.name, account_login`;
@@ -80,13 +96,16 @@ export async function listAccounts(sql: Sql, organizationId: string): Promise<Ac
 /**
  * Deletes an account's token and disconnects its repositories, which another account can connect again.
  *
+ * @returns revokes its grant, where it has one: call it once the record is deleted.
  * @throws {ApiError} `not_found`
  */
 export async function removeAccount(
-  sql: Sql,
+  deps: Pick<Dependencies, 'sql' | 'keys' | 'git' | 'log'>,
   { organizationId, id }: { readonly organizationId: string; readonly id: string },
   note: Noted,
-): Promise<void> {
+): Promise<() => Promise<void>> {
+  const { sql } = deps;
+  const revoke = await revocation(deps, sql`installation.id = ${id} AND organization_id = ${organizationId}`);
   await sql.begin(async (tx) => {
     await tx`
       UPDATE control.repository SET disconnected_at = now(), disconnect_reason = ${disconnectReasons.account}
@@ -97,4 +116,27 @@ export async function removeAccount(
     if (row === undefined) throw new ApiError('not_found');
     await note(tx, id, row.account_login);
   });
+  return revoke;
+}
+
+/** Prepares to revoke the grants of accounts on their hosts: call the result once their records are deleted. */
+export async function revocation(
+  { sql, keys, git, log }: Pick<Dependencies, 'sql' | 'keys' | 'git' | 'log'>,
+  condition: ReturnType<Sql>,
+): Promise<() => Promise<void>> {
+  const rows = await sql<(HostRow & { readonly account_id: string; readonly token: Uint8Array })[]>`
+    SELECT git_host.*, installation.id AS account_id, installation.token
+      FROM control.installation JOIN control.git_host ON git_host.id = installation.git_host_id
+     WHERE is_grant AND ${condition}`;
+  return async () => {
+    for (const row of rows) {
+      try {
+        const client = openClient(keys, row);
+        const grant = openGrant(keys, { id: row.account_id, token: row.token });
+        if (client !== null) await revokeGrant(git, row, client, grant);
+      } catch (error) {
+        log.warn({ reason: (error as Error).message, host: row.id }, 'Grant not revoked on the Git host');
+      }
+    }
+  };
 }

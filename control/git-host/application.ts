@@ -1,5 +1,5 @@
 // The application of the Git host that an operator creates in the dashboard: whether there may be one, and its record.
-// Its page is pages.ts.
+// Its pages are application-pages.ts.
 import { urlProblem } from '#core/outbound/post.ts';
 import { PUBLIC_GITHUB, type Application } from '#git/host/application.ts';
 import { hostnameOf, isPrivateHost } from '#git/host/token-hosts.ts';

@@ -4,12 +4,12 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { seal, unseal } from '#core/encryption.ts';
 import { isFailure } from '#core/failure.ts';
 import { urlProblem } from '#core/outbound/post.ts';
-import type { HostWebhook, TokenAccess } from '#git/host/access.ts';
+import type { HostWebhook, TokenAccess, TokenHostKind } from '#git/host/access.ts';
+import { openAccount } from '#git/host/grants.ts';
 import { askRest } from '#git/host/rest.ts';
 import {
   hostTitle,
   isPrivateHost,
-  openAccount,
   tokenHostKinds,
   type TokenHost,
   type TokenHostKindName,
@@ -30,6 +30,9 @@ export interface HostRow {
   readonly name: string;
   readonly url: string;
   readonly webhook_secret: Uint8Array;
+  /** Of its OAuth application; null: none. */
+  readonly oauth_client_id: string | null;
+  readonly oauth_client_secret: Uint8Array | null;
   readonly created_at: Date;
 }
 
@@ -75,7 +78,14 @@ async function reachableUrl(
   kind: TokenHostKindName,
   text: string | null,
 ): Promise<string> {
-  const { title, apiUrlOf, urlAdvice, urlProblem: problemOf, probe } = tokenHostKinds[kind];
+  const {
+    title,
+    apiUrlOf,
+    urlAdvice,
+    urlProblem: problemOf,
+    probe,
+    absentAdvice,
+  } = tokenHostKinds[kind] as TokenHostKind;
   if (text === null) throw new ApiError('bad_request', { reason: `url: ${urlAdvice}` });
   const parsed = URL.parse(text);
   if (parsed === null || parsed.search !== '' || parsed.hash !== '')
@@ -100,7 +110,9 @@ async function reachableUrl(
     if (!isFailure(error, 'git_host')) throw error;
     // It answers: some hosts want a token first.
     if (error.status === 401 || error.status === 403) return url;
-    const reason = error.reason === 'refused' ? `There is no ${title} at ${url}: ${error.message}` : error.message;
+    const more = absentAdvice === undefined ? '' : `. ${absentAdvice}`;
+    const reason =
+      error.reason === 'refused' ? `There is no ${title} at ${url}: ${error.message}${more}` : error.message;
     throw new ApiError('unprocessable', { reason });
   }
   return url;
@@ -168,22 +180,24 @@ export interface HostedRow {
   readonly host_name: string;
   readonly host_url: string;
   readonly token: Uint8Array;
+  readonly is_grant: boolean;
 }
 
 /** The columns of {@link HostedRow}, of `repository`, `installation` and `git_host` in a query. */
 export function hostedColumns(sql: Sql) {
   return sql`repository.id AS repository_id, repository.host_id, repository.full_name, installation.id AS account_id,
     git_host.id AS git_host_id, git_host.kind AS host_kind, git_host.name AS host_name, git_host.url AS host_url,
-    installation.token`;
+    installation.token, installation.is_grant`;
 }
 
 /** Opens the account by which a repository is connected. */
 export function openHosted(
-  { keys, git }: Pick<Dependencies, 'keys' | 'git'>,
+  { sql, keys, git }: Pick<Dependencies, 'sql' | 'keys' | 'git'>,
   row: Omit<HostedRow, 'repository_id' | 'host_id' | 'full_name'>,
 ): TokenAccess {
   const host: TokenHost = { id: row.git_host_id, kind: row.host_kind, name: row.host_name, url: row.host_url };
-  return openAccount({ keys, privateHosts: git.privateHosts }, host, { id: row.account_id, token: row.token });
+  const { account_id: id, token, is_grant } = row;
+  return openAccount({ sql, keys, privateHosts: git.privateHosts }, host, { id, token, is_grant });
 }
 
 /** Stores why an account's token does not work; null: it does. */

@@ -97,6 +97,7 @@ interface Reported {
   readonly host_name: string | null;
   readonly host_url: string | null;
   readonly token: Uint8Array | null;
+  readonly is_grant: boolean | null;
 }
 
 async function readReported({ sql }: Dependencies, id: string): Promise<Reported | undefined> {
@@ -118,7 +119,7 @@ async function readReported({ sql }: Dependencies, id: string): Promise<Reported
 
 /** Null: no application is configured. */
 function accessOf(deps: Dependencies, row: Reported): RepositoryAccess | null {
-  const { git_host_id, host_kind, host_name, host_url, token, account_id } = row;
+  const { git_host_id, host_kind, host_name, host_url, token, is_grant, account_id } = row;
   if (git_host_id === null) return deps.git.gitHost === null ? null : openGithub(deps.git.gitHost, account_id);
   return openHosted(deps, {
     account_id,
@@ -127,6 +128,7 @@ function accessOf(deps: Dependencies, row: Reported): RepositoryAccess | null {
     host_name: host_name!,
     host_url: host_url!,
     token: token!,
+    is_grant: is_grant!,
   });
 }
 

@@ -39,7 +39,7 @@ interface AccountRow extends Omit<HostedRow, 'repository_id' | 'host_id' | 'full
 async function findAccount(sql: Sql, organizationId: string, accountId: string): Promise<AccountRow> {
   const [row] = await sql<AccountRow[]>`
     SELECT installation.id AS account_id, git_host.id AS git_host_id, git_host.kind AS host_kind,
-           git_host.name AS host_name, git_host.url AS host_url, installation.token, git_host.webhook_secret
+           git_host.name AS host_name, git_host.url AS host_url, installation.token, installation.is_grant, git_host.webhook_secret
       FROM control.installation JOIN control.git_host ON git_host.id = installation.git_host_id
      WHERE installation.id = ${accountId} AND installation.organization_id = ${organizationId}`;
   if (row === undefined) throw new ApiError('not_found');

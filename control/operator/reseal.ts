@@ -4,7 +4,7 @@
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { settingContext } from '#core/variable-context.ts';
 import { credentialsContext } from '#git/clone-source.ts';
-import { accountContext } from '#git/host/token-hosts.ts';
+import { accountContext, clientContext } from '#git/host/grants.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { providerContext } from '#gateway/accounts/postgres/settings.ts';
 import { hostContext } from '../git-host/hosts.ts';
@@ -37,6 +37,7 @@ const places: readonly Place[] = [
     return { table: kind.table, id: kind.id, column: kind.sealed, context: (id) => secretContext(kind, id) };
   }),
   { table: 'control.git_host', id: 'id', column: 'webhook_secret', context: hostContext },
+  { table: 'control.git_host', id: 'id', column: 'oauth_client_secret', context: clientContext },
   { table: 'control.installation', id: 'id', column: 'token', context: accountContext },
   { table: 'control.second_factor', id: 'account_id', column: 'secret', context: factorContext },
   { table: 'control.setting', id: 'name', column: 'value', context: settingContext },

@@ -36,7 +36,7 @@ const USER_AGENT = 'platform';
  * The PKCE verifier of a state. It is derived from the state and a secret, so it cannot be forged and need not be
  * stored.
  */
-function verifierOf(state: string, secret: string): string {
+export function verifierOf(state: string, secret: string): string {
   return createHmac('sha256', secret).update(`pkce:${state}`).digest('base64url');
 }
 

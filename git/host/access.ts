@@ -74,6 +74,34 @@ export interface TokenAccess extends RepositoryAccess {
   removeWebhook(repository: RepositoryRef, url: string): Promise<void>;
 }
 
+/** How an OAuth application of a host is used: with a code, PKCE and a secret. */
+export interface HostOAuth {
+  /** URL before the paths below, of a host's URL. */
+  readonly baseUrl: (url: string) => string;
+  readonly authorizePath: string;
+  readonly tokenPath: string;
+  /** Null: the host cannot revoke what an application was given; people do that in their settings there. */
+  readonly revokePath: string | null;
+  /** Separated by spaces; '': those of the application. */
+  readonly scopes: string;
+  /** Where the application proves its identity. */
+  readonly clientAuth: 'body' | 'basic';
+  /** Where it is created, for people. */
+  readonly advice: string;
+}
+
+/** What opening an account needs. */
+export interface OpenedWith {
+  /** Sends a request with the token. */
+  readonly ask: Ask;
+  /** The token as it is now. */
+  readonly token: () => Promise<string>;
+  /** URL of the host's pages, without a slash at its end. */
+  readonly url: string;
+  /** Whether the token is of an OAuth application, not one that a person created. */
+  readonly isGrant: boolean;
+}
+
 /** Sends a request with the token. */
 export type Ask = (request: HostRequest) => Promise<unknown>;
 
@@ -88,6 +116,8 @@ export interface TokenHostKind {
   readonly apiUrlOf: (url: string) => string;
   /** What is wrong with a URL; null: nothing. */
   readonly urlProblem?: (url: string) => string | null;
+  /** What to add where its API is not found, for people. */
+  readonly absentAdvice?: string;
   /** Path of the API that answers without a token, or asks for one. */
   readonly probe: (url: string) => string;
   /** URL below which repositories are, by `owner/name`. */
@@ -96,8 +126,8 @@ export interface TokenHostKind {
   readonly tokenAdvice: string;
   /** The request header with the token. */
   readonly authorization: (token: string) => Readonly<Record<string, string>>;
-  /** @param url of its pages, without a slash at its end. */
-  readonly open: (ask: Ask, token: string, url: string) => TokenAccess;
+  readonly open: (opened: OpenedWith) => TokenAccess;
+  readonly oauth: HostOAuth;
   /** Header names of deliveries, in lower case. */
   readonly event: string;
   /** The first one that a delivery has identifies it. */

@@ -10,6 +10,7 @@ export interface HostRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path relative to the API's URL, with its query. */
   readonly path: string;
+  /** Sent as JSON; `URLSearchParams` as a form. */
   readonly body?: unknown;
   /** Whether to retry a request that may already have arrived. By default, only reads are retried. */
   readonly repeatable?: boolean;
@@ -31,6 +32,7 @@ interface RestOptions {
   readonly pauseMs?: number;
 }
 
+const FORM = 'application/x-www-form-urlencoded';
 const TIMEOUT_MS = 10_000;
 const PAUSE_MS = 250;
 const ATTEMPTS_MAX = 3;
@@ -77,6 +79,7 @@ interface Answer {
 async function askOnce(options: RestOptions, request: HostRequest, headers: Headers): Promise<unknown> {
   const { path, body } = request;
   const { apiUrl, who = 'The Git host', urlName = 'GITHOST_API_URL', isPrivate } = options;
+  const isForm = body instanceof URLSearchParams;
   let method: string = request.method ?? 'GET';
   const signal = AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS);
   let url = `${apiUrl}${path}`;
@@ -90,9 +93,9 @@ async function askOnce(options: RestOptions, request: HostRequest, headers: Head
         headers: {
           'user-agent': 'platform',
           ...headers,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(body === undefined ? {} : { 'content-type': isForm ? FORM : 'application/json' }),
         },
-        body: body === undefined || method === 'GET' ? null : JSON.stringify(body),
+        body: body === undefined || method === 'GET' ? null : isForm ? body.toString() : JSON.stringify(body),
       };
       answer = isPrivate === undefined ? await sendAnywhere(url, sent) : await sendGuarded(url, sent, isPrivate);
       text = await readLimited(answer, who);

@@ -1,8 +1,7 @@
-// Git hosts that are used with access tokens: their kinds, and how one is opened. The operator creates their records,
-// in control.git_host. The API process and the builder open them the same way.
+// Git hosts besides that of the application: their kinds, and how one is opened with a token (grants.ts has those of
+// accounts). The operator creates their records, in control.git_host. The API process and the builder open them alike.
 import { Failure, isFailure } from '#core/failure.ts';
-import { unseal, type EncryptionKeys } from '#core/encryption.ts';
-import { pathOf, type TokenAccess, type TokenHostKind } from './access.ts';
+import { pathOf, type Ask, type TokenAccess, type TokenHostKind } from './access.ts';
 import { bitbucket } from './kinds/bitbucket.ts';
 import { forgejo, gitea } from './kinds/gitea.ts';
 import { gitlab } from './kinds/gitlab.ts';
@@ -23,32 +22,21 @@ export interface TokenHost {
   readonly url: string;
 }
 
-/** How a token is opened and which hosts may be private. */
+/** Which hosts may be private. */
 interface TokenHostDeps {
-  readonly keys: EncryptionKeys;
   /** `GIT_REMOTE_PRIVATE_HOSTS` */
   readonly privateHosts: readonly string[];
 }
 
-/** The encryption context of an account's token. */
-export function accountContext(accountId: string): string {
-  return `git-account:${accountId}`;
-}
-
-/** Opens an account of a host, whose token is stored encrypted. */
-export function openAccount(
-  deps: TokenHostDeps,
-  host: TokenHost,
-  account: { readonly id: string; readonly token: Uint8Array },
-): TokenAccess {
-  return openTokenHost(deps, host, unseal(deps.keys, account.token, accountContext(account.id)));
-}
-
-/** Opens a host with a token. Does not connect yet. */
+/**
+ * Opens a host with a token. Does not connect yet.
+ *
+ * @param token returns it as it is now; called again with one that the host has just refused.
+ */
 export function openTokenHost(
-  { privateHosts }: Pick<TokenHostDeps, 'privateHosts'>,
-  { kind: name, name: called, url }: TokenHost,
-  token: string,
+  { privateHosts }: TokenHostDeps,
+  { kind: name, name: called, url }: Pick<TokenHost, 'kind' | 'name' | 'url'>,
+  { token, isGrant }: { readonly token: (refused?: string) => Promise<string>; readonly isGrant: boolean },
 ): TokenAccess {
   const kind = tokenHostKinds[name];
   const options = {
@@ -57,19 +45,25 @@ export function openTokenHost(
     urlName: 'the URL below the host',
     isPrivate: isPrivateHost(url, privateHosts),
   };
-  return kind.open(
-    async (request) => {
+  const ask: Ask = async (request) => {
+    let used = await token();
+    for (let attempt = 1; ; attempt++)
       try {
-        return await askRest(options, request, kind.authorization(token));
+        return await askRest(options, request, kind.authorization(used));
       } catch (error) {
         if (!isFailure(error, 'git_host') || error.status !== 401) throw error;
-        const message = `${options.who} refused the access token: it has expired or was revoked. Connect the account again with a new one`;
+        if (isGrant && attempt === 1) {
+          // It may have been revoked, or have expired earlier than the host said.
+          used = await token(used);
+          continue;
+        }
+        const what = isGrant ? 'access that it was given' : 'access token';
+        const again = isGrant ? 'Connect the account again' : 'Connect the account again with a new one';
+        const message = `${options.who} refused the ${what}: it has expired or was revoked. ${again}`;
         throw new Failure('git_host', message, { reason: 'refused', status: 401 });
       }
-    },
-    token,
-    url,
-  );
+  };
+  return kind.open({ ask, token: () => token(), url, isGrant });
 }
 
 /** Whether the operator allows private addresses and plain http for the host of a URL. */

@@ -57,6 +57,8 @@ export interface TestControl {
   organization(slug: string): Promise<string>;
   /** As if the platform had been started with another AUTH_MAIL_URL; null: none. */
   mailBy(url: string | null): void;
+  /** Resolves once what runs in the background now has ended. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -179,6 +181,9 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
     send(method, at, body, headers) {
       const own = { authorization: `Bearer ${owner.token}`, ...headers };
       return answer(new Request(`${deps.addresses.api}${at}`, { method, headers: own, body: new Uint8Array(body) }));
+    },
+    async settled() {
+      await Promise.allSettled(running);
     },
     async close() {
       stopping.abort();

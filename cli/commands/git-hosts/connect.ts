@@ -1,4 +1,5 @@
-// `platform git-hosts connect <host>`: connects an account on a Git host by an access token from standard input.
+// `platform git-hosts connect <host>`: connects an account on a Git host by an access token from standard input, or says
+// which page does it without one.
 import { defineCommand } from 'citty';
 import { organizationOf, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';
@@ -15,6 +16,7 @@ export const command = defineCommand({
   },
   args: {
     host: { type: 'positional', required: true, description: 'Name or ID of the host' },
+    browser: { type: 'boolean', description: 'Print the page that connects an account without a token' },
     org: targetFlags.org,
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -24,6 +26,14 @@ export const command = defineCommand({
     const api = await needApi(shell, args, 'platform git-hosts connect');
     const { id: organizationId, slug } = await organizationOf(api, args.org);
     const host = await hostOf(api, args.host);
+    if (args.browser === true) {
+      if (host.connectUrl === null)
+        throw new CliError(`${host.name} has no OAuth application`, {
+          advice: 'An operator sets one with `platform git-hosts oauth`, or connect the account by an access token.',
+        });
+      const url = `${host.connectUrl}?${new URLSearchParams({ organization: organizationId })}`;
+      return print(shell, args.json, { url }, () => shell.out(`Open this page to connect an account: ${url}`));
+    }
     const token = Buffer.from(await shell.input())
       .toString()
       .trim();

@@ -10,6 +10,9 @@ export interface GitHost {
   readonly name: string;
   readonly url: string;
   readonly tokenAdvice: string;
+  /** The page that connects an account without a token; null: the host has no OAuth application. */
+  readonly connectUrl: string | null;
+  readonly oauth: { readonly redirectUrl: string; readonly scopes: string; readonly advice: string };
 }
 
 /** The word for the GitHub App, which is no host with accounts. */

@@ -4,9 +4,10 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { tokenHostKinds, type TokenHostKindName } from '#git/host/token-hosts.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import { connectAccount, listAccounts, removeAccount, type AccountRow } from '../../git-host/accounts.ts';
+import { connectAccount, listAccounts, removeAccount, revocation, type AccountRow } from '../../git-host/accounts.ts';
 import { hostStatus } from '../../git-host/host-status.ts';
 import { createHost, findHost, listHosts, removeHost, type HostRow } from '../../git-host/hosts.ts';
+import { grantCallback, grantPage, writeClient } from '../../git-host/oauth-client.ts';
 import { receiveHosted } from '../../git-host/receive.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { Label, nullable, Timestamp } from '../../http/schemas.ts';
@@ -22,15 +23,31 @@ const Host = Type.Object({
   url: Type.String(),
   /** Which token an account needs. */
   tokenAdvice: Type.String(),
+  /** The page that connects an account without a token; null: the host has no OAuth application. */
+  connectUrl: nullable(Type.String()),
+  /** How to create an OAuth application on the host. */
+  oauth: Type.Object({
+    clientId: nullable(Type.String()),
+    redirectUrl: Type.String(),
+    scopes: Type.String(),
+    advice: Type.String(),
+  }),
 });
 
-const toHost = ({ id, kind, name, url }: HostRow) => ({
-  id,
-  kind,
-  name,
-  url,
-  tokenAdvice: tokenHostKinds[kind].tokenAdvice,
-});
+function toHost({ id, kind, name, url, oauth_client_id: clientId }: HostRow, { addresses: { ui } }: Dependencies) {
+  const { tokenAdvice, oauth } = tokenHostKinds[kind];
+  const connectUrl = clientId === null ? null : `${ui}${grantPage(id)}`;
+  const { scopes, advice } = oauth;
+  return {
+    id,
+    kind,
+    name,
+    url,
+    tokenAdvice,
+    connectUrl,
+    oauth: { clientId, redirectUrl: `${ui}${grantCallback(id)}`, scopes, advice },
+  };
+}
 
 const Account = Type.Object({
   id: Type.String(),
@@ -38,6 +55,8 @@ const Account = Type.Object({
   hostName: Type.String(),
   login: Type.String(),
   expiresAt: nullable(Timestamp),
+  /** `grant`: of the host's OAuth application, renewed by itself; `token`: an access token. */
+  credential: Type.Enum(['token', 'grant']),
   /** Why its token does not work; null: it did when it was used last. */
   problem: nullable(Type.String()),
   createdAt: Timestamp,
@@ -49,9 +68,13 @@ const toAccount = (row: AccountRow) => ({
   hostName: row.host_name,
   login: row.account_login,
   expiresAt: row.token_expires_at?.toISOString() ?? null,
+  credential: row.is_grant ? ('grant' as const) : ('token' as const),
   problem: row.problem,
   createdAt: row.created_at.toISOString(),
 });
+
+const Credential = Type.String({ minLength: 4, maxLength: 1000, pattern: '^[\\x21-\\x7e]+$' });
+const ofHost = (subjectId: string) => ({ organizationId: null, subjectKind: 'git_host', subjectId });
 
 export const gitHosts = platform<Dependencies, RequestState>()
   .get(
@@ -63,7 +86,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     },
     async (ctx) => {
       ctx.state.access.account('account:read');
-      return { hosts: (await listHosts(ctx.env.sql)).map(toHost) };
+      return { hosts: (await listHosts(ctx.env.sql)).map((row) => toHost(row, ctx.env)) };
     },
   )
   .post(
@@ -88,7 +111,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
           details: { name: called, kind },
         }),
       );
-      return ctx.json(toHost(row), 201);
+      return ctx.json(toHost(row, ctx.env), 201);
     },
   )
   .get(
@@ -108,7 +131,41 @@ export const gitHosts = platform<Dependencies, RequestState>()
       ctx.state.access.operator();
       const row = await findHost(ctx.env.sql, ctx.params.hostId);
       const { problems, ...counts } = await hostStatus(ctx.env.sql, row.id);
-      return { host: toHost(row), ...counts, problems: [...problems] };
+      return { host: toHost(row, ctx.env), ...counts, problems: [...problems] };
+    },
+  )
+  .put(
+    '/git-hosts/:hostId/oauth',
+    {
+      ...needs('operator'),
+      summary: 'Set the OAuth application of a Git host, so that members connect accounts without a token',
+      description:
+        'The secret is stored encrypted and not shown again. `GET /git-hosts` has the redirect URL and scopes.',
+      body: Type.Object({ clientId: Credential, clientSecret: Credential }),
+      response: Host,
+    },
+    async (ctx) => {
+      ctx.state.access.operator();
+      const row = await findHost(ctx.env.sql, ctx.params.hostId);
+      const note = (tx: Transaction, subjectId: string, name: string): Promise<void> =>
+        ctx.state.audit(tx, { ...ofHost(subjectId), action: 'git_host.oauth_set', details: { name } });
+      return toHost(await writeClient(ctx.env, row, ctx.body, note), ctx.env);
+    },
+  )
+  .delete(
+    '/git-hosts/:hostId/oauth',
+    {
+      ...needs('operator'),
+      summary: 'Remove the OAuth application of a Git host; accounts that it connected stop working',
+      response: { 204: Type.Null() },
+    },
+    async (ctx) => {
+      ctx.state.access.operator();
+      const row = await findHost(ctx.env.sql, ctx.params.hostId);
+      await writeClient(ctx.env, row, null, (tx, subjectId, name) =>
+        ctx.state.audit(tx, { ...ofHost(subjectId), action: 'git_host.oauth_remove', details: { name } }),
+      );
+      return ctx.json(null, 204);
     },
   )
   .delete(
@@ -123,7 +180,9 @@ export const gitHosts = platform<Dependencies, RequestState>()
     },
     async (ctx) => {
       ctx.state.access.operator();
-      const row = await findHost(ctx.env.sql, ctx.params.hostId);
+      const { sql } = ctx.env;
+      const row = await findHost(sql, ctx.params.hostId);
+      const revoke = await revocation(ctx.env, sql`git_host.id = ${row.id}`);
       await removeHost(ctx.env, row, ctx.query.disconnect === true, (tx, subjectId, name) =>
         ctx.state.audit(tx, {
           organizationId: null,
@@ -133,6 +192,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
           details: { name },
         }),
       );
+      ctx.env.background('Revocation of grants', revoke);
       return ctx.json(null, 204);
     },
   )
@@ -161,7 +221,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
           subjectId,
           details: { name },
         });
-      const id = await connectAccount(ctx.env, host, { organizationId, token }, note);
+      const id = await connectAccount(ctx.env, host, { organizationId, credential: { token } }, note);
       const made = (await listAccounts(sql, organizationId)).find((row) => row.id === id)!;
       return ctx.json(toAccount(made), 201);
     },
@@ -185,14 +245,15 @@ export const gitHosts = platform<Dependencies, RequestState>()
     {
       ...needs('organization:write'),
       summary: 'Delete the token of an account and disconnect its repositories; deployments stay',
+      description: 'A grant is also revoked on the host, where the host can.',
       query: Type.Object({ organizationId: Type.String() }),
       response: { 204: Type.Null() },
     },
     async (ctx) => {
       const { organizationId } = ctx.query;
       ctx.state.access.organization('organization:write', organizationId);
-      await removeAccount(
-        ctx.env.sql,
+      const revoke = await removeAccount(
+        ctx.env,
         { organizationId, id: ctx.params.gitAccountId },
         (tx: Transaction, subjectId: string, name: string): Promise<void> =>
           ctx.state.audit(tx, {
@@ -203,6 +264,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
             details: { name },
           }),
       );
+      ctx.env.background('Revocation of a grant', revoke);
       return ctx.json(null, 204);
     },
   )

@@ -5,8 +5,8 @@ import { isFailure } from '#core/failure.ts';
 import {
   keepComment,
   orNull,
-  type Ask,
   type CommitStatus,
+  type OpenedWith,
   type RepositoryRef,
   type TokenAccess,
   type TokenHostKind,
@@ -31,11 +31,23 @@ export const bitbucket: TokenHostKind = {
   // The public service has its API on a host of its own.
   apiUrlOf: (url) => `${new URL(url).origin.replace('https://bitbucket.org', 'https://api.bitbucket.org')}/2.0`,
   urlProblem: (url) => (/^\/[\w-]+$/.test(new URL(url).pathname) ? null : 'must end with the workspace'),
+  absentAdvice: 'Bitbucket Data Center is not supported: connect its repositories by their URL',
   probe: (url) => `/repositories/${workspaceOf(url)}?pagelen=1`,
   repositoriesAt: (url) => new URL(url).origin,
   tokenAdvice: 'a workspace access token with the scopes repository, pullrequest and webhook',
   authorization: (token) => ({ authorization: `Bearer ${token}` }),
   open: openBitbucket,
+  oauth: {
+    baseUrl: (url) => new URL(url).origin,
+    authorizePath: '/site/oauth2/authorize',
+    tokenPath: '/site/oauth2/access_token',
+    revokePath: null,
+    // Those of the consumer.
+    scopes: '',
+    clientAuth: 'basic',
+    advice:
+      'in the settings of the workspace, under OAuth consumers: private, with the permissions Account: read, Repositories: read, Pull requests: read and Webhooks: read and write',
+  },
   event: 'x-event-key',
   deliveryIds: ['x-request-uuid'],
   signature: { header: 'x-hub-signature', scheme: 'hmac', prefix: 'sha256=' },
@@ -53,7 +65,7 @@ function workspaceOf(url: string): string {
   return encodeURIComponent(new URL(url).pathname.slice(1));
 }
 
-function openBitbucket(ask: Ask, token: string, url: string): TokenAccess {
+function openBitbucket({ ask, token, url }: OpenedWith): TokenAccess {
   const workspace = workspaceOf(url);
   const at = ({ id }: RepositoryRef): string => `/repositories/${workspace}/${encodeURIComponent(`{${id}}`)}`;
   const values = async (path: string): Promise<Answer[]> =>
@@ -92,7 +104,7 @@ function openBitbucket(ask: Ask, token: string, url: string): TokenAccess {
       const row = await orNull(ask({ path: `${at(repository)}/refs/branches/${encodeURIComponent(branch)}` }));
       return row === null ? null : answerText(answerFields(answerFields(row)['target']), 'hash');
     },
-    cloneCredential: () => Promise.resolve({ username: 'x-token-auth', password: token }),
+    cloneCredential: async () => ({ username: 'x-token-auth', password: await token() }),
     async setStatus(repository, commit, { state, description, context, targetUrl }) {
       // A key has at most 40 characters.
       const key = createHash('sha1').update(context).digest('hex');

@@ -1,6 +1,14 @@
-// The driver of Gitea and Forgejo, which have one API: an access token, and a webhook for each repository.
+// The driver of Gitea and Forgejo, which have one API: an access token or an OAuth application, and a webhook for each
+// repository.
 import { isFailure } from '#core/failure.ts';
-import { orNull, pathOf, type Ask, type RepositoryRef, type TokenAccess, type TokenHostKind } from '../access.ts';
+import {
+  orNull,
+  pathOf,
+  type OpenedWith,
+  type RepositoryRef,
+  type TokenAccess,
+  type TokenHostKind,
+} from '../access.ts';
 import { answerFields, answerList, answerText } from '../answers.ts';
 import { toRepository } from '../repositories.ts';
 import { readGiteaDeliveries } from './gitea-delivery.ts';
@@ -19,6 +27,16 @@ export const gitea: TokenHostKind = {
   tokenAdvice: 'an access token with the scopes read:user, write:repository and write:issue',
   authorization: (token) => ({ authorization: `token ${token}` }),
   open: openGitea,
+  oauth: {
+    baseUrl: (url) => url,
+    authorizePath: '/login/oauth/authorize',
+    tokenPath: '/login/oauth/access_token',
+    revokePath: null,
+    scopes: 'read:user write:repository write:issue',
+    clientAuth: 'body',
+    advice:
+      'on the host, under Settings, Applications, or in the site administration under Integrations: a confidential client',
+  },
   event: 'x-gitea-event',
   deliveryIds: ['x-gitea-delivery'],
   signature: { header: 'x-gitea-signature', scheme: 'hmac', prefix: '' },
@@ -27,7 +45,7 @@ export const gitea: TokenHostKind = {
 
 export const forgejo: TokenHostKind = { ...gitea, title: 'Forgejo' };
 
-function openGitea(ask: Ask, token: string): TokenAccess {
+function openGitea({ ask, token }: OpenedWith): TokenAccess {
   const at = ({ fullName }: RepositoryRef): string => `/repos/${pathOf(fullName)}`;
   let known: Promise<{ id: string; login: string }> | null = null;
   const readUser = async (): Promise<{ id: string; login: string }> => {
@@ -62,7 +80,7 @@ function openGitea(ask: Ask, token: string): TokenAccess {
       const row = await orNull(ask({ path: `${at(repository)}/branches/${pathOf(branch)}` }));
       return row === null ? null : answerText(answerFields(answerFields(row)['commit']), 'id');
     },
-    cloneCredential: () => Promise.resolve({ username: 'x-access-token', password: token }),
+    cloneCredential: async () => ({ username: 'x-access-token', password: await token() }),
     async setStatus(repository, commit, { targetUrl, ...status }) {
       await ask({
         method: 'POST',

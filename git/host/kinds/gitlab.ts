@@ -1,10 +1,10 @@
-// The driver of GitLab: a personal, group or project access token, and a webhook for each project.
+// The driver of GitLab: an access token or an OAuth application, and a webhook for each project.
 import { isFailure } from '#core/failure.ts';
 import {
   keepComment,
   orNull,
-  type Ask,
   type CommitStatus,
+  type OpenedWith,
   type RepositoryRef,
   type TokenAccess,
   type TokenHostKind,
@@ -29,6 +29,16 @@ export const gitlab: TokenHostKind = {
   tokenAdvice: 'a group, project or personal access token with the scope api and the role Maintainer',
   authorization: (token) => ({ authorization: `Bearer ${token}` }),
   open: openGitlab,
+  oauth: {
+    baseUrl: (url) => url,
+    authorizePath: '/oauth/authorize',
+    tokenPath: '/oauth/token',
+    revokePath: '/oauth/revoke',
+    scopes: SCOPE,
+    clientAuth: 'body',
+    advice:
+      'in GitLab, under Applications of a group, of your account or of the Admin area: confidential, with the scope api',
+  },
   event: 'x-gitlab-event',
   // The first one stays the same when GitLab sends a delivery again.
   deliveryIds: ['idempotency-key', 'x-gitlab-event-uuid'],
@@ -43,7 +53,7 @@ const states: Readonly<Record<CommitStatus['state'], string>> = {
   error: 'canceled',
 };
 
-function openGitlab(ask: Ask, token: string): TokenAccess {
+function openGitlab({ ask, token, isGrant }: OpenedWith): TokenAccess {
   const at = ({ id }: RepositoryRef): string => `/projects/${encodeURIComponent(id)}`;
 
   async function findWebhook(repository: RepositoryRef, url: string): Promise<Answer | null> {
@@ -55,6 +65,13 @@ function openGitlab(ask: Ask, token: string): TokenAccess {
 
   return {
     async readAccount() {
+      // The application has asked for the scope.
+      if (isGrant)
+        return {
+          login: answerText(answerFields(await ask({ path: '/user' })), 'username'),
+          expiresAt: null,
+          missing: [],
+        };
       let described: Answer;
       try {
         described = answerFields(await ask({ path: '/personal_access_tokens/self' }));
@@ -93,7 +110,7 @@ function openGitlab(ask: Ask, token: string): TokenAccess {
       const row = await orNull(ask({ path }));
       return row === null ? null : answerText(answerFields(answerFields(row)['commit']), 'id');
     },
-    cloneCredential: () => Promise.resolve({ username: 'oauth2', password: token }),
+    cloneCredential: async () => ({ username: 'oauth2', password: await token() }),
     async setStatus(repository, commit, { state, description, context, targetUrl }) {
       try {
         await ask({

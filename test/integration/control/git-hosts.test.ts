@@ -46,6 +46,7 @@ test('the operator adds a host that answers, under a name and a URL of its own',
       422,
       /^There is no Gitea at http:.*answered 404 to GET \/version/,
     ],
+    [{ kind: 'bitbucket', name: 'A', url: `${gitlab.host.url}/acme` }, 422, /Bitbucket Data Center is not supported/],
     [{ kind: 'forgejo', name: 'code', url: gitea.host.url }, 409, /The Git host "Code" .* exists already/],
     [{ kind: 'forgejo', name: 'Other', url: `${gitea.host.url}/` }, 409, /exists already/],
   ];

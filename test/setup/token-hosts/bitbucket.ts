@@ -1,6 +1,7 @@
 // Bitbucket Cloud as tests need it: the routes of its REST API that the platform calls, and its webhooks. Written from
 // the public description of the API.
 import { createHmac } from 'node:crypto';
+import { oauthDialects } from './oauth.ts';
 import { runGit, tipOf } from '../git-repositories.ts';
 import {
   Refused,
@@ -16,6 +17,7 @@ const PULL_REQUEST = 'pullrequest:created';
 export const bitbucketDialect: Dialect = {
   api: '/2.0',
   path: '/acme',
+  oauth: oauthDialects.bitbucket,
   scopes: ['repository', 'pullrequest', 'webhook'],
   hostId: uuidOf,
   tokenIn: (authorization) => /^Bearer (.+)$/i.exec(authorization)?.[1] ?? null,

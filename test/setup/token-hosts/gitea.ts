@@ -1,6 +1,7 @@
 // Gitea and Forgejo as tests need them: the routes of their REST API that the platform calls, and their webhooks.
 // Written from the public description of the API.
 import { createHmac } from 'node:crypto';
+import { oauthDialects } from './oauth.ts';
 import { runGit, tipOf } from '../git-repositories.ts';
 import { Refused, type ApiRequest, type Dialect, type TokenHostState, type TokenRepository } from './state.ts';
 
@@ -8,6 +9,7 @@ const NONE = '0'.repeat(40);
 
 export const giteaDialect: Dialect = {
   api: '/api/v1',
+  oauth: oauthDialects.gitea,
   scopes: ['read:user', 'write:repository', 'write:issue'],
   path: '',
   hostId: ({ id }) => String(id),

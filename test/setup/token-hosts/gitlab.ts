@@ -1,5 +1,6 @@
 // GitLab as tests need it: the routes of its REST API that the platform calls, and its webhooks. Written from the
 // public description of the API.
+import { oauthDialects } from './oauth.ts';
 import { runGit, tipOf } from '../git-repositories.ts';
 import {
   Refused,
@@ -16,6 +17,7 @@ const MERGE_REQUEST = 'merge_requests_events';
 
 export const gitlabDialect: Dialect = {
   api: '/api/v4',
+  oauth: oauthDialects.gitlab,
   scopes: ['api'],
   path: '',
   hostId: ({ id }) => String(id),

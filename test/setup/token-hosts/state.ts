@@ -1,4 +1,5 @@
 // What the token hosts of tests hold, and what a kind of host adds to it. Types only.
+import type { OAuthDialect } from './oauth.ts';
 
 /** A webhook of a repository, as the host keeps it. */
 export interface HostedWebhook {
@@ -34,11 +35,27 @@ interface TokenOfHost {
   isExpired: boolean;
 }
 
+/** The platform's OAuth application there. */
+export interface OAuthOfHost {
+  clientId: string;
+  clientSecret: string;
+  /** The registered one; null: any. */
+  redirectUrl: string | null;
+  /** Who is signed in in the browser; null: the person refuses. */
+  signedIn: string | null;
+  lifetimeSeconds: number;
+  readonly codes: Map<string, { readonly login: string; readonly challenge: string; readonly redirectUrl: string }>;
+  readonly grants: { readonly login: string; access: string; refresh: string; earlier: string[]; isRevoked: boolean }[];
+  /** Paths of its requests, with the kind of grant. */
+  readonly requests: string[];
+}
+
 /** What a test's host holds; tests may change it. */
 export interface TokenHostState {
   readonly root: string;
   readonly repositories: TokenRepository[];
   readonly tokens: Map<string, TokenOfHost>;
+  readonly oauth: OAuthOfHost;
   readonly logins: string[];
   /** Requests of the REST API, as `GET /user`. */
   readonly requests: string[];
@@ -81,6 +98,7 @@ export interface Dialect {
   readonly api: string;
   /** Scopes of a token that may do everything. */
   readonly scopes: readonly string[];
+  readonly oauth: OAuthDialect;
   /** Path of the URL under which the platform knows the host. */
   readonly path: string;
   tokenIn(authorization: string): string | null;

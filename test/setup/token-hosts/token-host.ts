@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { answerGit, createBareRepository, headsOf } from '../git-repositories.ts';
+import { answerOAuth, newOAuth } from './oauth.ts';
 import {
   Refused,
   type Dialect,
@@ -49,6 +50,7 @@ export async function startTokenHost(dialect: Dialect): Promise<TestTokenHost> {
     root,
     repositories: [],
     tokens: new Map(),
+    oauth: newOAuth(),
     logins: [],
     requests: [],
     failures: [],
@@ -129,11 +131,25 @@ export async function startTokenHost(dialect: Dialect): Promise<TestTokenHost> {
     }
   }
 
+  async function answerApplication(url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { method = '', headers } = request;
+    const given = { method, url, authorization: headers.authorization ?? '', body: Buffer.concat(chunks).toString() };
+    const failure = state.failures.shift();
+    const answer = failure === undefined ? answerOAuth(state, dialect.oauth, dialect.scopes, given) : null;
+    const more = answer?.location === undefined ? {} : { location: answer.location };
+    response.writeHead(answer?.status ?? failure ?? 404, { 'content-type': 'application/json', ...more });
+    response.end(JSON.stringify(answer?.body ?? {}));
+  }
+
   const server = createServer((request, response) => {
     const url = new URL(request.url!, 'http://localhost');
     const answered = url.pathname.startsWith(`${dialect.api}/`)
       ? answerApi(url, request, response)
-      : answerClone(url, request, response);
+      : [dialect.oauth.authorize, dialect.oauth.token, dialect.oauth.revoke].includes(url.pathname)
+        ? answerApplication(url, request, response)
+        : answerClone(url, request, response);
     const done: Promise<void> = answered
       .catch((error: unknown) => {
         if (!response.headersSent) response.statusCode = 500;

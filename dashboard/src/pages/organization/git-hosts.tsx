@@ -1,5 +1,5 @@
-// Accounts on Git hosts of an organization: connect one by an access token, replace its token, remove it. Operators add
-// hosts here.
+// Accounts on Git hosts of an organization: connect one by a click or an access token, replace its token, remove it.
+// Operators add hosts here.
 import { CodeIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
@@ -16,6 +16,7 @@ import { RecordList } from '../../records/record-list.tsx';
 import { RowMenu } from '../../records/row-menu.tsx';
 import { userQuery } from '../../queries/account.ts';
 import { gitAccountsQuery, gitHostsQuery } from '../../queries/git-accounts.ts';
+import { GitHostList } from './git-host-list.tsx';
 import { GitHubApp } from './github-app.tsx';
 import { OrganizationPage } from './organization-page.tsx';
 
@@ -45,6 +46,11 @@ export function GitHostsPage() {
           {user?.isOperator === true && (
             <GitHubApp returnTo={from === 'setup' ? '/setup' : `/orgs/${slug}/git-hosts`} />
           )}
+          <GitHostList
+            organizationId={id}
+            isOperator={user?.isOperator === true}
+            returnTo={`/orgs/${slug}/git-hosts`}
+          />
           <Accounts id={id} hasHosts={hosts.length > 0} />
         </>
       )}
@@ -57,6 +63,7 @@ interface Account {
   readonly hostName: string;
   readonly login: string;
   readonly expiresAt: string | null;
+  readonly credential: 'token' | 'grant';
   readonly problem: string | null;
   readonly createdAt: string;
 }
@@ -75,7 +82,8 @@ const columns: readonly Column<Account>[] = [
     id: 'expires',
     header: 'Expires',
     isFitted: true,
-    cell: ({ expiresAt }) => (expiresAt === null ? 'Unknown' : <Time at={expiresAt} />),
+    cell: ({ expiresAt, credential }) =>
+      expiresAt === null ? credential === 'grant' ? 'Renewed' : 'Unknown' : <Time at={expiresAt} />,
   },
   { id: 'made', header: 'Connected', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
@@ -92,8 +100,8 @@ function Accounts({ id: organizationId, hasHosts }: { readonly id: string; reado
       empty={
         <EmptyState icon={<CodeIcon />} title="No accounts yet">
           {hasHosts
-            ? 'Connect an account on a Git host by an access token. Members can then create projects from its repositories.'
-            : 'GitLab, Gitea, Forgejo and Bitbucket are used with access tokens. An operator of this platform adds the host first.'}
+            ? 'Connect an account on a Git host. Members can then create projects from its repositories.'
+            : 'For GitLab, Gitea, Forgejo and Bitbucket, an operator of this platform adds the host first.'}
         </EmptyState>
       }
       actions={({ id, login, hostName }) => (
