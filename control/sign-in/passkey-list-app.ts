@@ -114,8 +114,8 @@ export const passkeyListApp = platform<UiRequest>()
 async function ownPage(env: UiRequest, accountId: string, problem: string | null = null): Promise<Response> {
   const passkeys = await listPasskeys(env.sql, accountId);
   const canChange = env.session !== null && isFresh(env.session);
-  const name = html`<label for="name">Name, such as the device</label>
-    <input id="name" name="name" required maxlength="100" autocomplete="off" />`;
+  const name = html`<label for="name">Name of the passkey</label>
+    <input id="name" name="name" placeholder="My laptop" required maxlength="100" autocomplete="off" />`;
   const add = html`${passkeyForm('create', `${PATH}/add`, 'Add a passkey', name)}
     <p data-without-passkeys>This browser cannot create passkeys.</p>`;
   const again = html`<p>

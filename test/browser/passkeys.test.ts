@@ -63,12 +63,12 @@ test('a person adds a passkey, and signs in with it', options, async () => {
   await device.touch();
   await joinAs(page, 'grace');
   await page.goto(`${site.ui}/api/auth/passkeys`);
-  await page.getByLabel('Name, such as the device').fill('Laptop');
+  await page.getByLabel('Name of the passkey').fill('Laptop');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('never used').waitFor();
   assert.equal(await page.getByText('This browser cannot create passkeys').isVisible(), false);
   // The device has one of this account now.
-  await page.getByLabel('Name, such as the device').fill('Again');
+  await page.getByLabel('Name of the passkey').fill('Again');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('has a passkey of this account already').waitFor();
 
