@@ -1,5 +1,5 @@
-// Pages on which a member connects an account on a Git host by its OAuth application: asks on a page of ours, since what
-// follows gives an organization access, goes to the host, and stores the grant on the way back.
+// Pages on which a member connects an account on a Git host by its OAuth application: asks on a page of ours, since
+// what follows gives an organization access, goes to the host, and stores the grant on the way back.
 import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { openClient } from '#git/host/grants.ts';

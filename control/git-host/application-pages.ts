@@ -1,5 +1,5 @@
-// Pages on which an operator creates the platform's application on a host of GitHub's kind: leads there with a manifest,
-// and back with a code.
+// Pages on which an operator creates the platform's application on a host of GitHub's kind: leads there with a
+// manifest, and back with a code.
 import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { applicationManifest, exchangeManifestCode, manifestUrl, PUBLIC_GITHUB } from '#git/host/application.ts';

@@ -5,7 +5,7 @@ import type { OAuthClient } from '#git/host/oauth.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { HostRow, Noted } from './hosts.ts';
 
-/** Path of the dashboard's origin to which a host leads back, which differs by host: a code of one is none of another. */
+/** Path at `AUTH_URL` to which a host leads back. It differs by host: a code of one is never sent to another. */
 export function grantCallback(hostId: string): string {
   return `/api/auth/callback/git-hosts/${hostId}`;
 }

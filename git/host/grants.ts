@@ -9,7 +9,7 @@ import { refreshGrant, type Grant, type OAuthClient } from './oauth.ts';
 import { hostTitle, openTokenHost, type TokenHost } from './token-hosts.ts';
 
 /** Where accounts are stored, and which hosts may be private. */
-export interface AccountDeps {
+interface AccountDeps {
   readonly sql: Sql;
   readonly keys: EncryptionKeys;
   /** `GIT_REMOTE_PRIVATE_HOSTS` */
@@ -17,7 +17,7 @@ export interface AccountDeps {
 }
 
 /** The columns of control.installation that opening an account needs. */
-export interface StoredAccount {
+interface StoredAccount {
   readonly id: string;
   readonly token: Uint8Array;
   readonly is_grant: boolean;

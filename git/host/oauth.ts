@@ -64,7 +64,7 @@ export function exchangeCode(
   return askForGrant(deps, host, client, form, null);
 }
 
-/** Renews an access token. A refresh token may be used once. @throws {Failure} `git_host`, status 401 if it is refused. */
+/** Renews an access token. A refresh token works once. @throws {Failure} `git_host`, status 401 if it is refused. */
 export function refreshGrant(deps: Deps, host: Host, client: OAuthClient, refreshToken: string): Promise<Grant> {
   const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
   return askForGrant(deps, host, client, form, refreshToken);

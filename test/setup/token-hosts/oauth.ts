@@ -1,7 +1,7 @@
 // The OAuth applications of the token hosts of tests: authorization codes with PKCE, tokens that expire, refresh tokens
 // that work once. Written from the hosts' public descriptions.
 import { createHash, randomBytes } from 'node:crypto';
-import type { OAuthOfHost, TokenHostState } from './state.ts';
+import type { OAuthDialect, OAuthOfHost, TokenHostState } from './state.ts';
 
 const code = (): string => randomBytes(16).toString('hex');
 
@@ -17,16 +17,6 @@ export function newOAuth(): OAuthOfHost {
     grants: [],
     requests: [],
   };
-}
-
-/** How a kind of host does it. */
-export interface OAuthDialect {
-  readonly authorize: string;
-  readonly token: string;
-  readonly revoke: string | null;
-  readonly isBasic: boolean;
-  /** Hosts without PKCE ignore it. */
-  readonly hasPkce: boolean;
 }
 
 export const oauthDialects: Readonly<Record<'gitlab' | 'gitea' | 'bitbucket', OAuthDialect>> = {

@@ -1,5 +1,4 @@
 // What the token hosts of tests hold, and what a kind of host adds to it. Types only.
-import type { OAuthDialect } from './oauth.ts';
 
 /** A webhook of a repository, as the host keeps it. */
 export interface HostedWebhook {
@@ -33,6 +32,16 @@ interface TokenOfHost {
   readonly login: string;
   readonly scopes: readonly string[];
   isExpired: boolean;
+}
+
+/** How a kind of host does OAuth. */
+export interface OAuthDialect {
+  readonly authorize: string;
+  readonly token: string;
+  readonly revoke: string | null;
+  readonly isBasic: boolean;
+  /** Hosts without PKCE ignore it. */
+  readonly hasPkce: boolean;
 }
 
 /** The platform's OAuth application there. */
