@@ -38,6 +38,8 @@ export interface RemoteCredentials {
   readonly username?: string;
   readonly password?: string;
   readonly sshKey?: string;
+  /** Of a key that the platform generated. */
+  readonly publicKey?: string;
   readonly knownHosts?: string;
 }
 

@@ -115,6 +115,8 @@ interface NewRemote {
   readonly credentials: RemoteCredentials;
   /** Null: the branch of its HEAD. */
   readonly defaultBranch: string | null;
+  /** Null: only its webhook tells of pushes. */
+  readonly pollSeconds: number | null;
 }
 
 const FIRST_BRANCH = 'main';
@@ -127,7 +129,7 @@ const FIRST_BRANCH = 'main';
  */
 export async function connectRemote(
   { sql, keys, git }: Pick<Dependencies, 'sql' | 'keys' | 'git'>,
-  { organizationId, url, credentials: given, defaultBranch }: NewRemote,
+  { organizationId, url, credentials: given, defaultBranch, pollSeconds }: NewRemote,
   note: Noted,
 ): Promise<{ readonly id: string; readonly webhookToken: string }> {
   if (defaultBranch !== null && !isBranchName(defaultBranch))
@@ -152,9 +154,10 @@ export async function connectRemote(
   await sql.begin(async (tx) => {
     await tx`
       INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch, credentials,
-        webhook_hash, heads)
+        webhook_hash, heads, poll_seconds, poll_due_at)
       VALUES (${id}, ${organizationId}, 'remote', ${plainUrl}, ${plainUrl},
-        ${defaultBranch ?? found.defaultBranch ?? FIRST_BRANCH}, ${sealed}, ${hash}, ${tx.json(found.heads)})`;
+        ${defaultBranch ?? found.defaultBranch ?? FIRST_BRANCH}, ${sealed}, ${hash}, ${tx.json(found.heads)},
+        ${pollSeconds}, now() + make_interval(secs => ${pollSeconds}))`;
     await note(tx, id, plainUrl);
   });
   return { id, webhookToken: secret };

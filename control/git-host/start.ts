@@ -1,12 +1,14 @@
 // Starts the background work of the API process for Git hosts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { followDeliveries } from './deliveries.ts';
+import { followPolls } from './remote-polls.ts';
 import { followReports } from './reports.ts';
 import { followChecks } from './token-repositories.ts';
 
-/** Processes deliveries, sends reports and checks repositories until the process ends. */
+/** Processes deliveries, sends reports, checks repositories and polls remotes until the process ends. */
 export function startGitHost(deps: Dependencies): void {
   deps.background('Deliveries of the Git host', () => followDeliveries(deps));
   deps.background('Reports to the Git host', () => followReports(deps));
+  deps.background('Polls of remotes', () => followPolls(deps));
   deps.background('Checks of repositories', () => followChecks(deps));
 }

@@ -29,6 +29,8 @@ const attemptLimits = {
   code: { most: 10, seconds: 300 },
   /** Issued device codes. */
   device: { most: 20, seconds: 300 },
+  /** Deploy keys that an account generates. */
+  'deploy-key': { most: 20, seconds: 3600 },
   /** Emails that an account lets the platform send. */
   mail: { most: 30, seconds: 3600 },
   /** Codes exchanged for a token; a device polls every five seconds. */

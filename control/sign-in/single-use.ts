@@ -9,6 +9,7 @@ type SingleUseKind =
   | 'oidc-state'
   | 'application-state'
   | 'git-account-state'
+  | 'deploy-key'
   | 'cli-code'
   | 'device-code'
   | 'device-user-code'

@@ -12,6 +12,7 @@ import { Unloaded } from '../../components/unloaded.tsx';
 import { userQuery } from '../../queries/account.ts';
 import type { NewProjectSearch, Source } from '../../queries/new-project-search.ts';
 import styles from './projects.module.css';
+import { DeployKey, isSsh } from './deploy-key.tsx';
 import { RepositoryPicker, useGitSources } from './repository-picker.tsx';
 import { Templates } from './templates.tsx';
 
@@ -53,6 +54,7 @@ function Form({ organizations }: FormProps) {
   const [name, setName] = useState('');
   const [url, setUrl] = useState('');
   const [secret, setSecret] = useState('');
+  const [deployKey, setDeployKey] = useState('');
   const [hosted, setHosted] = useState('');
   const [folder, setFolder] = useState('');
   const made = useRef(new Map<string, Promise<unknown>>());
@@ -69,10 +71,10 @@ function Form({ organizations }: FormProps) {
     async mutationFn() {
       // Connect the repository first, so that a failure leaves no project without it.
       const repositoryId = await once(
-        () => connect({ way, organizationId, url, secret, hosted }),
+        () => connect({ way, organizationId, url, secret, hosted, deployKey }),
         way,
         organizationId,
-        ...(way === 'git-host' ? [hosted] : [url, secret]),
+        ...(way === 'git-host' ? [hosted] : [url, secret, deployKey]),
       );
       const body = { name, organizationId };
       const project = await once(() => dataOf(api.post('/projects', { body })), 'project', name, organizationId);
@@ -148,11 +150,20 @@ function Form({ organizations }: FormProps) {
               />
             )}
           </Field>
-          <Field label="Access token" hint="For private repositories over https. Stored encrypted.">
-            {(control) => (
-              <Input {...control} type="password" value={secret} onChange={(event) => setSecret(event.target.value)} />
-            )}
-          </Field>
+          {isSsh(url) ? (
+            <DeployKey organizationId={organizationId} onKey={setDeployKey} />
+          ) : (
+            <Field label="Access token" hint="For private repositories over https. Stored encrypted.">
+              {(control) => (
+                <Input
+                  {...control}
+                  type="password"
+                  value={secret}
+                  onChange={(event) => setSecret(event.target.value)}
+                />
+              )}
+            </Field>
+          )}
         </>
       )}
       <FieldRow>
@@ -243,14 +254,20 @@ async function connect(given: {
   readonly url: string;
   readonly secret: string;
   readonly hosted: string;
+  readonly deployKey: string;
 }): Promise<string | null> {
-  const { way, organizationId, url, secret, hosted } = given;
+  const { way, organizationId, url, secret, hosted, deployKey } = given;
   if (way === 'machine') return null;
   const [installationId = '', hostId = ''] = hosted.split('/');
   const body =
     way === 'git-host'
       ? { organizationId, source: 'git-host' as const, installationId, hostId }
-      : { organizationId, source: 'remote' as const, url, ...(secret !== '' && { password: secret }) };
+      : {
+          organizationId,
+          source: 'remote' as const,
+          url,
+          ...(isSsh(url) ? deployKey !== '' && { deployKey } : secret !== '' && { password: secret }),
+        };
   const { repository } = await dataOf(api.post('/repositories', { body }));
   return repository.id;
 }

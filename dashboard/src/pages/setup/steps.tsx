@@ -14,6 +14,7 @@ import { MailServerForm, MailTestForm } from '../operator/mail-forms.tsx';
 import { ConnectGitHub } from '../organization/github-app.tsx';
 import { createNamed } from '../projects/templates.tsx';
 import styles from '../settings/settings.module.css';
+import { StartVariables } from './start-variables.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 
 interface StepProps {
@@ -34,6 +35,7 @@ export const controls: Readonly<Record<Setup['steps'][number]['name'], Component
 };
 
 const setupKey = setupQuery.queryKey;
+const EXAMPLE_DOMAIN = 'apps.example.com';
 
 /** ID and slug of the first organization of the account. */
 function useOrganization() {
@@ -118,7 +120,7 @@ function DomainStep() {
             required
             isCode
             maxLength={253}
-            placeholder="apps.example.com"
+            placeholder={EXAMPLE_DOMAIN}
             value={domain}
             onChange={({ target }) => setDomain(target.value)}
           />
@@ -140,8 +142,7 @@ function DomainStep() {
               rowKey={({ name, value }) => `${name} ${value}`}
             />
           )}
-          <p className={styles.soft}>Then set this variable of the platform and restart it:</p>
-          <CodeBlock code={`HANDLER_DOMAIN=${check.variables}`} />
+          <StartVariables domain={check.variables} />
         </>
       )}
     </form>
@@ -149,7 +150,13 @@ function DomainStep() {
 }
 
 function HttpsStep({ isDone }: StepProps) {
-  return isDone ? null : <DocsLink page="domains">How to get certificates</DocsLink>;
+  if (isDone) return null;
+  return (
+    <>
+      <StartVariables domain={EXAMPLE_DOMAIN} />
+      <DocsLink page="domains">How certificates are issued</DocsLink>
+    </>
+  );
 }
 
 function GitHostStep({ isDone }: StepProps) {

@@ -1,0 +1,81 @@
+// Looks up plain remotes on a schedule, each repository once however many projects it has: one whose branches moved is
+// refreshed as if its webhook had told of it. Failures in a row lengthen the pause. Started by the API process.
+import { backoffMs } from '#core/backoff.ts';
+import { isFailure } from '#core/failure.ts';
+import { runRounds } from '#core/process/rounds.ts';
+import { openCredentials, remoteSource } from '#git/clone-source.ts';
+import { readRemoteHeads } from '#git/remote-heads.ts';
+import { parseRemoteUrl } from '#git/remote-url.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { askForRefresh } from './remote-refresh.ts';
+
+/** Seconds between two polls of a repository. */
+export const pollSeconds = { least: 60, most: 86_400, usual: 300 } as const;
+
+const POLL_MS = 10_000;
+/** Repositories polled at once by a process. */
+const TOGETHER = 4;
+/** Polls of a process that died become due after this time. */
+const LEASE_SECONDS = 120;
+/** The longest pause after failures. */
+const PAUSE_MS_MAX = 6 * 3_600_000;
+
+interface Row {
+  readonly id: string;
+  readonly url: string;
+  readonly credentials: Uint8Array | null;
+  readonly heads: Readonly<Record<string, string>> | null;
+  readonly poll_seconds: number;
+  readonly poll_failures: number;
+}
+
+/** Polls until the process ends. */
+export function followPolls(deps: Dependencies): Promise<void> {
+  return runRounds(deps, { failure: 'Remotes not polled, tried again', pollMs: POLL_MS }, async () => {
+    return (await workOnPolls(deps)) === TOGETHER;
+  });
+}
+
+/** Polls the remotes that are due. @returns how many there were */
+export async function workOnPolls(deps: Dependencies): Promise<number> {
+  // Another API process does not take them, too.
+  const rows = await deps.sql<Row[]>`
+    UPDATE control.repository SET poll_due_at = now() + ${`${LEASE_SECONDS} seconds`}::interval
+     WHERE id IN (
+       SELECT id FROM control.repository
+        WHERE source = 'remote' AND poll_seconds IS NOT NULL AND disconnected_at IS NULL AND poll_due_at <= now()
+          AND EXISTS (SELECT FROM control.project WHERE repository_id = repository.id AND deleted_at IS NULL)
+        ORDER BY poll_due_at LIMIT ${TOGETHER} FOR UPDATE SKIP LOCKED)
+    RETURNING id, url, credentials, heads, poll_seconds, poll_failures`;
+  await Promise.all(rows.map((row) => poll(deps, row)));
+  return rows.length;
+}
+
+async function poll(deps: Dependencies, row: Row): Promise<void> {
+  const { sql, keys, git, log } = deps;
+  let problem: string | null = null;
+  try {
+    const credentials = openCredentials(keys, row.id, row.credentials);
+    const { heads } = await readRemoteHeads(await remoteSource(parseRemoteUrl(row.url), credentials, git.privateHosts));
+    if (isMoved(row.heads ?? {}, heads)) await askForRefresh(deps, row.id);
+  } catch (error) {
+    if (!isFailure(error, 'remote_refused', 'remote_unreadable')) throw error;
+    problem = error.message.slice(0, 500);
+    if (row.poll_failures === 0)
+      log.warn({ repository: row.id, reason: problem }, 'Remote not readable, polled less often');
+  }
+  const failures = problem === null ? 0 : row.poll_failures + 1;
+  const pauses = { backoffMs: row.poll_seconds * 1000, backoffMsMax: Math.max(PAUSE_MS_MAX, row.poll_seconds * 1000) };
+  // With jitter, so that remotes connected at the same time are not all polled at once.
+  const pauseMs = backoffMs(pauses, failures + 1);
+  await sql`
+    UPDATE control.repository
+       SET poll_due_at = now() + ${`${pauseMs} ms`}::interval, poll_failures = ${failures}, checked_at = now(),
+           check_problem = ${problem}
+     WHERE id = ${row.id}`;
+}
+
+function isMoved(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(after);
+  return names.length !== Object.keys(before).length || names.some((name) => before[name] !== after[name]);
+}

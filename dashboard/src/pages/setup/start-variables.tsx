@@ -1,0 +1,33 @@
+// What an operator adds to the variables of the platform for a domain and HTTPS, and where: the processes that serve
+// projects read these when they start, so that the page cannot set them.
+import { CodeBlock } from '../../components/code-block.tsx';
+import styles from '../settings/settings.module.css';
+
+/** @param domain of projects, such as `apps.example.com`. */
+export function StartVariables({ domain }: { readonly domain: string }) {
+  // Dashboard and API are beside the domain of projects: below it, they could take the name of one.
+  const parent = domain.split('.').length > 2 ? domain.slice(domain.indexOf('.') + 1) : domain;
+  const lines = [
+    `HANDLER_DOMAIN=${domain}`,
+    `AUTH_URL=https://dashboard.${parent}`,
+    `PUBLIC_API_URL=https://api.${parent}`,
+    'PUBLIC_HTTPS=on',
+  ];
+  return (
+    <>
+      <p className={styles.soft}>
+        1. Create the same DNS records for dashboard.{parent} and api.{parent}.
+      </p>
+      <p className={styles.soft}>
+        2. Add these lines to the platform's variables. After install.sh they are in /etc/platform/platform.env, or in
+        ~/.platform/platform.env without root; with Docker Compose in .env. With your own proxy for HTTPS, use
+        PUBLIC_PROTOCOL=https instead of the last line.
+      </p>
+      <CodeBlock code={lines.join('\n')} />
+      <p className={styles.soft}>
+        3. Restart the platform: systemctl restart platform, or docker compose --profile https up -d. Then open
+        https://dashboard.{parent}/setup.
+      </p>
+    </>
+  );
+}
