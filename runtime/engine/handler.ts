@@ -96,6 +96,8 @@ export interface Handler {
    * the changed projects, and their former routes.
    */
   changeRoutes(changes: { readonly current: readonly Route[]; readonly gone: readonly Route[] }): void;
+  /** The engine takes no new work: other engines may have its durable objects. */
+  drain(): void;
   /** Requests that run or wait. */
   readonly load: number;
   close(): void;
@@ -334,6 +336,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     running: () => served.running(),
     warm: (route) => served.warm(route),
     changeRoutes: (changes) => served.changeRoutes(changes),
+    drain: () => objects.leaveAll(),
     get load() {
       return served.load;
     },

@@ -86,14 +86,15 @@ export function createObjectLeases({ sql, link, log }: Options): ObjectLeases & 
         throw error;
       }
     },
-    release({ namespace, resource: id }) {
+    release({ namespace, resource: id }, fence) {
       count = Math.max(0, count - 1);
       sql
         .all(
-          `UPDATE object_lease SET holder = '' WHERE namespace = $1 AND id = $2 AND holder = $3`,
+          `UPDATE object_lease SET holder = '' WHERE namespace = $1 AND id = $2 AND holder = $3 AND fence = $4`,
           namespace,
           id,
           holder,
+          fence,
         )
         .catch(() => {});
     },

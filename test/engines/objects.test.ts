@@ -181,6 +181,20 @@ test('after kill -9 of an engine, another has its objects, and nothing acknowled
   }
 });
 
+test('an engine that is replaced gives its objects away, and nothing is lost', async () => {
+  const counters = Array.from({ length: 6 }, (_, index) => ({
+    name: `replaced-${index}`,
+    counter: count(`replaced-${index}`),
+  }));
+  await until(() => counters.every(({ counter }) => counter.acknowledged.size > 3));
+  for (const { id } of await serving()) {
+    await platform.recycle(id);
+    const sizes = counters.map(({ counter }) => counter.acknowledged.size);
+    await until(() => counters.every(({ counter }, index) => counter.acknowledged.size > sizes[index]! + 3));
+  }
+  for (const { name, counter } of counters) await assertKept(name, await counter.stop());
+});
+
 test('an engine that is held up for longer than its lease writes nothing afterwards', async () => {
   const counter = count('held');
   try {

@@ -1,7 +1,6 @@
 // Durable objects, as workers see them.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { defaultLimits } from '#core/limits.ts';
 import { startDatabases } from '#test/setup/databases.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { noStores } from '#test/setup/no-stores.ts';
@@ -35,21 +34,8 @@ export class Counter extends DurableObject {
   async add(by, what) {
     return { sum: by + 1, what: new Map([['what', what]]) };
   }
-  circle() {
-    return this.env.COUNTER.getByName(this.ctx.id.name + '.').circle();
-  }
   page() {
     return new Response('a page', { status: 201 });
-  }
-  async fill() {
-    const text = 'x'.repeat(600_000);
-    for (let at = 0; ; at++) {
-      this.ctx.storage.put('key-' + at, text);
-      await this.ctx.storage.sync();
-    }
-  }
-  spin() {
-    for (;;);
   }
   reset() {
     this.ctx.abort('again');
@@ -82,10 +68,10 @@ let handler: TestHandler;
 let databases: Awaited<ReturnType<typeof startDatabases>>;
 
 before(async () => {
-  databases = await startDatabases({ objectBytesMax: 2_000_000 });
+  databases = await startDatabases();
   handler = await startHandler(
     { app: { files: worker, yaml: 'object: { COUNTER: Counter }' } },
-    { cpu: { ...defaultLimits.cpu, http: { free: 200, pro: 200, enterprise: 200 } } },
+    {},
     { stores: { ...noStores, database: databases.client } },
   );
 });
@@ -132,28 +118,8 @@ test('an object that is reset begins again with what is stored', async () => {
   assert.deepEqual(await json('/?name=r'), { memory: 1, stored: 2, name: 'r' });
 });
 
-test('an object that spins ends its isolate, and no request of the site', async () => {
-  assert.deepEqual(await json('/?name=s'), { memory: 1, stored: 1, name: 's' });
-  const { code } = (await json('/call?name=s&method=spin')) as { code: string };
-  assert.equal(code, 'cpu_limit_exceeded');
-  assert.deepEqual(await json('/?name=s'), { memory: 1, stored: 2, name: 's' });
-});
-
-test('objects that call each other in a circle end at the depth of calls', async () => {
-  const { code } = (await json('/call?name=circle&method=circle')) as { code: string };
-  assert.equal(code, 'loop_detected');
-});
-
 test('a method may return a response', async () => {
   assert.deepEqual(await json('/page'), [201, 'a page']);
-});
-
-test('an object at the bound of its storage begins again, and keeps what was stored before', async () => {
-  assert.deepEqual(await json('/?name=full'), { memory: 1, stored: 1, name: 'full' });
-  const { code, message } = (await json('/call?name=full&method=fill')) as { code: string; message: string };
-  assert.equal(code, 'object_reset');
-  assert.match(message, /database or disk is full/);
-  assert.deepEqual(await json('/?name=full'), { memory: 1, stored: 2, name: 'full' });
 });
 
 test('an id of another class is refused', async () => {

@@ -11,7 +11,8 @@ export interface ObjectLeases {
    * @throws {Failure} `object_held` when another engine has it.
    */
   acquire(place: DatabasePlace): Promise<number>;
-  release(place: DatabasePlace): void;
+  /** @param fence of the holder. */
+  release(place: DatabasePlace, fence: number): void;
   /** This engine has dropped all that it had. */
   lapsed(): void;
 }

@@ -89,6 +89,7 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
     if (draining) return;
     draining = true;
     const deadline = performance.now() + limits.drainMs;
+    handler.drain();
     await Promise.all([
       listener?.drain(limits.drainMs, patient ? 'wait' : 'close'),
       patient ? receiver.drain(limits.drainMs) : null,

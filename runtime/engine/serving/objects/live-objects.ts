@@ -76,6 +76,7 @@ export class LiveObjects {
   readonly #live = new Map<string, LiveObject>();
   /** The objects that events are for. */
   readonly #events = new WeakMap<ObjectEvent, LiveObject>();
+  #isLeaving = false;
 
   constructor(deps: LiveObjectsDeps) {
     this.#deps = deps;
@@ -141,6 +142,23 @@ export class LiveObjects {
     live.running--;
     live.lastUsedAt = performance.now();
     if (live.running === 0 && live.waiting.length > 0) this.#drain(live);
+    if (this.#isLeaving && this.#isUnused(live)) this.#release(live);
+  }
+
+  /** This engine ends: others may have its objects as soon as nothing of them runs here. */
+  leaveAll(): void {
+    this.#isLeaving = true;
+    for (const live of this.#live.values()) if (this.#isUnused(live)) this.#release(live);
+  }
+
+  #isUnused(live: LiveObject): boolean {
+    return live.running === 0 && live.waiting.length === 0 && !live.isOpening && live.store?.isBusy !== true;
+  }
+
+  #release(live: LiveObject): void {
+    this.#letGo(live);
+    this.#forget(live);
+    if (live.store !== null) this.#deps.leases.release(live.place, live.store.fence);
   }
 
   #drain(live: LiveObject): void {
@@ -237,11 +255,7 @@ export class LiveObjects {
     this.#checkLeases();
     const idleMs = this.#live.size > MANY ? IDLE_MS_OF_MANY : IDLE_MS;
     for (const live of this.#live.values()) {
-      if (live.running > 0 || live.waiting.length > 0 || live.isOpening || now - live.lastUsedAt < idleMs) continue;
-      if (live.store?.isBusy === true) continue;
-      this.#letGo(live);
-      this.#forget(live);
-      if (live.store !== null) this.#deps.leases.release(live.place);
+      if ((this.#isLeaving || now - live.lastUsedAt >= idleMs) && this.#isUnused(live)) this.#release(live);
     }
   }
 }

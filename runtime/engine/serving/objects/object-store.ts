@@ -47,6 +47,10 @@ export class ObjectStore {
     this.#deps = deps;
   }
 
+  get fence(): number {
+    return this.#deps.fence;
+  }
+
   get isBusy(): boolean {
     return this.#waiting > 0 || this.#transaction !== 0;
   }

@@ -1,0 +1,71 @@
+// Durable objects in `platform dev`: kept over a restart and a save, with alarms.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { startDevHere, type TestDev } from '#test/setup/dev.ts';
+import { until } from '#test/setup/until.ts';
+
+const worker = (version: number): string => `
+import { DurableObject } from 'cloudflare:workers';
+export class Clock extends DurableObject {
+  async next() {
+    const count = ((await this.ctx.storage.get('count')) ?? 0) + 1;
+    this.ctx.storage.put('count', count);
+    return { count, version: ${version} };
+  }
+  async wind() {
+    await this.ctx.storage.setAlarm(Date.now() + 1);
+    return this.ctx.storage.getAlarm();
+  }
+  async alarm({ retryCount }) {
+    const tries = ((await this.ctx.storage.get('tries')) ?? 0) + 1;
+    await this.ctx.storage.put('tries', tries);
+    this.inside = await this.ctx.storage.getAlarm();
+    await this.ctx.storage.put('rang', { tries, retryCount, inside: this.inside });
+  }
+  rang() { return this.ctx.storage.get('rang'); }
+  left() { return this.ctx.storage.getAlarm(); }
+}
+export default {
+  async fetch(request, env) {
+    return Response.json((await env.CLOCK.getByName('tower')[new URL(request.url).pathname.slice(1)]()) ?? null);
+  },
+};`;
+
+let folder: string;
+let dev: TestDev;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platform-dev-'));
+  await mkdir(join(folder, 'src'));
+  await writeFile(join(folder, 'platform.yaml'), 'object: { CLOCK: Clock }\n');
+  await writeFile(join(folder, 'src/index.js'), worker(1));
+  dev = await startDevHere(folder);
+});
+after(async () => {
+  await dev.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const ask = async (path: string): Promise<unknown> => (await dev.fetch(path)).json();
+
+test('an alarm rings once, and what is stored is there after a restart', async () => {
+  assert.deepEqual(await ask('/next'), { count: 1, version: 1 });
+  assert.equal(typeof (await ask('/wind')), 'number');
+  assert.deepEqual(await until(() => ask('/rang')), { tries: 1, retryCount: 0, inside: null });
+  assert.equal(await ask('/left'), null);
+  await dev.close();
+  dev = await startDevHere(folder);
+  assert.deepEqual(await ask('/next'), { count: 2, version: 1 });
+  assert.deepEqual(await ask('/rang'), { tries: 1, retryCount: 0, inside: null });
+});
+
+test('a save gives an object to the new code at its next event', async () => {
+  assert.deepEqual(await ask('/next'), { count: 3, version: 1 });
+  await writeFile(join(folder, 'src/index.js'), worker(2));
+  await until(async () => ((await ask('/next')) as { version: number }).version === 2);
+  const { count } = (await ask('/next')) as { count: number };
+  assert.ok(count > 4);
+});
