@@ -176,6 +176,14 @@ export const suites: readonly Suite[] = [
     covers: ['runtime/engine/', 'builder/shims/'],
   },
   {
+    name: 'clients',
+    proves: 'Clients of Postgres, MariaDB, Redis, mail and MongoDB work unmodified over sockets of workers.',
+    folder: 'test/clients/',
+    packages: ['mariadb-server', 'redis-server'],
+    installs: ['test/clients/packages'],
+    covers: ['builder/node/'],
+  },
+  {
     name: 'redis',
     proves: 'The stores over a real Redis keep to the contract of their kind.',
     folder: 'test/contract/',

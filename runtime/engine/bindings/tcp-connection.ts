@@ -24,7 +24,7 @@ export interface Opened {
   /** With TLS. */
   readonly alpn?: string | false;
   readonly protocol?: string | null;
-  readonly certificate?: { readonly subject: unknown; readonly issuer: unknown; readonly valid_to: string } | null;
+  readonly certificate?: object | null;
   /** Why the certificate would not have been accepted; the worker has asked to accept all. */
   readonly authorizationError?: string | null;
 }
@@ -227,12 +227,11 @@ export class TcpConnection {
     const addresses = { stream: stream.id, remoteAddress, remotePort, remoteFamily, localAddress, localPort };
     if (socket === this.plainSocket) return addresses;
     const secure = socket as TLSSocket;
-    const { subject, issuer, valid_to } = secure.getPeerCertificate();
     return {
       ...addresses,
       alpn: secure.alpnProtocol ?? false,
       protocol: secure.getProtocol(),
-      certificate: subject === undefined ? null : { subject, issuer, valid_to },
+      certificate: certificateOf(secure),
       authorizationError: secure.authorized ? null : String(secure.authorizationError),
     };
   }
@@ -303,4 +302,13 @@ function failed(code: string, message: string): Error {
 function failureOf({ code = 'ECONNRESET', message }: NodeJS.ErrnoException): { code: string; message: string } {
   // Of several addresses, each error has a message.
   return { code, message: message === '' ? code : message };
+}
+
+/** The other side's certificate, as `getPeerCertificate` of Node has it; `raw` in base64. */
+function certificateOf(secure: TLSSocket): object | null {
+  const { subject, issuer, subjectaltname, valid_from, valid_to, fingerprint, fingerprint256, serialNumber, raw } =
+    secure.getPeerCertificate();
+  if (raw === undefined) return null;
+  const names = { subject, issuer, subjectaltname, valid_from, valid_to };
+  return { ...names, fingerprint, fingerprint256, serialNumber, raw: raw.toString('base64') };
 }

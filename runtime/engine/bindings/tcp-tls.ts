@@ -13,7 +13,7 @@ const VERSIONS = ['TLSv1.2', 'TLSv1.3'];
  * @throws {PlatformError} `invalid_argument`.
  */
 export function toTlsOptions(given: unknown, host: string): ConnectionOptions {
-  const { servername, ca, cert, key, passphrase, rejectUnauthorized, alpn, minVersion, maxVersion } = toRecord(
+  const { servername, ca, cert, key, passphrase, rejectUnauthorized, anyName, alpn, minVersion, maxVersion } = toRecord(
     given ?? {},
   );
   const name = servername === undefined ? host : toText(servername, 'servername', 253);
@@ -25,6 +25,8 @@ export function toTlsOptions(given: unknown, host: string): ConnectionOptions {
     // An address is no server name (RFC 6066); the certificate has to name it all the same.
     ...(isIP(name) === 0 ? { servername: name } : { host: name }),
     rejectUnauthorized: rejectUnauthorized !== false,
+    // The worker compares the name itself.
+    ...(anyName === true ? { checkServerIdentity: () => undefined } : {}),
     ...Object.fromEntries(Object.entries(pems).filter(([, list]) => list !== undefined)),
     ...(passphrase === undefined ? {} : { passphrase: toText(passphrase, 'passphrase', 1024) }),
     ...(alpn === undefined ? {} : { ALPNProtocols: toProtocols(alpn) }),

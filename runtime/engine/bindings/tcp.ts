@@ -40,6 +40,7 @@ export function createTcpCalls(deps: TcpDeps): Readonly<Record<string, HostFunct
       );
     },
     'tcp.closed': async (call) => ({ value: await connectionOf(call, toRecord(call.args)['handle']).closed }),
+    'tcp.lookup': (call) => lookUp(deps, call),
     'tcp.destroy': (call) => {
       const { handle } = toRecord(call.args);
       connectionOf(call, handle);
@@ -58,9 +59,7 @@ function connectionOf(call: HostCall, handle: unknown): TcpConnection {
 function connect(deps: TcpDeps, call: HostCall): Promise<HostReply> {
   const { hostname, port: givenPort, stream, secure, tls } = toRecord(call.args);
   const port = toWhole(givenPort, 'The port', { least: 1, most: 65_535 });
-  if (typeof hostname !== 'string' || !/^[^\s/@\0[\]]+$/.test(hostname) || hostname.length > HOST_CHARS_MAX)
-    throw invalid('The host name is not valid');
-  const host = hostname.toLowerCase();
+  const host = toHost(hostname);
   // Streams of the guest outside of responses have negative numbers.
   const out = toWhole(stream, 'The stream', { least: Number.MIN_SAFE_INTEGER, most: -1 });
   const options = secure === true ? toTlsOptions(tls, host) : null;
@@ -88,6 +87,25 @@ function connect(deps: TcpDeps, call: HostCall): Promise<HostReply> {
     throw error;
   }
   return answer(call, connection.open(options, call), handle);
+}
+
+/** The addresses of a name that the policy allows. */
+async function lookUp(deps: TcpDeps, call: HostCall): Promise<HostReply> {
+  const host = toHost(toRecord(call.args)['hostname']);
+  call.owner.countSubrequest();
+  return new Promise((resolve, reject) => {
+    deps.lookupOf(call.isolate)(host, { all: true }, (error, addresses) => {
+      if (error === null) resolve({ value: { addresses } });
+      else if (error instanceof PlatformError) reject(error);
+      else resolve({ value: { failure: { code: error.code ?? 'ENOTFOUND', message: error.message } } });
+    });
+  });
+}
+
+function toHost(hostname: unknown): string {
+  if (typeof hostname !== 'string' || !/^[^\s/@\0[\]]+$/.test(hostname) || hostname.length > HOST_CHARS_MAX)
+    throw invalid('The host name is not valid');
+  return hostname.toLowerCase();
 }
 
 /** Failures of the network are values: their codes, such as ECONNREFUSED, are those of Node. */

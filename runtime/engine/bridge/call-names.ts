@@ -30,6 +30,8 @@ const ownCalls = {
   'tcp.startTls': 'async',
   /** `{handle}` -> `{failure}` of null, once the socket is closed. */
   'tcp.closed': 'async',
+  /** `{hostname}` -> `{addresses}` as of dns.lookup, or `{failure}`. */
+  'tcp.lookup': 'async',
   /** `{handle}`: closes it at once. */
   'tcp.destroy': 'async',
   /** Rarely used APIs (guest/lazy.ts): `{module}` -> the text of its script. */

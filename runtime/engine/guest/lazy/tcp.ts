@@ -72,28 +72,41 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     deps;
   const { internal } = deps.webidl;
 
+  /** Writes that wait, in order. */
+  class Writes {
+    first: Write | null = null;
+    last: Write | null = null;
+
+    add(write: Write): void {
+      if (this.last === null) this.first = write;
+      else this.last.next = write;
+      this.last = write;
+    }
+
+    shift(): void {
+      this.first = this.first!.next;
+      if (this.first === null) this.last = null;
+    }
+  }
+
   /** Bytes on their way out, in pieces. */
   class Outgoing implements HostBody {
     /** Bytes that were taken over; the host receives as many. */
     sent = 0;
-    #first: Write | null = null;
-    #last: Write | null = null;
+    #writes = new Writes();
+    /** While TLS begins: what may only follow it. */
+    #later: Writes | null = null;
     #waiter: ((piece: Uint8Array | null) => void) | null = null;
     #isEnded = false;
-    #isHeld = false;
-    #error: unknown = null;
-    #isBroken = false;
+    #failure: { readonly error: unknown } | null = null;
     /** Called when nothing waits any more. */
     #onIdle: (() => void) | null = null;
 
     write(bytes: Uint8Array): Promise<void> {
-      if (this.#isBroken) return Promise.reject(this.#error);
+      if (this.#failure !== null) return Promise.reject(this.#failure.error);
       if (this.#isEnded) return Promise.reject(codedError('EPIPE', 'This socket has been ended by this side'));
       return new Promise((resolve, reject) => {
-        const write: Write = { bytes, at: 0, next: null, resolve, reject };
-        if (this.#last === null) this.#first = write;
-        else this.#last.next = write;
-        this.#last = write;
+        (this.#later ?? this.#writes).add({ bytes, at: 0, next: null, resolve, reject });
         this.#serve();
       });
     }
@@ -109,19 +122,18 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     #serve(): void {
       const waiter = this.#waiter;
       if (waiter === null) return;
+      const writes = this.#writes;
       // A reader that comes again has taken the piece before.
-      while (this.#first !== null && this.#first.at >= this.#first.bytes.byteLength) {
-        this.#first.resolve();
-        this.#first = this.#first.next;
+      while (writes.first !== null && writes.first.at >= writes.first.bytes.byteLength) {
+        writes.first.resolve();
+        writes.shift();
       }
-      if (this.#first === null) {
-        this.#last = null;
-        this.#onIdle?.();
-      }
-      if (this.#isHeld) return;
-      const write = this.#first;
+      const write = writes.first;
       if (write === null) {
-        if (!this.#isEnded) return;
+        const onIdle = this.#onIdle;
+        this.#onIdle = null;
+        onIdle?.();
+        if (this.#later !== null || !this.#isEnded) return;
         this.#waiter = null;
         waiter(null);
         return;
@@ -140,32 +152,31 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
       this.#serve();
     }
 
-    /** Waits until all that was written is taken, and keeps the rest back. */
+    /** From here on nothing is sent but what was written before; resolves when that is taken. */
     hold(): Promise<void> {
+      this.#later = new Writes();
       return new Promise((resolve) => {
-        this.#onIdle = () => {
-          this.#onIdle = null;
-          this.#isHeld = true;
-          resolve();
-        };
+        this.#onIdle = resolve;
         this.#serve();
       });
     }
 
+    /** What was held back may follow. */
     release(): void {
-      this.#isHeld = false;
+      const later = this.#later;
+      this.#later = null;
+      if (later !== null && this.#writes.first === null) this.#writes = later;
       this.#serve();
     }
 
     break(error: unknown): void {
-      if (this.#isBroken) return;
-      this.#isBroken = true;
-      this.#error = error;
-      this.#isHeld = false;
+      if (this.#failure !== null) return;
+      this.#failure = { error };
       this.#isEnded = true;
-      for (let write = this.#first; write !== null; write = write.next) write.reject(error);
-      this.#first = this.#last = null;
-      this.#onIdle?.();
+      for (let write = this.#writes.first; write !== null; write = write.next) write.reject(error);
+      for (let write = this.#later?.first ?? null; write !== null; write = write.next) write.reject(error);
+      this.#writes = new Writes();
+      this.#later = null;
       this.#serve();
     }
 
@@ -211,7 +222,6 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
 
     constructor({ hostname, port, secure, tls }: OpenArguments) {
       const stream = newStreamId();
-      // After the call, which names it.
       const call = opening('tcp.connect', { hostname, port, secure: secure === true, tls, stream }, (body) => {
         this.#body = body;
       });
@@ -266,8 +276,10 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     }
 
     async startTls(tls: object): Promise<Opened> {
+      // At once: what is written from now on follows the handshake.
+      const held = this.#out.hold();
       const { handle } = await this.opened;
-      await this.#out.hold();
+      await held;
       const call = opening('tcp.startTls', { handle, sent: this.#out.sent, tls }, (body) => {
         this.#body = body;
       });
