@@ -133,6 +133,7 @@ export const realExports: Readonly<
       'setServers',
     ],
   },
+  'dns/promises': { from: 'own', names: ['lookup', 'resolve4', 'resolve6'] },
   fs: { from: 'unenv', names: ['constants', 'existsSync'] },
   http: {
     from: 'own',

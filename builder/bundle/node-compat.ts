@@ -168,7 +168,7 @@ function unavailableModule(name: string): string {
   const real = realExports[name];
   const file =
     real?.from === 'own'
-      ? ownPath(`node/${name}`)
+      ? ownPath(`node/${ownFile(name)}`)
       : fileURLToPath(import.meta.resolve(`unenv/node/${name}`, import.meta.url));
   const facts = real?.names.join(', ') ?? '';
   const others = exportNames(name).filter((key) => real?.names.includes(key) !== true);

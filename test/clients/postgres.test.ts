@@ -1,6 +1,7 @@
 // pg and postgres in workers, unmodified, against the embedded Postgres.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startPostgresOnTcp, type TestPostgres } from '#test/setup/client-servers.ts';
 import { startClients } from '#test/setup/client-workers.ts';
 import { makeCertificate } from '#test/setup/smtp-server.ts';
@@ -8,14 +9,18 @@ import { makeCertificate } from '#test/setup/smtp-server.ts';
 let server: TestPostgres;
 let worker: Awaited<ReturnType<typeof startClients>>;
 const certificate = makeCertificate();
+const trusted = getCACertificates('default');
 
 before(async () => {
+  // The build of postgres for workers takes no authority of its own.
+  setDefaultCACertificates([...trusted, certificate.cert]);
   server = await startPostgresOnTcp(certificate);
   const { user, password, database } = server;
   const vars = { PG_USER: user, PG_PASSWORD: password, PG_DATABASE: database, PG_CA: certificate.cert };
   worker = await startClients('postgres', vars);
 });
 after(async () => {
+  setDefaultCACertificates(trusted);
   await worker.handler.close();
   await server.close();
 });

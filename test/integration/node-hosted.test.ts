@@ -148,7 +148,7 @@ test('files, datagrams, processes and servers are refused by name when they are 
 
 test('the hooks give hostile code bytes and plain values, never a reference to the host', async () => {
   assert.deepEqual((await handler.fetch('hostile')).json(), {
-    keys: ['crypto', 'cryptoLater', 'zlib', 'zlibLater'],
+    keys: ['crypto', 'cryptoLater', 'zlib', 'zlibLater', 'tcpConnect', 'tcpLookup', 'tcpOpen'],
     frozen: true,
     answer: ['value', 'parts', 'cpuMs'],
     plain: true,

@@ -62,10 +62,10 @@ export function installNodeHooks(global: object, waitUntil: (promise: unknown) =
     crypto: (args: object, parts: readonly unknown[]) => host.callWaiting('node.crypto', args, toParts(parts)),
     cryptoLater: (args: object, parts: readonly unknown[]) => host.call('node.crypto', args, toParts(parts)),
     zlib: (args: object, parts: readonly unknown[]) => host.callWaiting('node.zlib', args, toParts(parts)),
+    zlibLater: (args: object, parts: readonly unknown[]) => host.call('node.zlib', args, toParts(parts)),
     tcpConnect: (address: unknown, options: unknown) => useModule('tcp').connect(address, options),
     tcpLookup: (hostname: unknown) => host.call('tcp.lookup', { hostname }),
     tcpOpen: (args: never) => useModule('tcp').open(args),
-    zlibLater: (args: object, parts: readonly unknown[]) => host.call('node.zlib', args, toParts(parts)),
   });
   Object.defineProperty(global, Symbol.for('platform.node'), { value: hooks });
   Object.defineProperty(global, Symbol.for('platform.waitUntil'), { value: waitUntil });
