@@ -42,6 +42,8 @@ const byKind = {
   auth: users,
   cache: caches,
   sandbox: sandboxes,
+  // It holds nothing.
+  service: {},
 } satisfies Readonly<Record<Kind, object>>;
 
 export const resources = platform<unknown, ResourceState>()

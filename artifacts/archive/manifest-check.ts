@@ -14,6 +14,7 @@ import {
 } from '#core/asset-rules.ts';
 import { artifactId } from '#core/artifact-id.ts';
 import { descriptorOf } from '#core/bindings/kinds.ts';
+import { isServiceText } from '#core/bindings/service.ts';
 import { isClassName } from '#core/bindings/object.ts';
 import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#core/manifest.ts';
 import { isBindingName, isResourceName } from '#core/names.ts';
@@ -258,6 +259,10 @@ function bindingsProblem({ bindings, objects = {}, queues = {}, workflowClasses 
     if (descriptorOf(kind) === undefined) return `bindings: ${shown(kind)} is not a kind of bindings`;
     for (const [name, resource] of Object.entries(declared)) {
       if (!isBindingName(name)) return `bindings: ${shown(name)} is not a binding name`;
+      if (kind === 'service') {
+        if (!isServiceText(resource)) return `bindings: ${shown(resource)} is not a service`;
+        continue;
+      }
       // Used in names of files and tables: no other characters.
       if (!isResourceName(resource)) return `bindings: ${shown(resource)} is not a resource name`;
     }

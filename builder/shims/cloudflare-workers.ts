@@ -22,8 +22,23 @@ export class WorkerEntrypoint<Env = unknown> {
   }
 }
 
-/** Base class for objects passed by reference; here they stay inside the worker. */
+/** Base class for objects passed by reference. */
 export class RpcTarget {}
+
+/** Where the platform finds the end of what instances offer. */
+const targetKey = Symbol.for('platform.rpc.target');
+for (const base of [WorkerEntrypoint, RpcTarget]) Object.defineProperty(base.prototype, targetKey, { value: true });
+
+interface Rpc {
+  readonly exports: Record<string, unknown>;
+  readonly module: {
+    createLocalStub(value: unknown): object;
+    innerOf(value: unknown): { readonly kind: 'stub' | 'promise' | 'property' } | null;
+  };
+}
+
+const rpc = (): Rpc | undefined => hooks[Symbol.for('platform.rpc')] as Rpc | undefined;
+const kindOf = (value: unknown): string | undefined => rpc()?.module.innerOf(value)?.kind;
 
 function unsupported(what: string, instead: string): never {
   throw new Error(`${what} is not supported on this platform: ${instead}`);
@@ -51,15 +66,29 @@ export class WorkflowEntrypoint<Env = unknown> {
   }
 }
 
+/** A stub of an object of this worker, as the other side of a call would get it. */
 export class RpcStub {
-  constructor() {
-    unsupported('RpcStub', 'call the other worker with fetch');
+  constructor(target: unknown) {
+    return rpc()!.module.createLocalStub(target) as RpcStub;
+  }
+
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return kindOf(value) === 'stub';
   }
 }
 
+/** For `instanceof`. */
+export class RpcPromise {
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return kindOf(value) === 'promise';
+  }
+}
+export class RpcProperty {
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return kindOf(value) === 'property';
+  }
+}
 /** For `instanceof`, which is always false here. */
-export class RpcPromise {}
-export class RpcProperty {}
 export class ServiceStub {}
 
 interface Scopes {
@@ -101,9 +130,18 @@ export function waitUntil(promise: Promise<unknown>): void {
   hook(promise);
 }
 
+/** Stubs of the worker's own entrypoints. */
 export const exports: Record<string, unknown> = /* @__PURE__ */ new Proxy(
   {},
-  { get: (_, key) => (typeof key === 'symbol' ? undefined : unsupported('exports', 'call the function itself')) },
+  {
+    get: (_, key) => Reflect.get(rpc()!.exports, key),
+    has: (_, key) => Reflect.has(rpc()!.exports, key),
+    ownKeys: () => Reflect.ownKeys(rpc()!.exports),
+    getOwnPropertyDescriptor(_, key) {
+      const own = Reflect.getOwnPropertyDescriptor(rpc()!.exports, key);
+      return own && { ...own, configurable: true };
+    },
+  },
 );
 export const cache: unknown = /* @__PURE__ */ new Proxy(
   {},

@@ -12,7 +12,7 @@ type EntryClass = new (ctx: unknown, env: unknown) => Record<string, Method>;
 /**
  * @param main the default export: an object (or callable) with `fetch`, a class, a function, or nothing
  * @param named handlers exported by name; used if `main` does not have them
- * @param exported all exports of the worker's module: its classes of durable objects are among them
+ * @param exported all exports of the worker's module: its entrypoints and classes of durable objects are among them
  * @returns the handler object, or undefined for workers that listen with addEventListener
  */
 export function toHandler(main: unknown, named: NamedExports, exported: object): unknown {

@@ -11,6 +11,7 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { issueAiToken, revokeAiTokens } from './ai-tokens.ts';
 import { addLogLines } from './deployment-log.ts';
 import { applyMigrations } from './apply-migrations.ts';
+import { checkServices } from './check-services.ts';
 import { hasDatabases, warm } from './engines.ts';
 import { previewVariables, readVariables, sealFrozen, unsealFrozen } from './frozen-variables.ts';
 import { systemAudit, tell } from './audit-entries.ts';
@@ -78,6 +79,7 @@ async function steps(deps: Dependencies, job: ReleaseJob, row: Row): Promise<voi
       });
     await checkWanted(deps, job, row);
     const { manifest } = checkArtifact(folder, row);
+    await checkServices(deps, row.organization_id, manifest);
     await finishBranchRemoval(deps, row.project_id, row.branch);
     await prepare(deps, job, row, manifest);
     await writeRoute(deps, row.project_id);

@@ -14,12 +14,13 @@ import { db } from './db.ts';
 import { fs } from './fs.ts';
 import { queue } from './queue.ts';
 import { sandbox } from './sandbox.ts';
+import { service } from './service.ts';
 import { state } from './state.ts';
 import { timer } from './timer.ts';
 import { workflow } from './workflow.ts';
 
 /** Kinds that map binding names to resource names, by their key in platform.yaml. */
-const namedBindings = { db, queue, workflow, state, fs, timer, cache, sandbox } as const;
+const namedBindings = { db, queue, workflow, state, fs, timer, cache, sandbox, service } as const;
 
 /** All kinds that a manifest may declare. */
 export const bindings = { ...namedBindings, auth } as const satisfies Readonly<Record<string, BindingDescriptor>>;
@@ -39,6 +40,7 @@ export interface OperationsByKind {
   readonly timer: TimerOperations;
   readonly cache: CacheOperations;
   readonly sandbox: SandboxOperations;
+  readonly service: Readonly<Record<never, never>>;
   readonly auth: UserOperations;
 }
 

@@ -1,5 +1,6 @@
 // Bindings as platform.yaml declares them: resource names, settings of queues, and those that the agent library adds.
 // Used by project-config.ts and its rules.
+import { serviceText, type WrittenService } from '../bindings/service.ts';
 import type { NamedKind } from '../bindings/kinds.ts';
 import type { QueueSettings, QueuesSettings } from '../queue-settings.ts';
 import type { ProjectFile } from './project-config-schema.ts';
@@ -18,9 +19,10 @@ export type WrittenQueue = NonNullable<ProjectFile['queue']>[string];
 /** A workflow: its name, or a map with its class. */
 export type WrittenWorkflow = NonNullable<ProjectFile['workflow']>[string];
 
-/** The resource name of a declared binding. */
-export function resourceOf(value: string | { readonly name: string }): string {
-  return typeof value === 'string' ? value : value.name;
+/** The resource name of a declared binding; of a service, its target. */
+export function resourceOf(value: string | { readonly name: string } | WrittenService): string {
+  if (typeof value === 'string') return value;
+  return 'project' in value ? serviceText(value) : value.name;
 }
 
 /** Queues with settings, by resource name. */

@@ -110,6 +110,17 @@ export const engineErrors = {
 
   // Bindings.
   binding_not_found: { status: 500, blame: 'worker', message: 'The deployment declares no {kind} binding {binding}' },
+  service_not_found: {
+    status: 502,
+    blame: 'worker',
+    message: 'The project {project} has no deployment that this worker can call',
+  },
+  service_failed: { status: 502, blame: 'worker', message: 'The call of {project} failed: {reason}' },
+  service_depth_exceeded: {
+    status: 508,
+    blame: 'worker',
+    message: 'Calls between workers are at most {limit} deep: they call each other',
+  },
   binding_unavailable: { status: 503, blame: 'platform', message: '{kind} bindings are not available: {reason}' },
   store_unavailable: {
     status: 503,

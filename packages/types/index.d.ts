@@ -13,6 +13,7 @@ export type * from './objects.d.ts';
 export type * from './process.d.ts';
 export type * from './queue.d.ts';
 export type * from './sandbox.d.ts';
+export type * from './service.d.ts';
 export type * from './state.d.ts';
 export type * from './timer.d.ts';
 export type * from './web.d.ts';

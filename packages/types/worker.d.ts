@@ -14,8 +14,11 @@ export interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void;
   /** When the handler throws, the static files answer the request instead of an error. */
   passThroughOnException(): void;
-  /** Always empty: for compatibility with other platforms, which put properties of a binding's caller there. */
+  /** What the caller passed to `ctx.exports.NAME({ props })`; empty for other invocations. */
   readonly props: Record<string, unknown>;
+  /** Stubs of the worker's own entrypoints, by the name of the export. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- the module's exports are not known here
+  readonly exports: Record<string, any>;
 }
 
 /** Something that answers requests: the static files of the deployment (`env.<assets.binding>`). */

@@ -12,13 +12,16 @@ import type { Deployment } from './serving/deployment.ts';
 import { createRouteDeployments, type RouteDeploymentDeps } from './serving/route-deployments.ts';
 import { ServedDeployments, type Served, type ServedDependencies } from './serving/served.ts';
 import { startForCheck, StartLines, startServed, type StartEnd } from './serving/starts.ts';
+import type { ServiceTarget } from '#core/bindings/service.ts';
+import type { WorkerCalls } from './bindings/worker-calls.ts';
+import { HeadCache } from './http/header-block.ts';
+import { createWorkerCalls } from './http/worker-calls.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
 import { failureHeaders, sendFailure } from './http/error-pages.ts';
 import type { FetchedResponse } from './bindings/fetched-response.ts';
 import type { ObjectRequest } from './bindings/platform-hosts.ts';
 import type { PassGate } from './http/gates.ts';
-import { HeadCache } from './http/header-block.ts';
 import { LoopbackExchange } from './http/loopback-exchange.ts';
 import { fetchInside } from './http/platform-hosts.ts';
 import type { Exchange } from './http/listener.ts';
@@ -49,6 +52,8 @@ export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
   readonly passGate?: PassGate;
   /** Null: no `/auth/*`. */
   readonly authRoutes: AuthRoutes | null;
+  /** What a call between projects reaches: a branch if the project has it, else production; absent: nothing. */
+  readonly calledRoute?: (project: string, branch: string | null) => Route | null;
   /** The route of a deployment by its id. */
   readonly findDeployment: (id: string) => Route | null;
 }
@@ -142,6 +147,7 @@ export function createHandler(deps: HandlerDeps): Handler {
         );
       },
     },
+    workersOf,
   );
   const served = new ServedDeployments(deps, routeDeployments, (now) => objects.sweep(now));
 
@@ -195,6 +201,41 @@ export function createHandler(deps: HandlerDeps): Handler {
       if (typeof at === 'number') await objects.alarms?.set(owner, at);
     } else await objects.alarms?.again(owner, retries);
     return { outcome: ok, result: 'null', cpuMs: 0 };
+  }
+
+  function workersOf(caller: Route): WorkerCalls {
+    return createWorkerCalls({
+      nameOf: ({ service }) => service?.project ?? caller.project,
+      serve: ({ service }, exchange) => serveCall(caller, service, exchange),
+      heads,
+      bodyBytesMax: deps.limits.bodyBytesMax,
+    });
+  }
+
+  /** Serves a call of another worker in this engine. @throws {PlatformError} when nothing can be called. */
+  function serveCall(caller: Route, service: ServiceTarget | null, exchange: Exchange): void {
+    if (service === null) {
+      const own = served.open(caller);
+      if (own === null) throw new PlatformError('service_not_found', { project: caller.project });
+      own.fetch(exchange);
+      return;
+    }
+    const { project, previews } = service;
+    const branch = caller.preview === null || previews === 'production' ? null : caller.branch;
+    const route = deps.calledRoute?.(project, branch) ?? null;
+    // A project of another organization is as good as none.
+    if (route === null || route.owner?.organization !== caller.owner?.organization)
+      throw new PlatformError('service_not_found', { project });
+    const found = served.find(route);
+    const { deployment, remote, artifact } = found;
+    if (remote?.isQuarantined === true)
+      throw new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: 'it is quarantined' });
+    const { callee } = exchange;
+    if (callee?.session != null || callee?.entrypoint != null) {
+      if (deployment === null || artifact.manifest.server !== undefined)
+        throw new PlatformError('service_failed', { project, reason: 'it has no worker with methods, only fetch' });
+      deployment.fetch(exchange);
+    } else answer(exchange, { ...found, remote: null });
   }
 
   function onExchange(exchange: Exchange): void {

@@ -181,6 +181,7 @@ async function start(running: RunningProcess): Promise<() => Promise<void>> {
     signedFiles,
     hostOf,
     namespaceOf: (project) => project,
+    calledRoute: (project, branch) => table.called(project, branch),
     findDeployment: (id) => table.findDeployment(id),
     ...(opened.objectLeases === null ? {} : { objectLeases: opened.objectLeases }),
     ...(config.supervision === null

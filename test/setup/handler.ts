@@ -199,6 +199,7 @@ export async function startHandler(
       : null,
     hostOf: (project) => `${project}.localhost`,
     namespaceOf: (project) => project,
+    calledRoute: (project, branch) => table.called(project, branch),
     findDeployment: (id) => find(({ findDeployment }) => findDeployment(id)) ?? table.findDeployment(id),
     cache,
     onLog: ({ project }, line) => note(project, line),

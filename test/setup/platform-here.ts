@@ -148,6 +148,7 @@ export async function startPlatformHere(
     signedFiles: opened.signedFiles,
     hostOf: (project) => `${project}.localhost`,
     namespaceOf: (project) => project,
+    calledRoute: (project, branch) => table.called(project, branch),
     findDeployment: (id) => table.findDeployment(id),
     isProduction: (route) => table.isProduction(route),
     telemetry: recorder,

@@ -113,6 +113,8 @@ const byKind = {
   workflow: workflowRoute,
   timer: timerRoute,
   auth: usersRoute,
+  // It holds nothing to show.
+  service: storageRoute,
 } satisfies Readonly<Record<Kind, object>>;
 
 export const resourceRoutes = [

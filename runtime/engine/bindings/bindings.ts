@@ -10,6 +10,7 @@ import type { FileStore, SignUrl } from './files.ts';
 import type { Outbox } from './outbox.ts';
 import type { SandboxAccess } from './sandbox.ts';
 import type { SandboxRemoval } from './sandbox-removal.ts';
+import type { WorkerCalls } from './worker-calls.ts';
 import type { DatabasePlace } from './scope.ts';
 import type { StateStore } from './state.ts';
 
@@ -38,6 +39,8 @@ export interface BindingTools {
   readonly work?: HostWork;
   readonly cache: CacheStore;
   readonly cacheEntryBytesMax: number;
+  /** Absent: this handler serves no calls between workers. */
+  readonly workers?: WorkerCalls;
   /** Absent or null: there is no sandbox service. */
   readonly sandboxes?: SandboxAccess | null;
 }

@@ -71,7 +71,7 @@ export function createFetch(deps: FetchDeps): {
   return {
     calls: {
       fetch(call) {
-        const target = parse(call.args);
+        const target = parseFetch(call.args);
         // Before the first await: the stream's first chunk may come in the same records.
         const body = target.stream === null ? (call.parts[0] ?? null) : receiveBody(call, target.stream);
         const answer = run(agentOf(call.isolate), deps, call, target, body);
@@ -99,7 +99,7 @@ async function run(
   span?.set('http.request.method', method.toUpperCase());
   // Without path and query, which may contain secrets.
   span?.set('server.address', target.host);
-  let list = withTrace(toList(headers), call.owner.trace, span?.id);
+  let list = withTrace(toHeaderList(headers), call.owner.trace, span?.id);
   const agent = await connecting;
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
@@ -145,7 +145,7 @@ async function run(
   }
 }
 
-function parse(args: unknown): FetchArguments {
+export function parseFetch(args: unknown): FetchArguments {
   const { method, url, headers, redirect, stream } = (args ?? {}) as Record<string, unknown>;
   if (typeof method !== 'string' || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method))
     throw new PlatformError('invalid_argument', { reason: 'The method is not valid' });
@@ -165,7 +165,7 @@ function parse(args: unknown): FetchArguments {
 export const FORBIDDEN =
   /^(?:connection|keep-alive|proxy-connection|transfer-encoding|te|trailer|upgrade|content-length|expect)$/;
 
-function toList(block: string): string[] {
+export function toHeaderList(block: string): string[] {
   const list: string[] = [];
   const fields = block.split('\0');
   let hasEncoding = false;
@@ -182,7 +182,7 @@ function toList(block: string): string[] {
   return list;
 }
 
-function without(list: readonly string[], names: RegExp): string[] {
+export function without(list: readonly string[], names: RegExp): string[] {
   const kept: string[] = [];
   for (let at = 0; at < list.length; at += 2)
     if (!names.test(list[at] as string)) kept.push(list[at] as string, list[at + 1] as string);
@@ -217,7 +217,7 @@ function placeOf(target: URL, method: string): Pick<Dispatcher.RequestOptions, '
   return { origin: target.origin, path: target.pathname + target.search, method: method as Dispatcher.HttpMethod };
 }
 
-function changesToGet(status: number, method: string): boolean {
+export function changesToGet(status: number, method: string): boolean {
   return (
     ((status === 301 || status === 302) && method === 'POST') ||
     (status === 303 && method !== 'GET' && method !== 'HEAD')

@@ -47,6 +47,13 @@ const ownCalls = {
   'cache.put': 'async',
   /** `{cache, url}` -> whether there was an entry. */
   'cache.delete': 'async',
+  /**
+   * `ctx.exports`, as the calls of service bindings (bindings/service.ts): `{entrypoint, props?, socket, method}` and a
+   * frame as a part -> nothing, when the session is over.
+   */
+  'exports.connect': 'async',
+  /** `{entrypoint, props?}` and as fetch -> as fetch. */
+  'exports.fetch': 'async',
   /** The AI binding: `{model, method, url, headers}` and the body as a part -> as fetch. */
   'ai.fetch': 'async',
   /** The object binding: as fetch, `{binding, id, name?, op, member?}`. */

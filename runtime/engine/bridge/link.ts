@@ -73,7 +73,10 @@ export class Link implements CallScope {
       isolate: this,
       answered: (id, reply) => this.#answer(id, reply),
       failed: (id, failure) => this.#send(toGuest.failure, id, JSON.stringify(failure)),
-      allBegun: () => this.#streams.allBegun(),
+      allBegun: () => {
+        this.#streams.allBegun();
+        this.#sockets.allBegun();
+      },
     });
     this.#streams = new StreamTable({
       memory: deps.memory,
@@ -88,8 +91,9 @@ export class Link implements CallScope {
       limits: deps.limits,
       memory: deps.memory,
       openSockets: deps.openSockets,
-      message: (id, invocation, data) => {
-        owner.messaged(invocation);
+      mayComeEarly: () => this.calls.hasDeferred,
+      message: (id, invocation, data, ofCall) => {
+        if (!ofCall) owner.messaged(invocation);
         this.#sendMessage(id, data);
       },
       failed: (id, message) => this.#send(toGuest.socketFailed, id, JSON.stringify(message)),
@@ -121,6 +125,12 @@ export class Link implements CallScope {
       FIELD +
       RECORD;
     this.#deps.request();
+  }
+
+  /** Says what the next request is for: a call of another worker. @param callee JSON for guest/entrypoints.ts. */
+  sendCallee(callee: string): void {
+    const { records } = this;
+    records.meta += toGuest.callee + FIELD + records.part(callee) + FIELD + RECORD;
   }
 
   /** Sends an event other than a request, with its CPU limit (0: none). */
@@ -191,8 +201,8 @@ export class Link implements CallScope {
     this.#streams.cancel(id);
   }
 
-  openSocket(id: number, owner: number): BridgedSocket {
-    return this.#sockets.open(id, owner);
+  openSocket(id: number, owner: number, ofCall = false): BridgedSocket {
+    return this.#sockets.open(id, owner, ofCall);
   }
 
   socketState(id: number): { received: number; buffered: number } | null {
@@ -279,7 +289,7 @@ export class Link implements CallScope {
         const id = reader.number();
         // Read even if the socket is gone.
         const data = reader.part(reader.field()) as Part;
-        this.#sockets.get(id)?.send(data);
+        this.#sockets.send(id, data);
         break;
       }
       case toHost.socketClose: {

@@ -26,6 +26,8 @@ export const BYTES = 'b';
 export const toGuest = {
   /** id, method, url part, header block part, body part | `s` | `-`. */
   request: 'R',
+  /** JSON of a call of another worker as a part: what the request of the next record is for. */
+  callee: 'n',
   /**
    * id, kind of the event, CPU limit in ms, JSON of its head as a part, its bodies as parts: an event other than a
    * request.

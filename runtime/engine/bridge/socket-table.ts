@@ -2,19 +2,24 @@
 // and counts what their peers have not received. Used by link.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from './host-memory.ts';
+import type { Part } from './protocol.ts';
 import { BridgedSocket, type SocketDeps } from './sockets.ts';
 
 /** Memory of a socket besides its queued bytes. */
 const SOCKET_BYTES = 16 * 1024;
+/** Memory of a message that waits for its socket, besides its bytes. */
+const EARLY_BYTES = 256;
 
 /** Dependencies of a table. */
-interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'message'> {
+interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'message' | 'attached'> {
   readonly limits: SocketDeps['limits'] & { readonly webSocketsMax: number };
   readonly memory: HostMemory;
   /** Open WebSockets of all isolates of the deployment. */
   readonly openSockets: { count: number };
   /** Adds a message of an invocation's socket to the next entry. */
-  readonly message: (id: number, owner: number, data: Parameters<SocketDeps['message']>[1]) => void;
+  readonly message: (id: number, owner: number, data: Part, ofCall: boolean) => void;
+  /** Whether a socket may get messages before the call that opens it begins. */
+  readonly mayComeEarly: () => boolean;
 }
 
 export class SocketTable {
@@ -24,6 +29,9 @@ export class SocketTable {
   #sockets = new Map<number, BridgedSocket>();
   /** Bytes that the peers of all sockets have not received, as of each one's last message. */
   #buffered: HeldBytes;
+  /** Messages for sockets of calls that have not begun. */
+  #early = new Map<number, Part[] | 'lost'>();
+  #earlyBytes = 0;
 
   constructor(deps: SocketTableDeps) {
     this.#deps = deps;
@@ -35,7 +43,11 @@ export class SocketTable {
         this.#buffered.bytes = 0;
         for (const socket of this.#sockets.values()) socket.count();
       },
-      message: (id, data) => deps.message(id, this.#sockets.get(id)?.owner ?? 0, data),
+      message: (id, data) => {
+        const socket = this.#sockets.get(id);
+        deps.message(id, socket?.owner ?? 0, data, socket?.ofCall === true);
+      },
+      attached: (socket) => this.#sendEarly(socket),
       failed: deps.failed,
       closed: (id, code, reason, clean) => {
         this.forget(id);
@@ -50,17 +62,53 @@ export class SocketTable {
     return this.#sockets.get(id);
   }
 
+  /** A message of the guest; one that comes early waits for the call that opens its socket. */
+  send(id: number, data: Part): void {
+    const socket = this.#sockets.get(id);
+    if (socket !== undefined) socket.send(data);
+    else if (id < 0 && this.#deps.mayComeEarly()) {
+      const bytes = EARLY_BYTES + data.length;
+      const early = this.#early.get(id);
+      if (early === 'lost') return;
+      if (!this.#deps.memory.hasRoom(bytes)) {
+        this.#early.set(id, 'lost');
+        return;
+      }
+      this.#deps.memory.add(bytes);
+      this.#earlyBytes += bytes;
+      if (early === undefined) this.#early.set(id, [data]);
+      else early.push(data);
+    }
+  }
+
+  /** Messages that came before the socket was opened. */
+  #sendEarly(socket: BridgedSocket): void {
+    const early = this.#early.get(socket.id);
+    if (early === undefined) return;
+    this.#early.delete(socket.id);
+    if (early === 'lost') socket.close(1013, 'Too slow');
+    else for (const data of early) socket.send(data);
+  }
+
+  /** No call is deferred any more: messages that still wait are for sockets that will never be. */
+  allBegun(): void {
+    this.#early.clear();
+    this.#deps.memory.release(this.#earlyBytes);
+    this.#earlyBytes = 0;
+  }
+
   /**
    * @param owner the invocation with which it ends; 0: none.
+   * @param ofCall whether it carries an RPC session.
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument`, `host_memory_exceeded`.
    */
-  open(id: number, owner: number): BridgedSocket {
+  open(id: number, owner: number, ofCall = false): BridgedSocket {
     const { limits, openSockets, memory } = this.#deps;
     if (openSockets.count >= limits.webSocketsMax)
       throw new PlatformError('websocket_limit_exceeded', { limit: limits.webSocketsMax });
     if (this.#sockets.has(id)) throw new PlatformError('invalid_argument', { reason: 'The socket is open already' });
     memory.reserve(SOCKET_BYTES, 'A WebSocket');
-    const socket = new BridgedSocket(id, owner, this.#socketParts);
+    const socket = new BridgedSocket(id, owner, ofCall, this.#socketParts);
     this.#sockets.set(id, socket);
     openSockets.count++;
     return socket;
@@ -73,17 +121,18 @@ export class SocketTable {
     this.#deps.openSockets.count--;
   }
 
-  /** Closes those of an invocation, or all of them. */
+  /** Closes those of an invocation, or all of them but those of RPC sessions, which run to their end. */
   close(code: number, reason: string, owner?: number): void {
     if (this.#sockets.size === 0) return;
     for (const socket of this.#sockets.values())
-      if (owner === undefined || socket.owner === owner) socket.close(code, reason);
+      if (owner === undefined ? !socket.ofCall : socket.owner === owner) socket.close(code, reason);
   }
 
   /** The isolate is gone: peers get a code, the guest is not notified. */
   abandon(code: number, reason: string): void {
     for (const socket of this.#sockets.values()) socket.abandon(code, reason);
     for (const id of this.#sockets.keys()) this.forget(id);
+    this.allBegun();
     this.#buffered.bytes = 0;
   }
 }

@@ -40,6 +40,8 @@ export interface SocketDeps {
   readonly recount: () => void;
   /** Adds a message to the next entry. */
   readonly message: (id: number, data: Part) => void;
+  /** A socket of an RPC session has its wire. */
+  readonly attached: (socket: BridgedSocket) => void;
   readonly failed: (id: number, message: string) => void;
   readonly closed: (id: number, code: number, reason: string, clean: boolean) => void;
   /** Charges host work to an invocation. */
@@ -59,6 +61,8 @@ export class BridgedSocket implements SocketEvents {
   readonly id: number;
   /** Invocation with which it ends; 0 for none. */
   readonly owner: number;
+  /** Whether it carries an RPC session. */
+  readonly ofCall: boolean;
   #deps: SocketDeps;
   #wire: SocketWire | null = null;
   #over = false;
@@ -70,14 +74,16 @@ export class BridgedSocket implements SocketEvents {
   #received = 0;
   #counted = 0;
 
-  constructor(id: number, owner: number, deps: SocketDeps) {
+  constructor(id: number, owner: number, ofCall: boolean, deps: SocketDeps) {
     this.id = id;
     this.owner = owner;
+    this.ofCall = ofCall;
     this.#deps = deps;
   }
 
   attach(wire: SocketWire): void {
     this.#wire = wire;
+    if (this.ofCall) this.#deps.attached(this);
   }
 
   message(data: Part): void {

@@ -20,6 +20,7 @@ import { URL } from './web/url.ts';
 import { dueTimers } from './web/timers.ts';
 import { limitEvent, limitWorker, requestLimitMs } from './cpu-limits.ts';
 import { ExecutionContext } from './execution-context.ts';
+import { answerSession, contextOf, fetchEntrypoint, type Callee } from './entrypoints.ts';
 import { isMissingHandler, missingHandler } from './missing-handler.ts';
 
 /** A worker's default export. */
@@ -139,6 +140,9 @@ function read(reader: RecordReader): void {
       case toGuest.request:
         startRequest(reader);
         break;
+      case toGuest.callee:
+        nextCallee = fromJson(reader.part(reader.field()) as string) as Callee;
+        break;
       case toGuest.event:
         startEvent(reader);
         continue; // parts() has read the record
@@ -245,8 +249,13 @@ function serialised(url: string): string {
     : new URL(url).href;
 }
 
+/** What the request of the next record is for; null: for the worker. */
+let nextCallee: Callee | null = null;
+
 /** @param isOfObject an event of a durable object, whose address comes first. */
 function startRequest(reader: RecordReader, isOfObject = false): void {
+  const callee = nextCallee;
+  nextCallee = null;
   const invocation = new GuestInvocation(reader.number(), requestLimitMs());
   const address = isOfObject ? (reader.part(reader.field()) as string) : null;
   const method = reader.field();
@@ -271,12 +280,12 @@ function startRequest(reader: RecordReader, isOfObject = false): void {
   }
   openInvocation(invocation);
   if (early !== null) {
-    callLater(invocation, () => callFetch(invocation, method, url, headerBlock, body, address));
+    callLater(invocation, () => callFetch(invocation, method, url, headerBlock, body, address, callee));
     return;
   }
   touch(invocation);
   enterContext(invocation);
-  callFetch(invocation, method, url, headerBlock, body, address);
+  callFetch(invocation, method, url, headerBlock, body, address, callee);
 }
 
 function callFetch(
@@ -285,18 +294,25 @@ function callFetch(
   url: string,
   headerBlock: string,
   body: Parameters<typeof createIncomingRequest>[3],
-  address: string | null = null,
+  address: string | null,
+  callee: Callee | null,
 ): void {
   try {
-    if (address === null && typeof worker?.fetch !== 'function') {
+    if (callee?.isSession === true) {
+      answerSession(callee, body as Part | null, env, invocation);
+      return;
+    }
+    if (address === null && callee === null && typeof worker?.fetch !== 'function') {
       fail(invocation, { code: 'no_fetch_handler', name: 'Error', message: '' });
       return;
     }
     const request = createIncomingRequest(method, serialised(url), headerBlock, body, () => invocation.signal());
     const result =
-      address === null
-        ? worker!.fetch!(request, env, new ExecutionContext(invocation, onSettled))
-        : objectModule().event(fromJson(address), request, env, invocation);
+      address !== null
+        ? objectModule().event(fromJson(address), request, env, invocation)
+        : callee === null
+          ? worker!.fetch!(request, env, contextOf(null, invocation))
+          : fetchEntrypoint(callee, request, env, contextOf(callee, invocation));
     if (isThenable(result)) {
       Promise.resolve(result).then(
         (value) => answer(invocation, value),

@@ -1,16 +1,30 @@
 // The third argument of a handler.
 import type { GuestInvocation } from './invocation.ts';
+import { useModule } from './modules.ts';
 import { reportUncaught } from './web/console.ts';
+
+/** Makes `ctx.exports` on first use: set by main.ts. */
+export const workerExports: { names(): string[]; made: object | null } = { names: () => [], made: null };
+
+/** `ctx.exports`: stubs of the worker's own entrypoints. */
+export function exportsOfWorker(): object {
+  return (workerExports.made ??= useModule('rpc').createExports(workerExports.names()));
+}
 
 /** `ctx`: the invocation's functions for a handler. */
 export class ExecutionContext {
   #invocation: GuestInvocation;
   #onSettled: (invocation: GuestInvocation) => void;
-  readonly props = {};
+  readonly props: unknown;
 
-  constructor(invocation: GuestInvocation, onSettled: (invocation: GuestInvocation) => void) {
+  constructor(invocation: GuestInvocation, onSettled: (invocation: GuestInvocation) => void, props: unknown = {}) {
     this.#invocation = invocation;
     this.#onSettled = onSettled;
+    this.props = props;
+  }
+
+  get exports(): object {
+    return exportsOfWorker();
   }
 
   /** Keeps the invocation alive, within its budgets, until the promise settles. */

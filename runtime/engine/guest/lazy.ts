@@ -33,7 +33,7 @@ import { DOMException, QuotaExceededError } from './web/dom-exception.ts';
 import { copyEventsOf, defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
-import { provideStreams, streamFromHostBody, streamModule } from './web/streams.ts';
+import { createByteStream, isReadableStream, provideStreams, streamFromHostBody, streamModule } from './web/streams.ts';
 import { createFetcher, fetch, fetchThrough, newStreamId } from './web/fetch.ts';
 import {
   decodeWhole,
@@ -86,9 +86,12 @@ export const lazyDeps = {
   blobBytes,
   btoa,
   createIncomingResponse,
+  NetworkEnd: sockets.NetworkEnd,
   defineEventHandler,
+  disconnectEnd: sockets.disconnectEnd,
   dispatchTrusted,
   isBlob,
+  isReadableStream,
   isRequest,
   takeRequest,
   takeResponse,
@@ -96,6 +99,8 @@ export const lazyDeps = {
   callHost,
   cancelPump,
   checkpoint,
+  connectEnd: sockets.connectEnd,
+  createByteStream,
   clearTimeout,
   copyEventsOf,
   createBlob,
@@ -133,6 +138,7 @@ export const lazyDeps = {
   provideStreams,
   registerCloneSteps,
   reportUncaught,
+  reserveSocketId: sockets.reserveSocketId,
   runInContext,
   SafeMap,
   sendAtEntryEnd,

@@ -45,6 +45,11 @@ export function exportOf(name: string): unknown {
   return Object.hasOwn(exported, name) ? exported[name] : undefined;
 }
 
+/** Names of the exports of the worker's module. */
+export function exportNames(): string[] {
+  return Object.keys(exported);
+}
+
 export function setExports(namespace: unknown): void {
   exported = (namespace ?? {}) as typeof exported;
 }

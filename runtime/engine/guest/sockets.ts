@@ -50,6 +50,8 @@ interface Entry {
   readonly end: SocketEnd;
   readonly owner: GuestInvocation | undefined;
   readonly onClosed: () => void;
+  /** Whether each message starts a new CPU budget. */
+  readonly renews: boolean;
   /** Bytes delivered and not yet reported to the host. */
   delivered: number;
 }
@@ -71,9 +73,15 @@ export function reserveSocketId(): number {
   return nextId--;
 }
 
-/** Routes the host's records for a socket to an end. */
-export function connectEnd(id: number, end: SocketEnd, owner: GuestInvocation | undefined, onClosed: () => void): void {
-  entries.set(id, { end, owner, onClosed, delivered: 0 });
+/** Routes the host's records for a socket to an end. @param renews whether each message starts a new CPU budget. */
+export function connectEnd(
+  id: number,
+  end: SocketEnd,
+  owner: GuestInvocation | undefined,
+  onClosed: () => void,
+  renews = true,
+): void {
+  entries.set(id, { end, owner, onClosed, renews, delivered: 0 });
 }
 
 export function disconnectEnd(id: number): void {
@@ -122,7 +130,7 @@ export class NetworkEnd implements SocketEnd {
 export function socketMessage(id: number, data: Part): void {
   const entry = entries.get(id);
   if (entry === undefined) return;
-  entry.owner?.renew();
+  if (entry.renews) entry.owner?.renew();
   touch(entry.owner);
   entry.delivered += typeof data === 'string' ? data.length : byteLengthOf(data);
   if (entry.delivered >= CREDIT_BYTES) {
@@ -141,7 +149,7 @@ export function socketClosed(id: number, code: number, reason: string, clean: bo
   const entry = entries.get(id);
   if (entry === undefined) return;
   entries.delete(id);
-  entry.owner?.renew();
+  if (entry.renews) entry.owner?.renew();
   touch(entry.owner);
   entry.end.closed(code, reason, clean, true);
   entry.onClosed();

@@ -1,5 +1,7 @@
 // The interface between a socket server and the handler. listener-node.ts and listener-uws.ts implement it; the
 // conformance suite in test/contract/listener.ts runs over both. Independent of isolates and routes.
+import type { PlatformError } from '#core/errors.ts';
+import type { Part } from '../bridge/protocol.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 
@@ -71,10 +73,29 @@ export interface Exchange {
   memory?: HostMemory | null;
   /** An event of a durable object: it is never repeated, and its errors are for its caller. */
   readonly isOfObject?: boolean;
+  /** A call of another worker: what it calls. Only the platform sets it; absent or null: a request. */
+  readonly callee?: Callee | null;
   /** Set by the handler: called at most once, when the client disconnects before the response is complete. */
   onAbort: (() => void) | null;
   /** Set by the handler: called when the socket accepts more after `write` returned false. */
   onDrain: (() => void) | null;
+}
+
+/** What another worker calls instead of the default export's `fetch` (guest/entrypoints.ts). */
+export interface Callee {
+  /** URL of the request, with a host that leads nowhere. */
+  readonly url: string;
+  /** Null: the request is for the default export. */
+  readonly entrypoint: string | null;
+  /** JSON of `ctx.props`. */
+  readonly props: string;
+  /** Set for an RPC session: frames cross both ways, as messages of the socket that `upgrade` opens. */
+  readonly session: {
+    /** The first frame, if it goes with the request; null: none. */
+    readonly frame: Part | null;
+    /** Reports why there is no session, or no more, instead of a response. */
+    fail(error: PlatformError): void;
+  } | null;
 }
 
 /** Receives a request body. */

@@ -6,7 +6,8 @@ import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, headerIn, type HeadCache } from './header-block.ts';
-import type { BodySink, Exchange } from './listener.ts';
+import type { BodySink, Callee, Exchange } from './listener.ts';
+import { NO_ADDRESS } from './session-exchange.ts';
 import { createSocketPair } from './socket-pair.ts';
 
 /** A request from a worker. */
@@ -18,6 +19,8 @@ interface LoopbackRequest {
   readonly body: Uint8Array | string | Readable | null;
   readonly bodyBytesMax: number;
   readonly isOfObject?: boolean;
+  /** Set for a call of a service binding. */
+  readonly callee?: Callee;
   /** Opens the caller's end of a WebSocket; absent or null: it asks for none. */
   readonly socket?: { open(): SocketEvents & { attach(wire: SocketWire): void } } | null;
 }
@@ -30,8 +33,6 @@ interface LoopbackResponse {
   readonly body: Readable;
 }
 
-/** An address that no machine has, so that nothing that trusts addresses trusts workers. */
-const NO_ADDRESS = '192.0.0.8';
 /** Bytes of a response read ahead. */
 const READ_BYTES = 64 * 1024;
 
@@ -43,6 +44,7 @@ export class LoopbackExchange implements Exchange {
   readonly remoteAddress = NO_ADDRESS;
   readonly isOfObject: boolean;
   readonly bodyBytes: number;
+  readonly callee: Callee | null;
   requestId = '';
   refusedCookies = '';
   sentBytes = 0;
@@ -65,6 +67,7 @@ export class LoopbackExchange implements Exchange {
     const { body } = request;
     ({ method: this.method, target: this.target, host: this.host, headerBlock: this.headerBlock } = request);
     this.isOfObject = request.isOfObject === true;
+    this.callee = request.callee ?? null;
     this.#socket = request.socket ?? null;
     this.#heads = heads;
     this.#bodyBytesMax = request.bodyBytesMax;

@@ -10,10 +10,10 @@ import { LoopbackExchange } from './loopback-exchange.ts';
 import type { Exchange } from './listener.ts';
 
 /** Number of hops between workers of this platform. */
-const HOPS_HEADER = 'x-platform-hops';
-const HOPS_MAX = 16;
+export const HOPS_HEADER = 'x-platform-hops';
+export const HOPS_MAX = 16;
 /** Headers set by the exchange or the platform. */
-const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;
+export const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;
 
 /** Dependencies. */
 interface PlatformHostsDeps {

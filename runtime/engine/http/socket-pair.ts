@@ -1,5 +1,5 @@
-// Two socket wires joined in this process, for what one worker sends another: messages of a WebSocket that a durable
-// object opens. Made by loopback-exchange.ts.
+// Two socket wires joined in this process, for what one worker sends another: messages of an RPC session, and those of
+// a WebSocket that a service binding or a durable object opens. Made by session-exchange.ts and loopback-exchange.ts.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
@@ -8,7 +8,7 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 const MESSAGE_BYTES = 64;
 
 /** One end. */
-class PairedWire implements SocketWire {
+export class PairedWire implements SocketWire {
   /** The end at which its messages arrive. */
   other!: PairedWire;
   /** Where its own messages are counted until the isolate has taken them; null: not yet known. */

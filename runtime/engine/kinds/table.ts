@@ -10,6 +10,7 @@ import { createFileCalls } from '../bindings/files.ts';
 import { createQueueCalls } from '../bindings/queue.ts';
 import { createSandboxCalls } from '../bindings/sandbox.ts';
 import type { BindingScope, DatabasePlace } from '../bindings/scope.ts';
+import { createServiceCalls } from '../bindings/service.ts';
 import { clearState, createStateCalls } from '../bindings/state.ts';
 import { createTimerCalls } from '../bindings/timer.ts';
 import { createWorkflowCalls } from '../bindings/workflow.ts';
@@ -109,6 +110,11 @@ export const engineKinds: { readonly [Name in Kind]: EngineKind<Name> } = {
     calls: ({ scope, tools: { sandboxes } }) => (sandboxes ? createSandboxCalls(scope, sandboxes) : null),
     removal: { counter: 'sandboxes', clear: async ({ sandboxes }, place) => (await sandboxes?.clear(place)) ?? 0 },
     operations: sandboxOperations,
+  },
+  service: {
+    calls: ({ scope, tools: { workers } }) =>
+      workers === undefined ? null : createServiceCalls((binding) => scope.resource(binding), workers),
+    operations: {},
   },
   auth: {
     calls: ({ scope, stores: { auth } }) => (auth ? createAuthCalls(scope.namespace, auth) : null),

@@ -47,6 +47,12 @@ export interface RouteTable {
   routes(): Iterable<Route>;
   /** Routes of one project. */
   routesOf(project: string): readonly Route[];
+  /**
+   * What other projects call: the latest deployment of a branch if there is one, else production.
+   *
+   * @param branch null: production.
+   */
+  called(project: string, branch: string | null): Route | null;
   /** Number of routes. */
   readonly size: number;
 }
@@ -166,6 +172,13 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
     replace,
     *routes() {
       for (const { routes } of projects.values()) yield* routes;
+    },
+    called(project, branch) {
+      const entry = projects.get(project);
+      if (entry === undefined) return null;
+      const { branches } = entry.record;
+      const id = branch !== null && Object.hasOwn(branches, branch) ? branches[branch] : undefined;
+      return entry.routes.find(({ deployment }) => deployment === id) ?? entry.production;
     },
     routesOf: (project) => projects.get(project)?.routes ?? [],
     get size() {

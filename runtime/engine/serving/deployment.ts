@@ -162,7 +162,8 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     }
     this.#http.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation, this.#http.busy, this.admitted)) return;
-    if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
+    if (exchange.callee?.session != null) this.#start(invocation, exchange.callee.session.frame);
+    else if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
     else this.#start(invocation, bodyBytes === 0 ? null : undefined);
   }
 

@@ -87,8 +87,17 @@ export class Dispatch {
     exchange.onAbort = onAbort;
     const { object } = invocation;
     if (object === null) {
+      const { callee = null } = exchange;
+      if (callee !== null && (callee.entrypoint !== null || callee.session !== null))
+        this.#link.sendCallee(
+          JSON.stringify({
+            entrypoint: callee.entrypoint ?? 'default',
+            props: callee.props,
+            isSession: callee.session !== null,
+          }),
+        );
       const headerBlock = this.#deps.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
-      const url = `${this.#deps.protocol}://${exchange.host}${exchange.target}`;
+      const url = callee === null ? `${this.#deps.protocol}://${exchange.host}${exchange.target}` : callee.url;
       this.#link.sendRequest(id, exchange.method, url, headerBlock, body);
     } else {
       const { protocol } = object.address;

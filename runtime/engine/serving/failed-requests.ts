@@ -1,6 +1,6 @@
 // What clients get for a failed request: visitors the project's own page, a page of the platform or JSON; the author of
 // the worker an explanation, in `platform dev`. Called by deployment.ts.
-import { errorMessage } from '#core/errors.ts';
+import { errorMessage, PlatformError } from '#core/errors.ts';
 import { REFUSED_STATUS } from '#core/object-address.ts';
 import { sendFailure } from '../http/error-pages.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -42,6 +42,12 @@ export function answerFailedRequest(
   { config, mapper, explain, sendErrorPage }: FailedRequestDeps,
 ): void {
   const exchange = invocation.answer;
+  const session = exchange.callee?.session ?? null;
+  if (session !== null) {
+    exchange.onAbort = null;
+    session.fail(new PlatformError(outcome.code, outcome.details));
+    return;
+  }
   if (invocation.phase === 'answered' && !invocation.isClientGone) {
     exchange.destroy();
     return;

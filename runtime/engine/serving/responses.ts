@@ -136,9 +136,10 @@ export class Responses {
     const invocation = this.#running.get(id);
     if (invocation === undefined || !isHttp(invocation)) return;
     const { answer: exchange } = invocation;
-    invocation.status = 101;
+    const ofCall = exchange.callee?.session != null;
+    invocation.status = ofCall ? 200 : 101;
     try {
-      const socket = this.#link.openSocket(id, id);
+      const socket = this.#link.openSocket(id, id, ofCall);
       if (invocation.isClientGone) {
         invocation.phase = 'answered';
         socket.closed(1006, '', false);
@@ -150,9 +151,9 @@ export class Responses {
       invocation.firstByteAt = performance.now();
       if (exchange.refusedCookies !== '') this.#warnOfCookies(invocation);
       exchange.onAbort = null;
-      this.#running.socketOpened(invocation);
+      if (!ofCall) this.#running.socketOpened(invocation);
       socket.attach(wire);
-      if (this.#isolate.isCondemned) socket.close(1012, 'Service restart');
+      if (this.#isolate.isCondemned && !ofCall) socket.close(1012, 'Service restart');
     } catch (error) {
       this.#link.forgetSocket(id);
       const { message, code, details } = error as { message: string; code?: unknown; details?: ErrorDetails };

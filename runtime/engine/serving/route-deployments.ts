@@ -15,6 +15,8 @@ import type { AssetServer } from '../assets/assets.ts';
 import { createAiCalls } from '../bindings/ai.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
 import type { BindingStores, BindingTools } from '../bindings/bindings.ts';
+import { createExportCalls } from '../bindings/service.ts';
+import type { WorkerCalls } from '../bindings/worker-calls.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import { createObjectCalls } from '../bindings/object.ts';
@@ -92,7 +94,10 @@ export interface RouteDeployments {
   ): Deployment;
 }
 
-/** @param serving dependencies shared by all deployments. */
+/**
+ * @param serving dependencies shared by all deployments.
+ * @param workersOf how the worker of a route calls others.
+ */
 export function createRouteDeployments(
   deps: RouteDeploymentDeps,
   serving: Pick<ServingDeps, 'clientHeaders' | 'fallBackToAssets' | 'sendErrorPage'> & {
@@ -104,6 +109,7 @@ export function createRouteDeployments(
       request: ObjectRequest,
     ) => Promise<FetchedResponse>;
   },
+  workersOf: (route: Route) => WorkerCalls,
 ): RouteDeployments {
   const { engine } = deps;
   const shared: Omit<DeploymentDeps, 'counters' | 'usage' | 'hostFunctions' | 'telemetry'> = {
@@ -130,7 +136,9 @@ export function createRouteDeployments(
       entryBytesMax: deps.limits.cacheEntryBytesMax,
     });
     const owner = { namespace: deps.namespaceOf(project), project, branch, deployment, preview };
+    const workers = workersOf(route);
     const tools: BindingTools = {
+      workers,
       signUrl: signUrlOf(route),
       work,
       cache: deps.cache,
@@ -142,6 +150,7 @@ export function createRouteDeployments(
     const own = counters.calls.count({
       ...cache,
       ...bindings,
+      ...createExportCalls(workers),
       ...assetCalls(artifact),
       ...aiCalls(route, artifact),
       ...objects?.async,

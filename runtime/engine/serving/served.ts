@@ -83,6 +83,15 @@ export class ServedDeployments {
     return this.#served.get(route) ?? this.#open(route);
   }
 
+  /** The deployment of a route if it is open, also after the route is gone; null: it is closed. */
+  open(route: Route): Deployment | null {
+    const served = this.#served.get(route);
+    if (served !== undefined) return served.deployment;
+    for (const deployment of [...this.#retired.keys(), ...this.tried])
+      if (deployment.config.id === route.deployment && deployment.config.project === route.project) return deployment;
+    return null;
+  }
+
   /** The open artifact of a deployment; null when it is no longer served. */
   artifactOf(deployment: Deployment['config']): OpenArtifact | null {
     for (const served of this.#served.values()) if (served.deployment?.config === deployment) return served.artifact;

@@ -58,6 +58,35 @@ test('an upload is released: production answers, and its URL, and the log says e
   ]);
 });
 
+test('a service is called on every engine, in the same branch if it is there; a missing project is refused', async () => {
+  const front: DeployedSource = {
+    code: `export default { async fetch(request, env) {
+      try { return new Response(await env.BACK.says()); }
+      catch ({ code }) { return new Response(code); }
+    } };`,
+    yaml: 'service: { BACK: back-office }\n',
+  };
+  const back = (text: string): DeployedSource => ({
+    code: `import { WorkerEntrypoint } from 'cloudflare:workers';
+      export default class extends WorkerEntrypoint { says() { return '${text}'; } }`,
+  });
+  const frontId = await all.project('front-office');
+  const refused = await all.deploy(frontId, front);
+  assert.deepEqual([refused.status, refused.reason], ['failure', 'artifact_invalid']);
+  assert.match(refused.error_message!, /no project for these services: BACK: back-office/);
+  const backId = await all.project('back-office');
+  assert.equal((await all.deploy(frontId, front)).status, 'success');
+  assert.equal(await says('front-office'), 'service_not_found');
+  assert.equal((await all.deploy(backId, back('production'))).status, 'success');
+  const spoken = await Promise.all(Array.from({ length: 12 }, () => says('front-office')));
+  assert.deepEqual(new Set(spoken), new Set(['production']));
+  assert.equal((await all.deploy(frontId, front, 'next')).status, 'success');
+  assert.equal(await says('front-office--next'), 'production');
+  assert.equal((await all.deploy(backId, back('next'), 'next')).status, 'success');
+  assert.equal(await says('front-office--next'), 'next');
+  assert.equal(await says('front-office'), 'production');
+});
+
 test('the log of a project that calls models says what is missing for them', async () => {
   const id = await all.project('models');
   const said = async (): Promise<string[]> => {

@@ -113,7 +113,7 @@ export async function fetchThrough(
 
 /** Calls whose response may be an open WebSocket. */
 function canUpgrade(name: HostCallName): boolean {
-  return name === 'fetch' || name === 'object.fetch';
+  return name === 'fetch' || name === 'object.fetch' || name === 'service.fetch' || name === 'exports.fetch';
 }
 
 type Signal = NonNullable<ReturnType<typeof takeRequest>['signal']>;

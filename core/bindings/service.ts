@@ -1,0 +1,97 @@
+// The kind `service`: workers of other projects of the organization, called by their methods or with `fetch`.
+import type { BindingDescriptor } from './descriptor.ts';
+import { bindingName, EXPECTS_NAMES } from './schemas.ts';
+
+const EXPECTS = 'the name of a project, or a map such as {project: auth, entrypoint: Admin}';
+const projectName = { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,62}$', expects: EXPECTS } as const;
+
+const targetSchema = {
+  anyOf: [
+    projectName,
+    {
+      type: 'object',
+      additionalProperties: false,
+      required: ['project'],
+      properties: {
+        project: projectName,
+        entrypoint: {
+          type: 'string',
+          pattern: '^[A-Za-z_$][\\w$]{0,99}$',
+          description: 'A class or an object that the worker exports by this name. Default: its default export.',
+          expects: 'the name of an export',
+        },
+        previews: {
+          enum: ['branch', 'production'],
+          description:
+            'What a preview calls. `branch`: the same branch of the other project if it has one, else production.',
+        },
+      },
+    },
+  ],
+  expects: EXPECTS,
+} as const;
+
+export const service = {
+  schema: {
+    type: 'object',
+    description: 'Workers of other projects.',
+    patternProperties: { [bindingName.pattern]: targetSchema } as {
+      readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof targetSchema;
+    },
+    additionalProperties: false,
+    expects: 'a map from binding names to projects, such as "AUTH: auth"',
+    expectsNames: EXPECTS_NAMES,
+  },
+  otherNames: ['services'],
+  type: 'Service',
+  label: 'Workers of other projects',
+  module: 'service',
+  // `connect`: `{binding, socket, method}` and a frame of the session as a part -> nothing, when the session is over.
+  // `fetch`: `{binding}` and as fetch -> as fetch.
+  calls: ['connect', 'fetch'],
+  methods: ['fetch', 'connect'],
+  isPlain: false,
+  ofPreview: 'resource',
+  isMeasured: false,
+  reads: [],
+  wrangler: null,
+  page: { path: 'services', title: 'Services', one: 'service binding', area: null },
+  storage: null,
+} as const satisfies BindingDescriptor;
+
+/** What a service binding reaches. */
+export interface ServiceTarget {
+  readonly project: string;
+  /** Null: the default export. */
+  readonly entrypoint: string | null;
+  /** What previews call. */
+  readonly previews: 'branch' | 'production';
+}
+
+/** A target as platform.yaml declares it. */
+export type WrittenService =
+  | string
+  | { readonly project: string; readonly entrypoint?: string; readonly previews?: 'branch' | 'production' };
+
+/**
+ * A target as a manifest has it, in one text.
+ *
+ * @example serviceText({ project: 'auth', entrypoint: 'Admin' }); // 'auth#Admin'
+ */
+export function serviceText(written: WrittenService): string {
+  if (typeof written === 'string') return written;
+  const { project, entrypoint, previews } = written;
+  return `${project}${entrypoint === undefined || entrypoint === 'default' ? '' : `#${entrypoint}`}${previews === 'production' ? '?production' : ''}`;
+}
+
+/** Whether a text of a manifest is a target. */
+export function isServiceText(text: string): boolean {
+  return /^[a-z0-9][a-z0-9-]{0,62}(?:#[A-Za-z_$][\w$]{0,99})?(?:\?production)?$/.test(text);
+}
+
+/** The target in a manifest's text. */
+export function parseServiceTarget(text: string): ServiceTarget {
+  const previews = text.endsWith('?production') ? 'production' : 'branch';
+  const [project, entrypoint] = text.replace(/\?production$/, '').split('#');
+  return { project: project!, entrypoint: entrypoint ?? null, previews };
+}

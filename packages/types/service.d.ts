@@ -1,0 +1,31 @@
+// Workers of other projects: `service` in platform.yaml.
+/// <reference lib="esnext.disposable" />
+import type { Fetcher } from './worker.d.ts';
+
+/** A value that a call returned: stubs in it are disposed of with it. */
+type Received<Value> = Value extends object ? Value & Disposable : Value;
+
+/** A method or a property of another worker. */
+type Remote<Member> = Member extends (...args: infer Args) => infer Result
+  ? (...args: Args) => ServiceResult<Awaited<Result>>
+  : ServiceResult<Awaited<Member>>;
+
+/**
+ * The result of a call: a promise, and its own methods and properties before it is there.
+ *
+ * @example const name = await env.AUTH.user(1).name;
+ */
+export type ServiceResult<Value> = Promise<Received<Value>> &
+  Disposable &
+  (Value extends object
+    ? { readonly [Key in Exclude<keyof Value, keyof Promise<unknown>>]: Remote<Value[Key]> }
+    : unknown);
+
+/**
+ * A worker of another project, by the methods of its entrypoint.
+ *
+ * @example env.AUTH satisfies Service<{ verify(token: string): Promise<boolean> }>;
+ */
+export type Service<Methods extends object = Record<never, never>> = Fetcher & {
+  readonly [Key in Exclude<keyof Methods, keyof Fetcher>]: Remote<Methods[Key]>;
+};

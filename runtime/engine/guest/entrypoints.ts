@@ -1,0 +1,128 @@
+// Calls of other workers: which entrypoint of this worker they reach, and what it is given. dispatch.ts has one beside
+// a request that is not for the worker's own `fetch`; the session of an RPC call is in lazy/rpc.ts.
+import { toHost, type Part } from '../bridge/protocol.ts';
+import { onSettled } from './answers.ts';
+import { ExecutionContext } from './execution-context.ts';
+import type { GuestInvocation } from './invocation.ts';
+import type { SessionMain } from './lazy/rpc.ts';
+import { useModule } from './modules.ts';
+import { exportNames, exportOf } from './object-records.ts';
+import { records, send } from './records.ts';
+import { fromJson } from './safe.ts';
+import { connectEnd, disconnectEnd, NetworkEnd } from './sockets.ts';
+
+/** What another worker calls, as the host says. */
+export interface Callee {
+  /** Name of the export. */
+  readonly entrypoint: string;
+  /** JSON of `ctx.props`. */
+  readonly props: string;
+  /** An RPC session; else a request. */
+  readonly isSession: boolean;
+}
+
+type EntryClass = new (context: unknown, env: unknown) => object;
+
+/** Names of entrypoints that `ctx.exports` shows. */
+export function entrypointNames(): string[] {
+  return exportNames().filter((name) => typeof exportOf(name) === 'function' || isObject(exportOf(name)));
+}
+
+/** Whether other workers can call it: then it needs no handler. */
+export function hasEntrypoint(): boolean {
+  return exportNames().some((name) => isClass(exportOf(name)));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function isClass(value: unknown): value is EntryClass {
+  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
+}
+
+function missing(entrypoint: string): Error {
+  return new Error(`The worker exports no entrypoint ${entrypoint}`);
+}
+
+/** The entrypoint: an instance of its class, or the exported object. */
+function openEntrypoint(
+  { entrypoint }: Callee,
+  env: unknown,
+  context: ExecutionContext,
+): { entry: object; isNew: boolean } {
+  const found = exportOf(entrypoint);
+  if (isClass(found)) return { entry: new found(context, env), isNew: true };
+  if (isObject(found) || typeof found === 'function') return { entry: found, isNew: false };
+  throw missing(entrypoint);
+}
+
+/** The response of an entrypoint's `fetch`. */
+export function fetchEntrypoint(callee: Callee, request: unknown, env: unknown, context: ExecutionContext): unknown {
+  const { entry, isNew } = openEntrypoint(callee, env, context);
+  const { fetch } = entry as { readonly fetch?: unknown };
+  if (typeof fetch !== 'function') throw new TypeError(`The entrypoint ${callee.entrypoint} has no fetch method`);
+  return Reflect.apply(fetch as (...of: unknown[]) => unknown, entry, isNew ? [request] : [request, env, context]);
+}
+
+export function contextOf(callee: Callee | null, invocation: GuestInvocation): ExecutionContext {
+  return new ExecutionContext(invocation, onSettled, callee === null ? undefined : fromJson(callee.props));
+}
+
+/** Answers with a session, which keeps the invocation until it is over. */
+export function answerSession(callee: Callee, first: Part | null, env: unknown, invocation: GuestInvocation): void {
+  send(toHost.upgrade, invocation.id, records.part(''));
+  invocation.answered = true;
+  invocation.waiting++;
+  const { id } = invocation;
+  const network = new NetworkEnd(id);
+  let isOver = false;
+  const over = (): void => {
+    if (isOver) return;
+    isOver = true;
+    disconnectEnd(id);
+    onSettled(invocation);
+  };
+  const transport = {
+    send: (frame: Part) => {
+      if (!isOver) network.receive(frame);
+    },
+    close: () => {
+      network.closing(1000, '');
+      over();
+    },
+    onFrame: (_frame: Part): void => {},
+    onClosed: (_error: Error | null): void => {},
+  };
+  const end = {
+    networkId: 0,
+    receive: (data: Part) => transport.onFrame(data),
+    closing: () => {},
+    closed: () => {
+      if (!isOver) transport.onClosed(null);
+      over();
+    },
+    failed: () => {},
+  };
+  connectEnd(id, end, invocation, () => {}, false);
+  let isNew = false;
+  const context = contextOf(callee, invocation);
+  const main: SessionMain = {
+    object: () => {
+      const opened = openEntrypoint(callee, env, context);
+      ({ isNew } = opened);
+      return opened.entry;
+    },
+    // A method of an exported object is given `env` and `ctx` behind its argument, as handlers are.
+    adapt: (name, args) => {
+      if (isNew) return args;
+      if (args.length > 1)
+        throw new TypeError(
+          `Cannot call handler function "${name}" over RPC: it takes one argument, and env and ctx. ` +
+            'A class that extends WorkerEntrypoint has methods with more.',
+        );
+      return [args[0], env, context];
+    },
+  };
+  useModule('rpc').serveSession(transport, main, first);
+}

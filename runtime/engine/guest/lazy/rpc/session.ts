@@ -1,0 +1,604 @@
+// One RPC session: two sides that call each other's objects over a transport. The side that opens it calls an object
+// of the other, its main one; all else that either side can reach, it was given in a message. A session ends when the
+// opening side needs nothing of it any more, or with the invocation of either side.
+import type { Part } from '../../../bridge/protocol.ts';
+import { currentContext, runInContext, type Context } from '../../context.ts';
+import { fromJson, toJson } from '../../safe.ts';
+import { decodeUtf8, encodeUtf8 } from '../../web/utf8.ts';
+import { DOMException } from '../../web/dom-exception.ts';
+import { readableOver, sinkOf, sourceOf, writableOver } from './streams.ts';
+import { createPromise, createStub, innerOf, isTarget, memberOf, type Receiver, type Result } from './stubs.ts';
+import type { RpcTransport } from './transport.ts';
+import { ValueReader, ValueWriter, type Reference, type References } from './values.ts';
+
+/** Messages: `[kind, ...]`. Questions are numbered by the side that asks, objects by the side that has them. */
+const CALL = 0; // question, target, path, arguments; a negative target: the result of an earlier question
+const GET = 1; // question, target, path
+const RETURN = 2; // question, value
+const THROW = 3; // question, error
+const RELEASE = 4; // object, how many of its references
+const FINISH = 5; // question: its result is not called any more
+
+/** Number of the main object. */
+const MAIN = 0;
+/** Limit for a message. */
+const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
+/** Limit for unanswered calls of one session, either way. */
+const PENDING_MAX = 10_000;
+
+/** What a session serves. */
+export interface SessionMain {
+  /** The object, created when it is first called. @throws when there is none. */
+  object(): unknown;
+  /** Changes the arguments of a call of a method of the main object; absent: as they are. */
+  adapt?(name: string, args: readonly unknown[]): readonly unknown[];
+}
+
+interface Export {
+  readonly value: object;
+  /** References that the other side holds. */
+  references: number;
+  readonly onReleased: (() => void) | null;
+}
+
+interface Import {
+  /** References that were received, to be given back. */
+  references: number;
+  /** Handles in this isolate. */
+  handles: number;
+}
+
+/** A session. */
+export class RpcSession implements References {
+  #transport: RpcTransport;
+  #opens: boolean;
+  #context: Context | undefined = currentContext();
+  #main: SessionMain | null;
+  #mainObject: { readonly value: unknown } | null = null;
+  #exports = new Map<number, Export>();
+  #numbers = new Map<object, number>();
+  #imports = new Map<number, Import>();
+  #questions = new Map<number, Question>();
+  /** Results of calls of the other side, for calls that do not wait for them. */
+  #answers = new Map<number, Promise<unknown>>();
+  #running = 0;
+  #lastQuestion = 0;
+  #lastExport = MAIN;
+  /** Why it is over; null: it is not. */
+  #ended: Error | null = null;
+  /** Stubs of the message being sent that are no longer this side's. */
+  #givenAway: Receiver[] = [];
+  /** Stubs in the message being read. */
+  #received: object[] | null = null;
+
+  /** @param main what the other side calls; null: this side opens the session and calls the other's. */
+  constructor(transport: RpcTransport, main: SessionMain | null) {
+    this.#transport = transport;
+    this.#opens = main === null;
+    this.#main = main;
+    const onFrame = (frame: Part): void => runInContext(this.#context, () => this.#read(frame));
+    const onClosed = (error: Error | null): void =>
+      runInContext(this.#context, () => this.#end(error ?? new Error('The RPC session was closed by the other side')));
+    transport.onFrame = onFrame;
+    transport.onClosed = onClosed;
+  }
+
+  /** The other side's main object, for this session's only user. */
+  readonly main: Receiver = { send: (path, args) => this.ask(MAIN, path, args) };
+
+  /** Reads a frame that came with the session's opening. */
+  receive(frame: Part): void {
+    this.#read(frame);
+  }
+
+  /** Sends a call, or with `args` null reads a property. @param target negative: the result of a question. */
+  ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result {
+    const id = ++this.#lastQuestion;
+    const question = new Question(this, id);
+    if (this.#ended !== null) {
+      question.reject(this.#ended);
+      return question;
+    }
+    try {
+      if (this.#questions.size >= PENDING_MAX)
+        throw new Error(`More than ${PENDING_MAX} calls of one RPC session are pending`);
+      if (args === null) this.#send([GET, id, target, path], null);
+      else this.#send([CALL, id, target, path], args);
+      this.#questions.set(id, question);
+    } catch (error) {
+      question.reject(error);
+      this.#settle();
+    }
+    return question;
+  }
+
+  /** @throws {DOMException} DataCloneError; {Error} for a message that is too large. */
+  #send(head: readonly unknown[], value: unknown, isResult = false): void {
+    const writer = new ValueWriter(isResult ? this.#results : this);
+    const before = this.#lastExport;
+    try {
+      const written = head[0] === RELEASE || head[0] === FINISH || head[0] === GET ? undefined : writer.write(value);
+      const frame = toFrame(written === undefined ? head : [...head, written], writer.parts);
+      if (frame.length > MESSAGE_BYTES_MAX)
+        throw new Error(
+          'Serialized RPC arguments or return values are limited to 32MiB, ' +
+            `but the size of this value was: ${frame.length} bytes.`,
+        );
+      this.#transport.send(frame);
+      for (const receiver of this.#givenAway.splice(0)) receiver.dispose?.();
+    } catch (error) {
+      this.#givenAway.length = 0;
+      // The other side never hears of these.
+      for (let id = before + 1; id <= this.#lastExport; id++) this.#release(id, 1);
+      throw error;
+    }
+  }
+
+  #read(frame: Part): void {
+    if (this.#ended !== null) return;
+    try {
+      const { message, parts } = fromFrame(frame);
+      this.#readMessage(message, parts);
+    } catch (error) {
+      this.#end(error as Error);
+      this.#transport.close();
+    }
+  }
+
+  #readMessage(message: readonly unknown[], parts: readonly Uint8Array[]): void {
+    const [kind, id, ...rest] = message as readonly [number, number, ...unknown[]];
+    switch (kind) {
+      case CALL:
+      case GET: {
+        const [target, path, args] = rest as [number, readonly string[], unknown];
+        this.#answer(id, target, path, kind === GET ? null : args, parts);
+        return;
+      }
+      case RETURN:
+      case THROW: {
+        const question = this.#questions.get(id);
+        if (question === undefined) return;
+        const { value, stubs } = this.#decode(rest[0], parts);
+        this.#questions.delete(id);
+        if (kind === THROW) question.reject(value);
+        else question.resolve(value, stubs);
+        this.#settle();
+        if (this.#ended === null) this.#send([FINISH, id], undefined);
+        return;
+      }
+      case RELEASE:
+        this.#release(id, rest[0] as number);
+        this.#settle();
+        return;
+      case FINISH:
+        this.#answers.delete(id);
+        this.#settle();
+        return;
+      default:
+        throw new Error('An RPC message is of an unknown kind');
+    }
+  }
+
+  #decode(written: unknown, parts: readonly Uint8Array[]): { value: unknown; stubs: object[] } {
+    const stubs: object[] = (this.#received = []);
+    try {
+      return { value: new ValueReader(this, parts).read(written), stubs };
+    } finally {
+      this.#received = null;
+    }
+  }
+
+  /** Does a call of the other side. */
+  #answer(id: number, target: number, path: readonly string[], written: unknown, parts: readonly Uint8Array[]): void {
+    if (this.#answers.size >= PENDING_MAX)
+      throw new Error(`More than ${PENDING_MAX} calls of one RPC session are pending`);
+    let stubs: object[] = [];
+    let result: Promise<unknown>;
+    this.#running++;
+    try {
+      let args: readonly unknown[] | null = null;
+      if (written !== null) {
+        const decoded = this.#decode(written, parts);
+        args = decoded.value as readonly unknown[];
+        ({ stubs } = decoded);
+      }
+      const earlier = target < 0 ? this.#answers.get(-target) : undefined;
+      result =
+        earlier === undefined
+          ? Promise.resolve(this.#reach(this.#objectOf(target), target === MAIN, path, args))
+          : earlier.then((value) => this.#reach(value, false, path, args));
+    } catch (error) {
+      result = Promise.reject(error as Error);
+    }
+    this.#answers.set(id, result);
+    result.then(
+      (value) => this.#returned(id, value, stubs),
+      (error: unknown) => this.#threw(id, error, stubs),
+    );
+  }
+
+  #objectOf(target: number): unknown {
+    if (target === MAIN && this.#main !== null) return (this.#mainObject ??= { value: this.#main.object() }).value;
+    const found = target > 0 ? this.#exports.get(target) : undefined;
+    if (found === undefined) throw new Error('RPC stub used after being disposed.');
+    return found.value;
+  }
+
+  /** Follows a path from an object, and calls what is at its end. */
+  #reach(from: unknown, isMain: boolean, path: readonly string[], args: readonly unknown[] | null): unknown {
+    let self: unknown = undefined;
+    let value = from;
+    for (const [index, name] of path.entries()) {
+      self = value;
+      value = memberOf(value, name, isMain && index === 0);
+      if (index < path.length - 1 && isPromise(value))
+        return (value as Promise<unknown>).then((next) => this.#reach(next, false, path.slice(index + 1), args));
+    }
+    if (args === null) return value;
+    if (typeof value !== 'function') throw new TypeError(`"${path.at(-1) ?? ''}" is not a function.`);
+    const name = path[0];
+    const given = isMain && path.length === 1 && this.#main?.adapt !== undefined ? this.#main.adapt(name!, args) : args;
+    return Reflect.apply(value as (...of: unknown[]) => unknown, self, given as unknown[]) as unknown;
+  }
+
+  #returned(id: number, value: unknown, stubs: readonly object[]): void {
+    this.#running--;
+    if (this.#ended === null) {
+      try {
+        this.#send([RETURN, id], value, true);
+      } catch (error) {
+        this.#sendError(id, error);
+      }
+    }
+    disposeAll(stubs);
+    this.#settle();
+  }
+
+  #threw(id: number, error: unknown, stubs: readonly object[]): void {
+    this.#running--;
+    if (this.#ended === null) this.#sendError(id, error);
+    disposeAll(stubs);
+    this.#settle();
+  }
+
+  #sendError(id: number, error: unknown): void {
+    try {
+      this.#send([THROW, id], typeof error === 'object' && error !== null ? error : new Error(String(error)));
+    } catch {
+      const { name, message } = (error ?? {}) as { name?: unknown; message?: unknown };
+      const plain = new Error(`${typeof message === 'string' ? message.slice(0, 1000) : 'The error cannot be sent'}`);
+      if (typeof name === 'string') plain.name = name.slice(0, 100);
+      this.#send([THROW, id], plain);
+    }
+  }
+
+  // What is passed by reference.
+
+  add(value: object): Reference | null {
+    return this.#add(value, false);
+  }
+
+  /** In a result, stubs are given away; in arguments, the caller keeps its own. */
+  readonly #results: References = {
+    add: (value) => this.#add(value, true),
+    addSource: (stream) => this.addSource(stream),
+    addSink: (stream) => this.addSink(stream),
+    stub: (reference) => this.stub(reference),
+    source: (id) => this.source(id),
+    sink: (id) => this.sink(id),
+  };
+
+  #add(value: object, isResult: boolean): Reference | null {
+    const inner = innerOf(value);
+    if (inner === null) {
+      if (typeof value !== 'function' && !isTarget(value)) return null;
+      return ['f', this.#export(value, () => disposerOf(value)?.())];
+    }
+    if (inner.kind !== 'stub')
+      throw new DOMException('A promise or a property of a stub cannot be sent: await it first', 'DataCloneError');
+    const { receiver } = inner;
+    if (receiver instanceof Handle && receiver.isOf(this)) {
+      const id = receiver.id;
+      if (isResult) this.#givenAway.push(receiver);
+      return ['x', id];
+    }
+    const passed = isResult || receiver.dup === undefined ? receiver : receiver.dup();
+    return ['f', this.#export(isResult ? value : createStub(passed), () => passed.dispose?.())];
+  }
+
+  #export(value: object, onReleased: (() => void) | null): number {
+    const known = this.#numbers.get(value);
+    const entry = known === undefined ? undefined : this.#exports.get(known);
+    if (entry !== undefined) {
+      entry.references++;
+      return known!;
+    }
+    const id = ++this.#lastExport;
+    this.#exports.set(id, { value, references: 1, onReleased });
+    this.#numbers.set(value, id);
+    return id;
+  }
+
+  addSource(stream: object): number {
+    return this.#export(sourceOf(stream), null);
+  }
+
+  addSink(stream: object): number {
+    return this.#export(sinkOf(stream), null);
+  }
+
+  #release(id: number, references: number): void {
+    const entry = this.#exports.get(id);
+    if (entry === undefined) return;
+    entry.references -= references;
+    if (entry.references > 0) return;
+    this.#exports.delete(id);
+    this.#numbers.delete(entry.value);
+    quietly(entry.onReleased);
+  }
+
+  stub([kind, id]: Reference): object {
+    const stub = createStub(kind === 'x' ? this.#own(id) : this.#handle(id));
+    this.#received?.push(stub);
+    return stub;
+  }
+
+  /** An object of this side that the other one gives back. */
+  #own(id: number): Receiver {
+    const entry = this.#exports.get(id);
+    if (entry === undefined) throw new Error('RPC stub used after being disposed.');
+    entry.references++;
+    let isDisposed = false;
+    const check = (): void => {
+      if (isDisposed) throw new Error('RPC stub used after being disposed.');
+    };
+    return {
+      send: (path, args) => {
+        check();
+        return local(() => follow(entry.value, path, args));
+      },
+      dup: () => {
+        check();
+        return this.#own(id);
+      },
+      dispose: () => {
+        if (isDisposed) return;
+        isDisposed = true;
+        this.#release(id, 1);
+        this.#settle();
+      },
+    };
+  }
+
+  source(id: number): object {
+    const handle = this.#handle(id);
+    return readableOver(
+      (method, args) => handle.send([method], args).promise,
+      () => handle.dispose(),
+    );
+  }
+
+  sink(id: number): object {
+    const handle = this.#handle(id);
+    return writableOver(
+      (method, args) => handle.send([method], args).promise,
+      () => handle.dispose(),
+    );
+  }
+
+  #handle(id: number): Handle {
+    const known = this.#imports.get(id) ?? { references: 0, handles: 0 };
+    known.references++;
+    this.#imports.set(id, known);
+    return this.duplicate(id);
+  }
+
+  /** Another handle of an object of the other side. */
+  duplicate(id: number): Handle {
+    const known = this.#imports.get(id);
+    if (known !== undefined) known.handles++;
+    return new Handle(this, id);
+  }
+
+  /** A handle is disposed. */
+  forget(id: number): void {
+    const known = this.#imports.get(id);
+    if (known === undefined || --known.handles > 0) return;
+    this.#imports.delete(id);
+    if (this.#ended === null) this.#send([RELEASE, id, known.references], undefined);
+    this.#settle();
+  }
+
+  /** Closes the session once the side that opened it needs nothing more. */
+  #settle(): void {
+    if (!this.#opens || this.#ended !== null || this.#running > 0) return;
+    if (this.#questions.size > 0 || this.#imports.size > 0 || this.#exports.size > 0) return;
+    this.#end(new Error('RPC stub used after being disposed.'));
+    this.#transport.close();
+  }
+
+  #end(error: Error): void {
+    if (this.#ended !== null) return;
+    this.#ended = error;
+    for (const question of Array.from(this.#questions.values())) question.reject(error);
+    this.#questions.clear();
+    this.#answers.clear();
+    this.#imports.clear();
+    const left = Array.from(this.#exports.values());
+    this.#exports.clear();
+    this.#numbers.clear();
+    for (const { onReleased } of left) quietly(onReleased);
+  }
+}
+
+/** A reference to an object of the other side. */
+class Handle implements Receiver {
+  readonly id: number;
+  #session: RpcSession;
+  #isDisposed = false;
+
+  constructor(session: RpcSession, id: number) {
+    this.#session = session;
+    this.id = id;
+  }
+
+  isOf(session: RpcSession): boolean {
+    this.#check();
+    return this.#session === session;
+  }
+
+  send(path: readonly string[], args: readonly unknown[] | null): Result {
+    this.#check();
+    return this.#session.ask(this.id, path, args);
+  }
+
+  dup(): Receiver {
+    this.#check();
+    return this.#session.duplicate(this.id);
+  }
+
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#session.forget(this.id);
+  }
+
+  #check(): void {
+    if (this.#isDisposed) throw new Error('RPC stub used after being disposed.');
+  }
+}
+
+/** A call that was sent, and its result. */
+class Question implements Result, Receiver {
+  readonly promise: Promise<unknown>;
+  readonly receiver: Receiver = this;
+  #session: RpcSession;
+  #id: number;
+  #resolve!: (value: unknown) => void;
+  #reject!: (error: unknown) => void;
+  #settled: { readonly value: unknown } | null = null;
+  #isDisposed = false;
+
+  constructor(session: RpcSession, id: number) {
+    this.#session = session;
+    this.#id = id;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  resolve(value: unknown, stubs: readonly object[]): void {
+    this.#settled = { value };
+    if (this.#isDisposed) disposeAll(stubs);
+    else if (typeof value === 'object' && value !== null && !(Symbol.dispose in value))
+      Object.defineProperty(value, Symbol.dispose, {
+        value: () => disposeAll(stubs),
+        writable: true,
+        configurable: true,
+        enumerable: false,
+      });
+    this.#resolve(value);
+  }
+
+  reject(error: unknown): void {
+    this.#reject(error);
+  }
+
+  /** Before the result is there, the other side goes on from it; afterwards this side does. */
+  send(path: readonly string[], args: readonly unknown[] | null): Result {
+    if (this.#isDisposed) throw new Error('RPC stub used after being disposed.');
+    if (this.#settled === null) return this.#session.ask(-this.#id, path, args);
+    return local(() => follow(this.#settled!.value, path, args));
+  }
+
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    const value = this.#settled?.value;
+    const inner = innerOf(value);
+    if (inner !== null) inner.receiver.dispose?.();
+    else if (typeof value === 'object' && value !== null) disposerOf(value)?.();
+  }
+}
+
+/** A result that is found in this isolate. */
+export function local(run: () => unknown): Result {
+  const promise = (async () => run())();
+  promise.catch(() => {});
+  const receiver: Receiver = {
+    send: (path, args) => local(async () => follow(await promise, path, args)),
+  };
+  return {
+    promise,
+    receiver,
+    dispose: () => void promise.then((value) => innerOf(value)?.receiver.dispose?.()).catch(() => {}),
+  };
+}
+
+/** What is at a path of a value of this isolate, called with arguments unless they are null. */
+export function follow(from: unknown, path: readonly string[], args: readonly unknown[] | null): unknown {
+  let self: unknown = undefined;
+  let value = from;
+  for (const [index, name] of path.entries()) {
+    const inner = innerOf(value);
+    if (inner !== null) return createPromise(inner.receiver.send([...inner.path, ...path.slice(index)], args));
+    self = value;
+    value = memberOf(value, name);
+  }
+  if (args === null) return value;
+  const inner = innerOf(value);
+  if (inner !== null) return createPromise(inner.receiver.send(inner.path, args));
+  if (typeof value !== 'function') throw new TypeError(`"${path.at(-1) ?? ''}" is not a function.`);
+  return Reflect.apply(value as (...of: unknown[]) => unknown, self, args as unknown[]) as unknown;
+}
+
+function isPromise(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { readonly then?: unknown }).then === 'function'
+  );
+}
+
+function disposerOf(value: object): (() => void) | null {
+  const dispose = (value as { readonly [Symbol.dispose]?: unknown })[Symbol.dispose];
+  return typeof dispose === 'function' ? () => void Reflect.apply(dispose as () => void, value, []) : null;
+}
+
+/** Code of a worker whose errors have nobody to go to. */
+function quietly(run: (() => void) | null): void {
+  try {
+    run?.();
+  } catch {
+    // As the errors of any disposer here.
+  }
+}
+
+function disposeAll(stubs: readonly object[]): void {
+  for (const stub of stubs) innerOf(stub)?.receiver.dispose?.();
+}
+
+/** A message as text, or with bytes: length of the text, the text, the parts. */
+function toFrame(message: readonly unknown[], parts: readonly Uint8Array[]): Part {
+  if (parts.length === 0) return toJson(message);
+  const text = encodeUtf8(toJson([message, parts.map((part) => part.byteLength)]));
+  let length = 4 + text.byteLength;
+  for (const part of parts) length += part.byteLength;
+  const frame = new Uint8Array(length);
+  new DataView(frame.buffer).setUint32(0, text.byteLength, true);
+  frame.set(text, 4);
+  let at = 4 + text.byteLength;
+  for (const part of parts) {
+    frame.set(part, at);
+    at += part.byteLength;
+  }
+  return frame;
+}
+
+function fromFrame(frame: Part): { message: readonly unknown[]; parts: readonly Uint8Array[] } {
+  if (typeof frame === 'string') return { message: fromJson(frame) as readonly unknown[], parts: [] };
+  const length = new DataView(frame.buffer, frame.byteOffset).getUint32(0, true);
+  const [message, lengths] = fromJson(decodeUtf8(frame.subarray(4, 4 + length))) as [unknown[], number[]];
+  let at = 4 + length;
+  const parts = lengths.map((bytes) => frame.slice(at, (at += bytes)));
+  return { message, parts };
+}

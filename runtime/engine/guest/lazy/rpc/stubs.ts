@@ -1,0 +1,156 @@
+// Stubs, as workers see them: of what another side passed by reference, of the results of calls, and of their
+// properties. Each is a proxy over a `Receiver`, to which it sends calls; session.ts and service.ts make receivers.
+
+/** Something that calls can be sent to. */
+export interface Receiver {
+  /**
+   * Calls what is at the path, with arguments; without (null), reads it.
+   *
+   * @throws when the receiver is disposed; a failure of the call itself is in the result.
+   */
+  send(path: readonly string[], args: readonly unknown[] | null): Result;
+  /** Another handle of the same object. */
+  dup?(): Receiver;
+  dispose?(): void;
+}
+
+/** The result of a call, before it is there. */
+export interface Result {
+  readonly promise: Promise<unknown>;
+  /** What the call returns, for calls that do not wait for it. */
+  readonly receiver: Receiver;
+  /** The result is not needed any more: disposes of its stubs. */
+  dispose(): void;
+}
+
+/** What a proxy is, for the platform. */
+interface Inner {
+  readonly kind: 'stub' | 'promise' | 'property';
+  readonly receiver: Receiver;
+  readonly path: readonly string[];
+}
+
+const inners = new WeakMap<object, Inner>();
+const { get: weakGet, set: weakSet } = WeakMap.prototype;
+
+/** Null for anything that is no stub. */
+export function innerOf(value: unknown): Inner | null {
+  if (typeof value !== 'function' && (typeof value !== 'object' || value === null)) return null;
+  return (Reflect.apply(weakGet, inners, [value]) as Inner | undefined) ?? null;
+}
+
+/** For `instanceof`. The shim of `cloudflare:workers` has classes of its own, with the same prototypes. */
+export const prototypes = { stub: {}, promise: {}, property: {} };
+
+const { getPrototypeOf } = Object;
+const nothing = Object.freeze({});
+
+function proxyOf(inner: Inner, members: (key: string | symbol) => unknown): object {
+  const { kind, receiver, path } = inner;
+  // Only a function can be called; an arrow function has no property that a proxy would have to show.
+  const proxy: object = new Proxy(() => {}, {
+    get(_target, key) {
+      const own = members(key);
+      if (own !== undefined) return own === nothing ? undefined : own;
+      return typeof key === 'symbol' ? undefined : createProperty(receiver, [...path, key]);
+    },
+    apply: (_target, _self, args: unknown[]) => createPromise(receiver.send(path, args)),
+    construct() {
+      throw new TypeError('A stub cannot be constructed');
+    },
+    has: () => false,
+    ownKeys: () => [],
+    getOwnPropertyDescriptor: () => undefined,
+    defineProperty: () => false,
+    set: () => false,
+    deleteProperty: () => false,
+    getPrototypeOf: () => prototypes[kind],
+    setPrototypeOf: () => false,
+  });
+  Reflect.apply(weakSet, inners, [proxy, inner]);
+  return proxy;
+}
+
+/** A stub of an object of another side. It is no thenable, so that async functions may return it. */
+export function createStub(receiver: Receiver): object {
+  return proxyOf({ kind: 'stub', receiver, path: [] }, (key) => {
+    if (key === 'then') return nothing;
+    if (key === Symbol.dispose) return () => receiver.dispose?.();
+    if (key === 'dup') {
+      return () => {
+        if (receiver.dup === undefined) throw new TypeError('This stub cannot be duplicated');
+        return createStub(receiver.dup());
+      };
+    }
+    return undefined;
+  });
+}
+
+/** The result of a call: a promise, and a stub of what it will be. */
+export function createPromise(result: Result): object {
+  const { promise, receiver } = result;
+  // Whoever awaits it gets the error; a chain of calls that goes on from it reports it once.
+  promise.catch(() => {});
+  return proxyOf({ kind: 'promise', receiver, path: [] }, (key) => {
+    if (key === Symbol.dispose) return () => result.dispose();
+    return thenable(key, () => promise);
+  });
+}
+
+/** A property of a stub, which is read when it is awaited. */
+export function createProperty(receiver: Receiver, path: readonly string[]): object {
+  let read: Promise<unknown> | null = null;
+  return proxyOf({ kind: 'property', receiver, path }, (key) =>
+    thenable(key, () => (read ??= receiver.send(path, null).promise)),
+  );
+}
+
+function thenable(key: string | symbol, promiseOf: () => Promise<unknown>): unknown {
+  switch (key) {
+    case 'then':
+      return (...handlers: [never, never]) => promiseOf().then(...handlers);
+    case 'catch':
+      return (handler: never) => promiseOf().catch(handler);
+    case 'finally':
+      return (handler: never) => promiseOf().finally(handler);
+    default:
+      return undefined;
+  }
+}
+
+/** Set on the prototypes of classes whose instances are passed by reference; their bases are in builder/shims/. */
+const TARGET = Symbol.for('platform.rpc.target');
+
+/** Whether an object is passed by reference. */
+export function isTarget(value: object): boolean {
+  return (value as Readonly<Record<symbol, unknown>>)[TARGET] === true;
+}
+
+function missing(name: string): TypeError {
+  return new TypeError(`The RPC receiver does not implement the method "${name}".`);
+}
+
+/**
+ * A member that other sides may reach: of an instance, what its classes declare, without private members, fields and
+ * the base; of a plain object or a function, its own properties.
+ *
+ * @param isEntry a worker's handler object or an instance of an entrypoint, whatever its class.
+ * @throws {TypeError} for any other.
+ */
+export function memberOf(value: unknown, name: string, isEntry = false): unknown {
+  if (innerOf(value) !== null) return (value as Readonly<Record<string, unknown>>)[name];
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) throw missing(name);
+  const prototype = getPrototypeOf(value) as object | null;
+  const isPlain = prototype === Object.prototype || prototype === null || Array.isArray(value);
+  if (isPlain || (typeof value === 'function' && !isTarget(value))) {
+    if (!Object.hasOwn(value, name)) throw missing(name);
+    return (value as Readonly<Record<string, unknown>>)[name];
+  }
+  if (!isTarget(value) && !isEntry) throw missing(name);
+  if (name === 'constructor' || Object.hasOwn(value, name)) throw missing(name);
+  for (let level = prototype; level !== null && level !== Object.prototype; level = getPrototypeOf(level) as object) {
+    if (Object.hasOwn(level, TARGET)) break;
+    if (Object.hasOwn(level, name)) return (value as Readonly<Record<string, unknown>>)[name];
+  }
+  throw missing(name);
+}
