@@ -168,7 +168,11 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
       began,
       verbose,
     };
-    const deps = { engine, folder, load, watching };
+    const others = {
+      load: (at: string) => loadProject({ ...shell, err: () => {} }, at, null),
+      nameOf: ({ folder: at, config }: Project) => config.name ?? projectNameFrom(at),
+    };
+    const deps = { engine, folder, load, others, watching };
     const session =
       plan === null
         ? await startSession({ ...deps, stopped, events: sessionEvents(shell, announced) })

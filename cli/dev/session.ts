@@ -18,6 +18,7 @@ import { resolveProject } from '../project/resolved-config.ts';
 import { variableFiles } from '../project/variables.ts';
 import { createDevBuild } from './build.ts';
 import { devEnvironment } from './environment.ts';
+import { buildServices, type OtherProjects } from './services.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
 /** Events of a session. */
@@ -40,6 +41,8 @@ interface SessionDeps {
   readonly folder: string;
   /** Reloads the project; throws configuration errors. */
   readonly load: () => Project;
+  /** Other projects of the workspace, which this one calls; absent: none. */
+  readonly others?: OtherProjects;
   readonly watching: boolean;
   /** Settles when the session is to stop, possibly before the first build ends. */
   readonly stopped: Promise<unknown>;
@@ -55,7 +58,8 @@ interface Session {
  * Starts a session; resolves when the first build is served or has failed, or on stop. Rejects only if no watch could
  * notice a fix.
  */
-export async function startSession({ engine, folder, load, watching, stopped, events }: SessionDeps): Promise<Session> {
+export async function startSession(deps: SessionDeps): Promise<Session> {
+  const { engine, folder, load, others, watching, stopped, events } = deps;
   const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
   let project: Project | null = null;
   let sources: Watch | null = null;
@@ -110,7 +114,9 @@ export async function startSession({ engine, folder, load, watching, stopped, ev
       onWarning: warn,
       ...(bundle !== null && { bundle }),
     });
-    await engine.deploy({ artifactFolder: built.folder, ...(await devEnvironment(project, warn)) });
+    const artifacts = path.join(temporary, 'artifacts');
+    const services = others === undefined ? [] : await buildServices(project, { ...others, artifacts, warn });
+    await engine.deploy({ artifactFolder: built.folder, ...(await devEnvironment(project, warn)), services });
     told = null;
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);

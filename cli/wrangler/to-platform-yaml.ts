@@ -69,6 +69,7 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
   writeAssets(values, writer);
   writeStores(values, writer);
   writeObjects(values, writer);
+  writeServices(values, writer);
   writeQueues(values, writer);
   writeRest(values, writer);
   for (const key of Object.keys(values)) {
@@ -101,6 +102,7 @@ const taken = new Set([
   ...wranglerBindings.map(([, { key }]) => key),
   'durable_objects',
   'migrations',
+  'services',
   'queues',
   'triggers',
   'vars',
@@ -116,12 +118,7 @@ const toldWhole = new Set(['$schema', 'env', 'vars', 'no_bundle']);
 
 function writeProject(values: Values, { add, note }: Writer): void {
   if (typeof values['name'] === 'string') {
-    const name =
-      values['name']
-        .toLowerCase()
-        .replace(/[^a-z0-9]+/g, '-')
-        .slice(0, 40)
-        .replace(/^-+|-+$/g, '') || 'app';
+    const name = projectNameOf(values['name']) || 'app';
     if (name !== values['name']) note('name', `"${values['name']}" is named ${name} here`);
     add(['$schema', 'name'], `name: ${scalar(name)}`);
   }
@@ -211,6 +208,35 @@ function writeObjects(values: Values, { add, note, binding }: Writer): void {
       if (migration[key] !== undefined)
         note(`migrations.${key}`, 'not supported yet: objects belong to the class of that name');
   }
+}
+
+/** Writes bindings of other workers, which are projects here. */
+function writeServices(values: Values, { add, note, binding }: Writer): void {
+  const lines: string[] = [];
+  for (const entry of listOf(values['services']).map(recordOf)) {
+    const name = binding('services', entry['binding']);
+    const given = textOf(entry['service']);
+    const project = projectNameOf(given);
+    if (name === null || project === '') continue;
+    if (project !== given) note('services', `"${given}" is named ${project} here`);
+    const entrypoint = textOf(entry['entrypoint']);
+    lines.push(
+      entrypoint === '' || entrypoint === 'default'
+        ? `  ${name}: ${scalar(project)}`
+        : `  ${name}: { project: ${scalar(project)}, entrypoint: ${scalar(entrypoint)} }`,
+    );
+    if (entry['environment'] !== undefined)
+      note('services.environment', 'previews call the same branch of the other project if it has one, else production');
+  }
+  if (lines.length > 0) add(['services'], 'service:', ...lines);
+}
+
+function projectNameOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, '');
 }
 
 function writeQueues(values: Values, { add, note, binding, resource }: Writer): void {

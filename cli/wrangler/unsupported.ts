@@ -59,7 +59,6 @@ export const unsupported: Readonly<Record<string, string>> = {
   secrets_store_secrets: 'is a secret variable: `platform env set NAME --secret`',
   send_email: 'not supported: call a mail service with fetch',
   send_metrics: 'not needed: nothing is sent to anybody',
-  services: 'not supported: fetch the other project by its host',
   stream: 'not supported',
   streaming_tail_consumers: 'not supported: `platform logs -f`',
   tail_consumers: 'not supported: `platform logs -f`',

@@ -72,6 +72,13 @@ export interface DevDeployment {
   readonly vars: Readonly<Record<string, string>>;
   /** platform.yaml with its defaults, for the dashboard. */
   readonly config?: unknown;
+  /** Projects that it calls; default none. */
+  readonly services?: readonly DevService[];
+}
+
+/** A project of the workspace that the served one calls. */
+export interface DevService extends Omit<DevDeployment, 'services'> {
+  readonly project: string;
 }
 
 /** Options of {@link startDev}. */
@@ -186,6 +193,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   let dashboard: LocalDashboard | null = null;
   /** Artifacts of the current deployment, and of the previous one, which may still run. */
   let opened: readonly OpenArtifact[] = [];
+  /** What the deployment calls. */
+  let called: readonly { readonly route: Route; readonly artifact: OpenArtifact }[] = [];
   /** Variables of the deployment that are not the project's. */
   let added: Readonly<Record<string, string>> = {};
   const front = (): { host: string; port: number } => options.front?.() ?? { host: options.host, port: listener.port };
@@ -252,7 +261,9 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     trustedProxies: [],
     matchRoute: () => (route === null ? null : { route, gate: null, others: null }),
     openArtifact(id) {
-      const artifact = dashboard?.openArtifact(id) ?? opened.find((known) => known.id === id);
+      const artifact =
+        dashboard?.openArtifact(id) ??
+        [...opened, ...called.map((one) => one.artifact)].find((known) => known.id === id);
       if (artifact === undefined)
         throw new PlatformError('deployment_unavailable', { deployment: id, reason: 'it is gone' });
       return artifact;
@@ -264,6 +275,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     signedFiles: local.stores.files && createSignedFiles(local.stores.files, secret, limits.bodyBytesMax),
     hostOf: () => `${front().host}:${front().port}`,
     namespaceOf: () => namespace,
+    calledRoute: (name) =>
+      called.find((one) => one.route.project === name)?.route ?? (name === route?.project ? route : null),
     findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),
     cache,
     explain: failures.explain,
@@ -352,8 +365,38 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       serveHere: (key, exchange) => handler.serveHere(key, exchange),
     });
   }
-  async function deployOpen({ artifact, vars, migrations, config = null }: OpenDeployment): Promise<void> {
+  /** Serves what the deployment calls; unchanged projects keep their isolates. */
+  async function openServices(services: readonly DevService[]): Promise<void> {
+    const before = called;
+    const opening: { route: Route; artifact: OpenArtifact }[] = [];
+    for (const { project: name, artifactFolder, vars, migrations } of services) {
+      for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
+      const artifact = openArtifact(dirname(dirname(artifactFolder)), basename(artifactFolder));
+      const made: Route = {
+        project: name,
+        deployment: `d${artifact.id.slice(0, 12)}`,
+        artifact: artifact.id,
+        plan: 'free',
+        vars,
+        owner: { organization: namespace, project: name },
+        branch: 'dev',
+        preview: null,
+      };
+      const same = before.find((one) => JSON.stringify(one.route) === JSON.stringify(made));
+      opening.push(same ?? { route: made, artifact });
+    }
+    called = opening;
+  }
+
+  async function deployOpen({
+    artifact,
+    vars,
+    migrations,
+    config = null,
+    services = [],
+  }: OpenDeployment): Promise<void> {
     for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
+    await openServices(services);
     opened = [artifact, ...opened.filter(({ id }) => id !== artifact.id).slice(0, 1)];
     added = {
       ...dashboard?.vars,
@@ -377,8 +420,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       preview: null,
     };
     const gone = shown;
-    shown = [route, ...(dashboard?.show(route, artifact, config) ?? [])];
-    handler.changeRoutes({ current: shown, gone });
+    shown = [route, ...(dashboard?.show(route, artifact, config) ?? []), ...called.map((one) => one.route)];
+    handler.changeRoutes({ current: shown, gone: gone.filter((one) => !shown.includes(one)) });
     handler.warm(route);
     await events.deploy(route.deployment, artifact.manifest);
     failures.built([]);
