@@ -80,6 +80,19 @@ test('two archives of a commit are equal', async () => {
   assert.equal(readFileSync(`${again}.sha256`, 'utf8'), first);
 });
 
+test('it has sqlite-vec of its system alone, and says under which license', () => {
+  const files = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8', maxBuffer: 67_108_864 }).split('\n');
+  assert.deepEqual(
+    files.filter((file) => /\/vec0\.\w+$/.test(file)).map((file) => path.basename(path.dirname(file))),
+    [`sqlite-vec-${system}`],
+  );
+  const { packages } = JSON.parse(readFileSync(archive.replace(/\.tar\.gz$/, '.spdx.json'), 'utf8')) as {
+    packages: readonly { readonly name: string; readonly licenseDeclared: string }[];
+  };
+  const found = packages.find(({ name }) => name === `sqlite-vec-${system}`);
+  assert.equal(found?.licenseDeclared, 'MIT OR Apache-2.0');
+});
+
 test('a changed archive and an unknown option are refused, and nothing is written', () => {
   const changed = path.join(work, 'changed', path.basename(archive));
   mkdirSync(path.dirname(changed));
