@@ -81,6 +81,12 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   // Run first, since the command may create the entry as well as the files.
   const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
   const project = findEntry(root, options.config);
+  const [workflow] = Object.keys(options.config.workflowClasses ?? {});
+  if (workflow !== undefined && (project.kind === 'ssr' || project.entry === null))
+    throw new BuildError(
+      'not_supported',
+      `workflow in platform.yaml names a class for ${workflow}, which only a worker can export: use a function`,
+    );
   if (project.kind === 'ssr') return buildServer(root, options, limits);
   const bundling = bundleOf(project, root, options);
   const [worker, assets] = await Promise.all([bundling, assetsOf(project, root, options, made, bundling)]);

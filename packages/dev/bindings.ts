@@ -59,18 +59,26 @@ const special: Readonly<Record<string, (ask: Ask, plain: Readonly<Record<string,
       status: () => ask({ method: 'get', args: [id], next: [{ method: 'status' }] }),
       pause: () => plain['pause']!(id),
       resume: () => plain['resume']!(id),
-      terminate: () => plain['cancel']!(id),
-      restart: () => plain['restart']!(id),
+      terminate: (...args: readonly unknown[]) => on(id, 'terminate', args),
+      restart: (...args: readonly unknown[]) => on(id, 'restart', args),
+      delete: () => on(id, 'delete', []),
       sendEvent: (event: unknown) => plain['sendEvent']!(id, event),
     });
+    const on = (id: string, method: string, args: readonly unknown[]): Promise<unknown> =>
+      ask({ method: 'get', args: [id], next: [{ method, args }] });
     const found = async (method: string, args: readonly unknown[]): Promise<object> =>
       instance(((await ask({ method, args })) as { id: string }).id);
     return {
       create: (...args: readonly unknown[]) => found('create', args),
       get: (...args: readonly unknown[]) => found('get', args),
-      async createBatch(...args: readonly unknown[]): Promise<object[]> {
-        return ((await ask({ method: 'createBatch', args })) as { id: string }[]).map(({ id }) => instance(id));
+      async createBatch(...args: readonly unknown[]): Promise<unknown> {
+        const toInstances = (made: readonly { id: string }[]): object[] => made.map(({ id }) => instance(id));
+        const made = (await ask({ method: 'createBatch', args })) as
+          | readonly { id: string }[]
+          | { readonly created: readonly { id: string }[]; readonly errors: readonly unknown[] };
+        return 'created' in made ? { ...made, created: toInstances(made.created) } : toInstances(made);
       },
+      deleteBatch: (...args: readonly unknown[]) => ask({ method: 'deleteBatch', args }),
     };
   },
 };

@@ -5,14 +5,24 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startDevHere, type TestDev } from '#test/setup/dev.ts';
+import { until } from '#test/setup/until.ts';
 
 let folder: string;
 let first: TestDev;
 
 const worker = `
+import { WorkflowEntrypoint } from 'cloudflare:workers';
+export class Greeting extends WorkflowEntrypoint {
+  async run({ payload }, step) {
+    await step.sleep('pause', 10);
+    return step.do('greet', async () => 'hello ' + payload.name);
+  }
+}
 export default {
-  async fetch(request, { DB, KV, FILES }) {
+  async fetch(request, { DB, KV, FILES, GREET }) {
     const { pathname } = new URL(request.url);
+    if (pathname === '/greet') return new Response((await GREET.create({ params: { name: 'Ada' } })).id);
+    if (pathname.startsWith('/greet/')) return Response.json(await (await GREET.get(pathname.slice(7))).status());
     if (pathname === '/guests') {
       await DB.exec('CREATE TABLE IF NOT EXISTS guests (name TEXT)');
       await DB.prepare('INSERT INTO guests VALUES (?)').bind(await request.text()).run();
@@ -23,7 +33,8 @@ export default {
     return new Response((await FILES.get('file')).body);
   },
 };`;
-const yaml = 'db:\n  DB: guestbook\nauth:\n  binding: PLATFORM_AUTH\nstate:\n  KV: counters\nfs:\n  FILES: uploads\n';
+const yaml =
+  'db:\n  DB: guestbook\nauth:\n  binding: PLATFORM_AUTH\nstate:\n  KV: counters\nfs:\n  FILES: uploads\nworkflow:\n  GREET: { name: greet, class: Greeting }\n';
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platform-dev-'));
@@ -91,4 +102,13 @@ test('a signed address works on the port of platform dev', async () => {
   const address = new URL((await first.fetch('/upload', { method: 'POST', body: 'signed' })).text);
   assert.equal(address.host, `localhost:${first.port}`);
   assert.equal((await first.fetch(address.pathname)).text, 'signed');
+});
+
+test('a workflow that is a class runs', async () => {
+  const id = (await first.fetch('/greet')).text;
+  const status = await until(async () => {
+    const found = (await first.fetch(`/greet/${id}`)).json() as { status: string };
+    return found.status === 'complete' && found;
+  });
+  assert.deepEqual(status, { status: 'complete', output: 'hello Ada' });
 });
