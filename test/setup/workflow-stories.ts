@@ -133,7 +133,8 @@ export class Caught extends Story {
         throw new NonRetryableError('No such user');
       });
     } catch (error) {
-      caught = error.message;
+      // miniflare puts the name before the message.
+      caught = error.message.replace(/^NonRetryableError: /, '');
     }
     return { caught, instead: await step.do('instead', () => work(this, 'instead', 'guest')) };
   }
