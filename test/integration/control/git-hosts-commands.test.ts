@@ -85,3 +85,45 @@ test('a host is added, an account connected and checked, and the host removed', 
   assert.deepEqual(await call(['git-hosts', 'rm', 'Code', '--yes']), [0, ['Removed Code'], []]);
   assert.deepEqual((await doctorSays()).length, 1);
 });
+
+test('the GitHub App is created on a page that the command names', async () => {
+  const page = `${control.deps.addresses.ui}/api/auth/git-host-application`;
+  assert.deepEqual(await call(['git-hosts', 'add', 'github']), [
+    0,
+    [`Open this page to create the GitHub App: ${page}`],
+    [],
+  ]);
+  const [code, , errors] = await call(['git-hosts', 'rm', 'github', '-y']);
+  assert.equal(code, 1);
+  assert.match(errors.join('\n'), /not found/i);
+});
+
+test('an OAuth application is shown, set without its secret in the arguments, used and removed', async () => {
+  const { oauth } = host.state;
+  await call(['git-hosts', 'add', 'gitea', 'Forge', '--url', host.url]);
+  const [, how] = await call(['git-hosts', 'oauth', 'Forge']);
+  assert.match(
+    how.join('\n'),
+    /redirect URL: http:\/\/localhost:3002\/api\/auth\/callback\/git-hosts\/gho_[a-z0-9]{20}/,
+  );
+  assert.match(how.join('\n'), /scopes: read:user write:repository write:issue/);
+  const [none, , said] = await call(['git-hosts', 'connect', 'Forge', '--browser']);
+  assert.deepEqual([none, /Forge has no OAuth application/.test(said.join('\n'))], [1, true]);
+  assert.equal((await call(['git-hosts', 'oauth', 'Forge', oauth.clientId]))[0], 2);
+  assert.deepEqual(await call(['git-hosts', 'oauth', 'Forge', oauth.clientId], `${oauth.clientSecret}\n`), [
+    0,
+    ['Saved: members connect accounts on the page Git hosts, without a token'],
+    [],
+  ]);
+  const [, opened] = await call(['git-hosts', 'connect', 'Forge', '--browser']);
+  assert.match(
+    opened.join('\n'),
+    /http:\/\/localhost:3002\/api\/auth\/git-hosts\/gho_[a-z0-9]{20}\/connect\?organization=org_/,
+  );
+  assert.deepEqual(await call(['git-hosts', 'oauth', 'Forge', '--rm']), [
+    0,
+    ['Removed the OAuth application of Forge'],
+    [],
+  ]);
+  await call(['git-hosts', 'rm', 'Forge', '-y']);
+});
