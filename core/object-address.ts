@@ -32,11 +32,16 @@ export function objectClassKey(project: string, preview: string | null, classNam
 /** Behind the namespace of a project or preview: the namespace of its objects, which nothing else can have. */
 const OBJECTS_SUFFIX = '~~~objects';
 
+/** The namespace with a database for each object of a project, or of its preview. */
+export function objectsNamespace(namespace: string, preview: string | null): string {
+  return ofPreview(namespace, preview) + OBJECTS_SUFFIX;
+}
+
 /** Where the storage of an object lies, as a database. */
 export function objectPlace(
   namespace: string,
   preview: string | null,
   id: string,
 ): { readonly namespace: string; readonly resource: string } {
-  return { namespace: ofPreview(namespace, preview) + OBJECTS_SUFFIX, resource: id };
+  return { namespace: objectsNamespace(namespace, preview), resource: id };
 }

@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { databaseOps } from '#core/database-request.ts';
 import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
 import { ofPreview } from '#core/preview.ts';
+import { objectPlace } from '#core/object-address.ts';
 import { BUILD_RESOURCE } from '#core/sandbox/operations.ts';
 import { usersResource } from '#runtime/engine/bindings/auth.ts';
 import { createBindingCalls } from '#runtime/engine/kinds/calls.ts';
@@ -140,6 +141,9 @@ export function branchRemovalContract(
     const users = { namespace: ofPreview('shop', 'login'), resource: usersResource };
     await databases.client.run(users, databaseOps.exec, 0, JSON.stringify(['CREATE TABLE u (a)']));
     assert.deepEqual(await databasesOf('shop~~login'), ['auth~users.sqlite']);
+    const objects = ['login', 'log', null].map((preview) => objectPlace('shop', preview, 'a'.repeat(64)));
+    for (const place of objects)
+      await databases.client.run(place, databaseOps.exec, 0, JSON.stringify(['CREATE TABLE visits (n)']));
     assert.equal(await contents(), 6);
     const client = openSandboxClient(service.address);
     const places = [
@@ -172,12 +176,18 @@ export function branchRemovalContract(
       timers: 1,
       runs: 1,
       sandboxes: 2,
+      objects: 1,
     });
     assert.deepEqual(await kept(login), nothing);
     assert.deepEqual(await kept(production), all);
     assert.deepEqual(await kept(beside), all);
     assert.deepEqual(await databasesOf('shop'), ['main.sqlite', 'main~~log.sqlite']);
     assert.deepEqual(await databasesOf('shop~~login'), []);
+    const left = await Promise.all(objects.map(({ namespace }) => databasesOf(namespace)));
+    assert.deepEqual(
+      left.map(({ length }) => length),
+      [0, 1, 1],
+    );
     const infos = await Promise.all(places.map((place) => client.info(place)));
     assert.deepEqual(
       infos.map((info) => info !== null),
@@ -195,6 +205,7 @@ export function branchRemovalContract(
       timers: 0,
       runs: 0,
       sandboxes: 0,
+      objects: 0,
     });
     await fill(login);
     assert.deepEqual(await kept(login), all);

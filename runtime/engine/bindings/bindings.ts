@@ -47,7 +47,10 @@ export interface BindingTools {
 
 /** The stores with data of branches; null if there is no such store. */
 export interface BranchStores {
-  readonly databases: { remove(place: DatabasePlace): Promise<boolean> } | null;
+  readonly databases: {
+    list(namespace: string): Promise<readonly { readonly resource: string }[]>;
+    remove(place: DatabasePlace): Promise<boolean>;
+  } | null;
   readonly state: Pick<StateStore, 'list' | 'delete'> | null;
   readonly files: Pick<FileStore, 'clear'> | null;
   readonly events: Pick<EventStores, 'clear' | 'outboxes'> | null;

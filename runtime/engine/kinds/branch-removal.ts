@@ -3,6 +3,7 @@
 import { kinds } from '#core/bindings/kinds.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
+import { objectsNamespace } from '#core/object-address.ts';
 import { ofPreview } from '#core/preview.ts';
 import { usersResource } from '../bindings/auth.ts';
 import type { BranchStores } from '../bindings/bindings.ts';
@@ -17,7 +18,7 @@ interface RemovedBranch {
 }
 
 /**
- * Deletes a branch's databases, users, state, files, messages, timers, runs and sandboxes; caches expire by
+ * Deletes a branch's databases, objects, users, state, files, messages, timers, runs and sandboxes; caches expire by
  * themselves. Call it once its deployments are no longer served: a request that still runs recreates what it writes
  * to.
  *
@@ -42,8 +43,17 @@ export async function removeBranch(
       counts[counter] += await removal.clear(stores, place);
     }
   }
+  counts['objects'] = await removeObjects(stores.databases, objectsNamespace(project, preview));
   if ((await stores.databases?.remove({ namespace: apart, resource: usersResource })) === true) counts['databases']!++;
   // Builds without a sandbox have none, and no branch has to wait for a service that it never used.
   await stores.sandboxes?.clearBuild(project, preview).catch(() => {});
   return counts;
+}
+
+/** @returns how many durable objects had stored something. */
+async function removeObjects(databases: BranchStores['databases'], namespace: string): Promise<number> {
+  const objects = (await databases?.list(namespace)) ?? [];
+  let count = 0;
+  for (const { resource } of objects) if (await databases!.remove({ namespace, resource })) count++;
+  return count;
 }
