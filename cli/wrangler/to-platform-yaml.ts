@@ -217,7 +217,11 @@ function writeServices(values: Values, { add, note, binding }: Writer): void {
     const name = binding('services', entry['binding']);
     const given = textOf(entry['service']);
     const project = projectNameOf(given);
-    if (name === null || project === '') continue;
+    if (name === null) continue;
+    if (project === '') {
+      note('services', `${name} has no "service"`);
+      continue;
+    }
     if (project !== given) note('services', `"${given}" is named ${project} here`);
     const entrypoint = textOf(entry['entrypoint']);
     lines.push(

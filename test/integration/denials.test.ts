@@ -42,7 +42,6 @@ const worker = `
 import * as cloudflare from 'cloudflare:workers';
 import { EmailMessage } from 'cloudflare:email';
 import * as nodeOfCloudflare from 'cloudflare:node';
-import { connect } from 'cloudflare:sockets';
 import * as crypto from 'node:crypto';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
@@ -51,7 +50,7 @@ import process from 'node:process';
 
 export default {
   async fetch(request, env) {
-    const names = { cloudflare, nodeOfCloudflare, EmailMessage, connect, crypto, fs, http, net, process, env };
+    const names = { cloudflare, nodeOfCloudflare, EmailMessage, crypto, fs, http, net, process, env };
     const run = new Function(...Object.keys(names), 'return (async () => {' + (await request.text()) + '})()');
     try { return Response.json({ is: String(await run(...Object.values(names))) }); }
     catch (error) { return Response.json({ refused: error.message }); }
@@ -116,7 +115,6 @@ const probes: Readonly<Record<string, Probe>> = {
     "for (const name of Object.keys(process.env)) if (/^VERCEL_|_URL$/.test(name)) return name; throw new Error('none')":
       /^none$/,
   }),
-  '`pg`, `mysql2`, `ioredis`': throws({ "net.connect(5432, 'db')": /not available in a worker/ }),
   'Image Optimization': unknownTo('images: {}'),
   'Web Analytics, Speed Insights, Firewall, Feature Flags': unknownTo(
     'analytics: true',
@@ -165,15 +163,9 @@ const probes: Readonly<Record<string, Probe>> = {
     'minify',
   ),
   D1: unknownTo('db: { DB: { name: links, read_replication: { mode: auto } } }'),
-  'Service bindings': notImported('services'),
   Email: notImported('send_email'),
-  'Hyperdrive, `connect()`': all(notImported('hyperdrive'), throws({ "connect('db:5432')": /no raw TCP sockets/ })),
-  'Vectorize, Browser Rendering, Images, Analytics Engine': notImported(
-    'vectorize',
-    'browser',
-    'images',
-    'analytics_engine_datasets',
-  ),
+  Hyperdrive: all(notImported('hyperdrive'), unknownTo('hyperdrive: { PG: DATABASE_URL }')),
+  'Browser Rendering, Images, Analytics Engine': notImported('browser', 'images', 'analytics_engine_datasets'),
   'there is no `--remote`': () => assert.ok(!Object.hasOwn(dev.args ?? {}, 'remote')),
   'there is no counterpart of `@cloudflare/vitest-pool-workers`': () =>
     assert.deepEqual(
@@ -191,10 +183,13 @@ const probes: Readonly<Record<string, Probe>> = {
     "crypto.createHash('sha256').pipe(null)": /not a function/,
   }),
   'http, https': throws({ 'http.createServer(() => {}).listen(0)': /not available in a worker/ }),
+  'net, tls': throws({
+    'net.createServer(() => {}).listen(0)': /./,
+    "net.connect('/tmp/app.sock')": /./,
+  }),
   process: throws({ "process.kill(process.pid, 'SIGTERM')": /./, 'process.memoryUsage()': /./ }),
   email: notImported('send_email'),
   node: throws({ 'nodeOfCloudflare.httpServerHandler({ port: 1 })': /node:http has no servers/ }),
-  sockets: throws({ "connect('db:5432')": /no raw TCP sockets/ }),
 };
 
 test('each denial of the pages has a probe, and each probe a denial', () => {
