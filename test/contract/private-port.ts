@@ -155,7 +155,7 @@ export function keepsToPrivatePort(started: () => PlatformHere): void {
       deployments: Object.fromEntries(Object.entries(deployments).filter(([id]) => id !== preview)),
     }));
     assert.deepEqual(await post('remove-branch', removal), {
-      removed: { databases: 1, stateKeys: 2, files: 0, messages: 0, timers: 0, runs: 0, sandboxes: 0 },
+      removed: { databases: 1, stateKeys: 2, files: 0, messages: 0, timers: 0, runs: 0, sandboxes: 0, objects: 0 },
     });
     assert.equal((await started().fetch('branched', '/count')).text, '1');
     const refused = await started().ask('/_platform/remove-branch', { ...removal, branch: 'main' });

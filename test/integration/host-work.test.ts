@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
+import { createObjectCalls } from '#runtime/engine/bindings/object.ts';
 import { hostCalls } from '#runtime/engine/bridge/call-names.ts';
+import { objectStorageCall } from '#runtime/engine/serving/objects/isolate-objects.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 const worker = `
@@ -91,7 +93,15 @@ test('a little of it shows in the CPU of the request, and a limit of 0 is none',
 });
 
 test('the synchronous calls that there are are those that both sides know, as docs/limits.md lists them', () => {
-  const { sync, waiting } = handler.engine.hostFunctions;
+  const { hostFunctions } = handler.engine;
+  // Workers that declare objects have these beside.
+  const objects = createObjectCalls({
+    classes: new Map(),
+    places: handler.engine.openFetches,
+    reach: () => Promise.reject(),
+  });
+  const sync = { ...hostFunctions.sync, ...objects.sync };
+  const waiting = { ...hostFunctions.waiting, ...objectStorageCall };
   const of = (...kinds: string[]): string[] =>
     Object.entries(hostCalls).flatMap(([name, kind]) => (kinds.includes(kind) ? [name] : []));
   assert.deepEqual(Object.keys(sync).toSorted(), of('sync').toSorted());

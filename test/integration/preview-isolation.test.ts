@@ -222,7 +222,7 @@ test('a large copy is whole, and all that a branch had goes with it, counted', a
     bindings: [bindings],
   });
   assert.deepEqual(removed.json(), {
-    removed: { databases: 1, stateKeys: 4, files: 1, messages: 1, timers: 1, runs: 1, sandboxes: 0 },
+    removed: { databases: 1, stateKeys: 4, files: 1, messages: 1, timers: 1, runs: 1, sandboxes: 0, objects: 0 },
   });
   const main = (await seen('shop')) as { guests: string[]; who: string };
   assert.deepEqual([main.guests, main.who], [['main', 'main'], 'main']);

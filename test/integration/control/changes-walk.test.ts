@@ -91,6 +91,20 @@ const member = (role: 'viewer' | 'admin' | 'owner') => async () => {
   const { accountId } = await control.account(newId('account'), { [org]: role });
   return `/orgs/${org}/members/${accountId}`;
 };
+const host = async () => {
+  const id = newId('gitHost');
+  await control.sql`
+    INSERT INTO control.git_host (id, kind, name, url, webhook_secret)
+    VALUES (${id}, 'gitea', ${id}, ${`https://${id.toLowerCase().replaceAll('_', '-')}.example.com`}, ${Buffer.alloc(8)})`;
+  return `/git-hosts/${id}/oauth`;
+};
+const remote = async () => {
+  const id = newId('repository');
+  await control.sql`
+    INSERT INTO control.repository (id, organization_id, source, full_name, url)
+    VALUES (${id}, ${org}, 'remote', ${id}, ${`https://git.example.com/${id}.git`})`;
+  return `/repositories/${id}/remote`;
+};
 const rule = { name: 'r', kind: 'error_rate', channels: [] };
 const ruleFields = [
   { body: { name: 'other' }, by: 'admin' },
@@ -220,6 +234,15 @@ const routes: Readonly<Record<string, Route>> = {
     rows: { organization: async () => `/orgs/${org}/plan` },
     changes: all([{ plan: 'pro' }], 'operator'),
   },
+  'PUT /git-hosts/{hostId}/oauth': {
+    rows: { host },
+    beside: { clientId: 'platform', clientSecret: 'secret-of-the-application' },
+    changes: all([{ clientId: 'other' }, { clientSecret: 'other-secret-of-it' }], 'operator'),
+  },
+  'PATCH /repositories/{id}/remote': {
+    rows: { remote },
+    changes: all([{ pollSeconds: 600 }], 'member'),
+  },
   'PATCH /operator/settings': {
     rows: { settings: () => Promise.resolve('/operator/settings') },
     changes: all(
@@ -253,6 +276,8 @@ async function kept(): Promise<string> {
     'collector',
     'ai_provider',
     'ai_settings',
+    'git_host',
+    'repository',
   ];
   const found = await Promise.all(
     tables.map((table) => control.sql`SELECT to_jsonb(t) AS row FROM ${control.sql(`control.${table}`)} t ORDER BY 1`),
