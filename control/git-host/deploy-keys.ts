@@ -2,7 +2,7 @@
 // the remote with it. Until then, the private half is stored encrypted, for a day.
 import { seal, unseal } from '#core/encryption.ts';
 import { newDeployKey } from '#git/deploy-key.ts';
-import type { Sql } from '#postgres/sql.ts';
+import type { Sql, Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { makeOnce, onceHash } from '../sign-in/single-use.ts';
@@ -26,7 +26,7 @@ const contextOf = (organizationId: string): string => `deploy-key:${organization
 
 /** Generates a key. @returns the name under which it is stored, and its public half */
 export async function makeDeployKey(
-  { sql, keys, addresses }: Pick<Dependencies, 'sql' | 'keys' | 'addresses'>,
+  { sql, keys, addresses }: Pick<Dependencies, 'keys' | 'addresses'> & { readonly sql: Sql | Transaction },
   organizationId: string,
 ): Promise<{ readonly id: string; readonly publicKey: string; readonly expiresAt: Date }> {
   const { publicKey, privateKey } = newDeployKey(

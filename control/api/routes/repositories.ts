@@ -217,7 +217,17 @@ export const repositories = platform<Dependencies, RequestState>()
       const { organizationId } = ctx.body;
       const { accountId } = ctx.state.access.organization('project:create', organizationId);
       await countAttempt(ctx.env.sql, 'deploy-key', accountId);
-      const { id, publicKey, expiresAt } = await makeDeployKey(ctx.env, organizationId);
+      const { id, publicKey, expiresAt } = await ctx.env.sql.begin(async (tx) => {
+        const made = await makeDeployKey({ ...ctx.env, sql: tx }, organizationId);
+        await ctx.state.audit(tx, {
+          organizationId,
+          action: 'repository.deploy_key_create',
+          subjectKind: 'organization',
+          subjectId: organizationId,
+          details: { publicKey: made.publicKey },
+        });
+        return made;
+      });
       return ctx.json({ deployKey: id, publicKey, expiresAt: expiresAt.toISOString() }, 201);
     },
   )

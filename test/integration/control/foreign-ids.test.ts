@@ -31,6 +31,7 @@ const others: Readonly<Record<string, string>> = {
   traceId: 'finds lines of the project in the path',
   dedupeId: 'what a worker calls a message',
   processId: 'of the sandbox in the path',
+  clientId: 'of the application at the Git host',
   runId: 'finds calls of the organization in the path',
 };
 
