@@ -178,11 +178,17 @@ export function createHandler(deps: HandlerDeps): Handler {
         refuse(
           exchange,
           new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: 'it is quarantined' }),
+          true,
         );
       else if (deployment !== null) deployment.object(exchange, address, forward);
-      else refuse(exchange, new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: '' }));
+      else
+        refuse(
+          exchange,
+          new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: '' }),
+          true,
+        );
     } catch (error) {
-      refuse(exchange, error as PlatformError);
+      refuse(exchange, error as PlatformError, true);
     }
   }
 
@@ -385,8 +391,9 @@ export function createHandler(deps: HandlerDeps): Handler {
   };
 }
 
-function refuse(exchange: Exchange, error: PlatformError): void {
-  if (exchange.isOfObject === true) {
+/** @param isOfObject the caller's stub throws the error; a response would pass for one that the object gave. */
+function refuse(exchange: Exchange, error: PlatformError, isOfObject = false): void {
+  if (isOfObject) {
     exchange.send(REFUSED_STATUS, '', JSON.stringify({ code: error.code, message: error.message }));
     return;
   }

@@ -79,6 +79,7 @@ before(async () => {
   await platform.answers('counters', 'null', '/wake?name=warm');
 });
 after(async () => {
+  isClosed = true;
   await platform.close();
   await sql.close();
   await database.close();
@@ -106,13 +107,15 @@ function ask(path: string, ms = 10_000): Promise<unknown> {
   });
 }
 
-/** Adds until `stop` is called. @returns what was acknowledged, by token. */
+let isClosed = false;
+
+/** Adds until `stop` is called, or the tests end. @returns what was acknowledged, by token. */
 function count(name: string): { stop(): Promise<Map<string, number>>; acknowledged: Map<string, number> } {
   const acknowledged = new Map<string, number>();
   let isOver = false;
   let number = 0;
   const run = async (): Promise<void> => {
-    while (!isOver) {
+    while (!isOver && !isClosed) {
       const token = `${++number}`;
       const answer = (await ask(`/add?name=${name}&token=${token}`, 3000)) as { count: number } | null;
       if (answer !== null) acknowledged.set(token, answer.count);
