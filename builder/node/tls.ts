@@ -42,7 +42,7 @@ function toTexts(pem: Pem | undefined): string[] | undefined {
   });
 }
 
-/** What the host is told. */
+/** The options that the host gets. */
 function hostOptions({ secureContext, ...own }: TlsOptions, servername: string | undefined): object {
   const options = { ...secureContext?.context, ...own };
   const version = (name: string | undefined): string | undefined =>

@@ -92,15 +92,15 @@ export default class extends WorkerEntrypoint {
     'disposing of an object disposes of its stubs': `const all = await env.S.counters(); all[Symbol.dispose](); return all.a.add(1)`,
     'a result has a disposer': `const user = await env.S.user(1); return [typeof user[Symbol.dispose], Object.keys(user)]`,
     'a plain result has a disposer too': `return typeof (await env.S.back({ a: 1 }))[Symbol.dispose]`,
-    'the target is told when its stub is disposed of': {
+    'a target is disposed of with its stub': {
       run: `
         const before = await env.S.disposed();
         { using tracked = await env.S.tracked(); await tracked.ping(); }
         await scheduler.wait(50);
         return (await env.S.disposed()) - before`,
-      differs: { why: 'It is told at once.', ours: { value: 1 } },
+      differs: { why: 'Its dispose method is called at once.', ours: { value: 1 } },
     },
-    'a target of the caller is told too': `const log = []; await env.S.method(new Local(log), 'note', 1); await scheduler.wait(50); return log`,
+    'a target of the caller is disposed of too': `const log = []; await env.S.method(new Local(log), 'note', 1); await scheduler.wait(50); return log`,
     'a stub of a target of this worker': `const log = []; const stub = new RpcStub(new Local(log)); return [await stub.note('x'), log]`,
     'dup of a stub of this worker': `const log = []; const stub = new RpcStub(new Local(log)); const other = stub.dup(); stub[Symbol.dispose](); const open = [...log]; other[Symbol.dispose](); await scheduler.wait(50); return [open, log]`,
     'a stub of this worker is passed': `const log = []; const stub = new RpcStub(new Local(log)); await env.S.method(stub, 'note', 'y'); return log[0]`,

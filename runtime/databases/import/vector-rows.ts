@@ -7,7 +7,7 @@ import type { VectorTable } from '../sqlite/vector-tables.ts';
 /** Ends of the names of the tables of a `vec0` table, after its name and `_`. */
 const PART = /^(?:info|chunks|rowids|auxiliary|(?:vector_chunks|metadatachunks|metadatatext)\d\d)$/;
 
-/** The part of a `vec0` table that has this name, such as `chunks`; null: it is none of its tables. */
+/** The part of a `vec0` table that has this name, such as `chunks`; null: another table. */
 export function partOf(vectorTable: string, table: string): string | null {
   const [beginning, part] = [table.slice(0, vectorTable.length + 1), table.slice(vectorTable.length + 1).toLowerCase()];
   return beginning.toLowerCase() === `${vectorTable}_`.toLowerCase() && PART.test(part) ? part : null;

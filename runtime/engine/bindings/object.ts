@@ -1,5 +1,5 @@
-// The host half of object bindings: checks what a worker asks of a durable object, and hands it to whoever finds the
-// object (serving/objects/). Everything in `args` comes from a worker.
+// The host half of object bindings: checks what a worker asks of a durable object, and passes it to `reach`, which
+// finds the object (serving/objects/). Everything in `args` comes from a worker.
 import type { Readable } from 'node:stream';
 import { PassThrough } from 'node:stream';
 import { objectEvents, type ObjectAddress } from '#core/object-address.ts';

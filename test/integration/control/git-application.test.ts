@@ -164,7 +164,7 @@ test('the way back works once, in the browser and for the operator that began, a
   await browser.submit('/api/auth/sign-in/token', { token: member.token });
   await failed(browser, mixed, lost);
   assert.equal((await browser.visit(`${PATH}?url=${site.host.url}`)).status, 403);
-  // A state of a sign-in is none of this, and the other way round.
+  // The states of a sign-in and of this flow cannot stand in for each other.
   const operator = await signedIn();
   const form = await formOf(operator);
   const state = new URL(form.action).searchParams.get('state')!;

@@ -299,7 +299,7 @@ test('a first push of a full organization is refused before anything is sent', a
   await control.sql`UPDATE control.organization SET storage_full = false`;
 });
 
-test('who asks too often is told when to come back: with a token, and without one by address', async () => {
+test('a client that asks too often learns when to come back: with a token, and without one by address', async () => {
   const limited = await openGitPush({
     ...control.deps,
     limits: { ...control.deps.limits, requestsPerMinute: 2, anonymousRequestsPerMinute: 2 },

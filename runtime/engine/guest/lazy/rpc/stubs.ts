@@ -89,7 +89,7 @@ export function createStub(receiver: Receiver): object {
 /** The result of a call: a promise, and a stub of what it will be. */
 export function createPromise(result: Result): object {
   const { promise, receiver } = result;
-  // Whoever awaits it gets the error; a chain of calls that goes on from it reports it once.
+  // An `await` still throws the error. Without this, each call of a chain would report it as unhandled.
   promise.catch(() => {});
   return proxyOf({ kind: 'promise', receiver, path: [] }, (key) => {
     if (key === Symbol.dispose) return () => result.dispose();
