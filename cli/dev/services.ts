@@ -2,10 +2,12 @@
 // built and served in the same engine. Called by session.ts with each build.
 import path from 'node:path';
 import { parseServiceTarget } from '#core/bindings/service.ts';
-import type { DevService } from '#runtime/dev/dev.ts';
+import type { DevDeployment } from '#runtime/dev/dev.ts';
 import { buildProject, type Project } from '../project/project.ts';
 import { placeOf, readRepository } from '../project/repository.ts';
 import { devEnvironment } from './environment.ts';
+
+type DevService = NonNullable<DevDeployment['services']>[number];
 
 /** Other projects of a workspace. */
 export interface OtherProjects {

@@ -22,6 +22,7 @@ import { logs } from './routes/logs.ts';
 import { collector } from './routes/collector.ts';
 import { traces } from './routes/traces.ts';
 import { uploads } from './routes/uploads.ts';
+import { remotes } from './routes/remotes.ts';
 import { repositories } from './routes/repositories.ts';
 import { createEventStreams } from './events/event-stream.ts';
 import { operatorAlerts, organizationAlerts, projectAlerts } from './routes/alerts.ts';
@@ -126,6 +127,7 @@ export function createApi() {
     .route('/', gitHost)
     .route('/', gitHosts)
     .route('/', repositories)
+    .route('/', remotes)
     .route('/', deployHooks)
     .build();
 }

@@ -1,14 +1,14 @@
 // Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that is served on
 // every host, loopback allowed for `fetch`, and logs and requests passed to the caller.
 import { mkdirSync, statfsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { FreeSpace } from '#core/process/free-space.ts';
 import { PlatformError } from '#core/errors.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE, type AiCaller } from '#core/ai-caller.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
-import { openArtifact, type OpenArtifact } from '#artifacts/artifact-source.ts';
+import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { secretIn } from '#core/process/secret-file.ts';
 import { createAuthRoutes } from '../engine/auth/routes.ts';
 import { createUsers } from '../engine/auth/users.ts';
@@ -36,6 +36,13 @@ import { RecordedExchange } from './dashboard/recorded-exchange.ts';
 import { createDevFailures } from './failures/failures.ts';
 import type { ShownError } from './failures/failure-page.ts';
 import { isOfDashboard, openLocalDashboard, type LocalDashboard } from './dashboard/open.ts';
+import {
+  CalledProjects,
+  devRoute,
+  openBuilt,
+  type DevMigrations,
+  type DevService,
+} from './services/called-projects.ts';
 import { openLocalDatabases } from './services/databases.ts';
 import { openLocalSandboxes } from './services/sandboxes.ts';
 import { createServedAssets, type ServedFiles } from './services/served-assets.ts';
@@ -64,21 +71,13 @@ export interface DevRequest {
 export interface DevDeployment {
   /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
   readonly artifactFolder: string;
-  /** Applied before it is served: names and SQL, by database. */
-  readonly migrations: readonly {
-    readonly resource: string;
-    readonly files: readonly (readonly [name: string, sql: string])[];
-  }[];
+  /** Applied before it is served. */
+  readonly migrations: readonly DevMigrations[];
   readonly vars: Readonly<Record<string, string>>;
   /** platform.yaml with its defaults, for the dashboard. */
   readonly config?: unknown;
   /** Projects that it calls; default none. */
   readonly services?: readonly DevService[];
-}
-
-/** A project of the workspace that the served one calls. */
-export interface DevService extends Omit<DevDeployment, 'services'> {
-  readonly project: string;
 }
 
 /** Options of {@link startDev}. */
@@ -174,6 +173,10 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   /** Signs file URLs, and sessions. */
   const secret = secretIn(join(options.stateFolder, 'signing-key'));
   const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => log('warn', message));
+  const migrate = async (migrations: readonly DevMigrations[]): Promise<void> => {
+    for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
+  };
+  const called = new CalledProjects(namespace, migrate);
   const work = new HostWork();
   const users = createUsers({
     databases: databases.store,
@@ -193,8 +196,6 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   let dashboard: LocalDashboard | null = null;
   /** Artifacts of the current deployment, and of the previous one, which may still run. */
   let opened: readonly OpenArtifact[] = [];
-  /** What the deployment calls. */
-  let called: readonly { readonly route: Route; readonly artifact: OpenArtifact }[] = [];
   /** Variables of the deployment that are not the project's. */
   let added: Readonly<Record<string, string>> = {};
   const front = (): { host: string; port: number } => options.front?.() ?? { host: options.host, port: listener.port };
@@ -261,9 +262,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     trustedProxies: [],
     matchRoute: () => (route === null ? null : { route, gate: null, others: null }),
     openArtifact(id) {
-      const artifact =
-        dashboard?.openArtifact(id) ??
-        [...opened, ...called.map((one) => one.artifact)].find((known) => known.id === id);
+      const artifact = dashboard?.openArtifact(id) ?? opened.find((known) => known.id === id) ?? called.artifact(id);
       if (artifact === undefined)
         throw new PlatformError('deployment_unavailable', { deployment: id, reason: 'it is gone' });
       return artifact;
@@ -275,8 +274,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     signedFiles: local.stores.files && createSignedFiles(local.stores.files, secret, limits.bodyBytesMax),
     hostOf: () => `${front().host}:${front().port}`,
     namespaceOf: () => namespace,
-    calledRoute: (name) =>
-      called.find((one) => one.route.project === name)?.route ?? (name === route?.project ? route : null),
+    calledRoute: (name) => called.route(name) ?? (name === route?.project ? route : null),
     findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),
     cache,
     explain: failures.explain,
@@ -365,29 +363,6 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       serveHere: (key, exchange) => handler.serveHere(key, exchange),
     });
   }
-  /** Serves what the deployment calls; unchanged projects keep their isolates. */
-  async function openServices(services: readonly DevService[]): Promise<void> {
-    const before = called;
-    const opening: { route: Route; artifact: OpenArtifact }[] = [];
-    for (const { project: name, artifactFolder, vars, migrations } of services) {
-      for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
-      const artifact = openArtifact(dirname(dirname(artifactFolder)), basename(artifactFolder));
-      const made: Route = {
-        project: name,
-        deployment: `d${artifact.id.slice(0, 12)}`,
-        artifact: artifact.id,
-        plan: 'free',
-        vars,
-        owner: { organization: namespace, project: name },
-        branch: 'dev',
-        preview: null,
-      };
-      const same = before.find((one) => JSON.stringify(one.route) === JSON.stringify(made));
-      opening.push(same ?? { route: made, artifact });
-    }
-    called = opening;
-  }
-
   async function deployOpen({
     artifact,
     vars,
@@ -395,8 +370,8 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     config = null,
     services = [],
   }: OpenDeployment): Promise<void> {
-    for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
-    await openServices(services);
+    await migrate(migrations);
+    await called.open(services);
     opened = [artifact, ...opened.filter(({ id }) => id !== artifact.id).slice(0, 1)];
     added = {
       ...dashboard?.vars,
@@ -408,19 +383,9 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
         }),
       ...(ai !== undefined && artifact.manifest.ai && { [AI_URL_VARIABLE]: aiUrl(), [AI_TOKEN_VARIABLE]: ai.token }),
     };
-    route = {
-      project,
-      deployment: `d${artifact.id.slice(0, 12)}`,
-      artifact: artifact.id,
-      plan: 'free',
-      vars: { ...vars, ...added },
-      owner: { organization: namespace, project },
-      branch: 'dev',
-      // Its migrations are applied above, before it is served.
-      preview: null,
-    };
+    route = devRoute(namespace, project, artifact, { ...vars, ...added });
     const gone = shown;
-    shown = [route, ...(dashboard?.show(route, artifact, config) ?? []), ...called.map((one) => one.route)];
+    shown = [route, ...(dashboard?.show(route, artifact, config) ?? []), ...called.routes];
     handler.changeRoutes({ current: shown, gone: gone.filter((one) => !shown.includes(one)) });
     handler.warm(route);
     await events.deploy(route.deployment, artifact.manifest);
@@ -435,8 +400,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     },
     deployOpen,
     async deploy({ artifactFolder, ...deployment }) {
-      const artifact = openArtifact(dirname(dirname(artifactFolder)), basename(artifactFolder));
-      await deployOpen({ ...deployment, artifact });
+      await deployOpen({ ...deployment, artifact: openBuilt(artifactFolder) });
     },
     fail(errors) {
       failures.built(errors);

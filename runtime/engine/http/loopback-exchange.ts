@@ -3,12 +3,19 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
+import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, headerIn, type HeadCache } from './header-block.ts';
 import type { BodySink, Callee, Exchange } from './listener.ts';
 import { NO_ADDRESS } from './session-exchange.ts';
 import { createSocketPair } from './socket-pair.ts';
+
+/** Number of hops between workers of this platform. */
+export const HOPS_HEADER = 'x-platform-hops';
+export const HOPS_MAX = 16;
+/** Headers set by the exchange or the platform. */
+const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;
 
 /** A request from a worker. */
 interface LoopbackRequest {
@@ -218,4 +225,49 @@ export class LoopbackExchange implements Exchange {
     );
     onAbort?.();
   }
+}
+
+/**
+ * Serves a request in this process. @returns the response as that of a fetch; rejects if it was cut before its head, or
+ * with what `serve` throws.
+ */
+export async function answerInside(
+  exchange: LoopbackExchange,
+  signal: AbortSignal,
+  serve: (exchange: Exchange) => void,
+): Promise<FetchedResponse> {
+  const onAbort = (): void => exchange.abort(new Error('The request was aborted', { cause: signal.reason }));
+  const over = (): void => signal.removeEventListener('abort', onAbort);
+  signal.addEventListener('abort', onAbort);
+  // The caller's isolate may also be the one that answers: it has to finish its current records first.
+  setImmediate(() => {
+    try {
+      if (signal.aborted) onAbort();
+      else serve(exchange);
+    } catch (error) {
+      exchange.abort(error as Error);
+    }
+  });
+  try {
+    const { status, headers, body } = await exchange.answer;
+    body.once('close', over);
+    return { statusCode: status, statusText: '', headers, body };
+  } catch (error) {
+    over();
+    throw error;
+  }
+}
+
+/** The header block of a request to `host`, at a hop. @param headers names and values in turn */
+export function insideBlock(
+  host: string,
+  hop: number,
+  headers: readonly string[],
+  body: LoopbackRequest['body'],
+): string {
+  let block = `host\0${host}\0${HOPS_HEADER}\0${hop}\0`;
+  for (let at = 0; at + 1 < headers.length; at += 2)
+    if (!OWN_HEADERS.test(headers[at]!)) block += `${headers[at]}\0${headers[at + 1]}\0`;
+  if (body !== null && !(body instanceof Readable)) block += `content-length\0${Buffer.byteLength(body)}\0`;
+  return block;
 }

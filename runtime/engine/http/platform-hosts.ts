@@ -6,14 +6,8 @@ import { REFUSED_STATUS } from '#core/object-address.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { PlatformHosts, PlatformHostRequest, SocketOpener } from '../bindings/platform-hosts.ts';
 import { HeadCache } from './header-block.ts';
-import { LoopbackExchange } from './loopback-exchange.ts';
+import { answerInside, HOPS_HEADER, HOPS_MAX, insideBlock, LoopbackExchange } from './loopback-exchange.ts';
 import type { Exchange } from './listener.ts';
-
-/** Number of hops between workers of this platform. */
-export const HOPS_HEADER = 'x-platform-hops';
-export const HOPS_MAX = 16;
-/** Headers set by the exchange or the platform. */
-export const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;
 
 /** Dependencies. */
 interface PlatformHostsDeps {
@@ -50,16 +44,12 @@ export async function fetchInside(
       error: `The request body is larger than ${bodyBytesMax} bytes`,
       code: 'body_too_large',
     });
-  let block = `host\0${target.host}\0${HOPS_HEADER}\0${passed + 1}\0`;
-  for (let at = 0; at + 1 < headers.length; at += 2)
-    if (!OWN_HEADERS.test(headers[at]!)) block += `${headers[at]}\0${headers[at + 1]}\0`;
-  if (body !== null && !(body instanceof Readable)) block += `content-length\0${Buffer.byteLength(body)}\0`;
   const exchange = new LoopbackExchange(
     {
       method: method.toUpperCase(),
       target: `${target.pathname}${target.search}`,
       host: target.host,
-      headerBlock: block,
+      headerBlock: insideBlock(target.host, passed + 1, headers, body),
       body,
       bodyBytesMax,
       isOfObject,
@@ -67,16 +57,7 @@ export async function fetchInside(
     },
     heads,
   );
-  const onAbort = (): void => exchange.abort(new Error('The request was aborted', { cause: signal.reason }));
-  signal.addEventListener('abort', onAbort);
-  // The caller's isolate may also be the one that answers: it has to finish its current records first.
-  setImmediate(() => {
-    if (signal.aborted) onAbort();
-    else serve(exchange);
-  });
-  const { status, headers: said, body: content } = await exchange.answer;
-  content.once('close', () => signal.removeEventListener('abort', onAbort));
-  return { statusCode: status, statusText: '', headers: said, body: content };
+  return answerInside(exchange, signal, serve);
 }
 
 function loopDetected(isOfObject: boolean): FetchedResponse {

@@ -6,8 +6,7 @@ import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { WorkerCalls, WorkerRequest, WorkerSession, WorkerTarget } from '../bindings/worker-calls.ts';
 import type { HeadCache } from './header-block.ts';
 import type { Callee, Exchange } from './listener.ts';
-import { LoopbackExchange } from './loopback-exchange.ts';
-import { HOPS_HEADER, HOPS_MAX, OWN_HEADERS } from './platform-hosts.ts';
+import { answerInside, HOPS_HEADER, HOPS_MAX, insideBlock, LoopbackExchange } from './loopback-exchange.ts';
 import { SessionExchange } from './session-exchange.ts';
 
 /** Dependencies. */
@@ -41,20 +40,13 @@ function hopOf(received: (name: string) => string | null): number {
   return passed + 1;
 }
 
-function blockOf(headers: readonly string[]): string {
-  let block = '';
-  for (let at = 0; at + 1 < headers.length; at += 2)
-    if (!OWN_HEADERS.test(headers[at]!)) block += `${headers[at]}\0${headers[at + 1]}\0`;
-  return block;
-}
-
 async function connect(deps: WorkerCallDeps, target: WorkerTarget, session: WorkerSession): Promise<void> {
   const { label, frame, headers, received, socket, memory } = session;
   const hop = hopOf(received);
   const exchange = new SessionExchange(deps.nameOf(target), {
     target: `/${label}`,
     host: SESSION_HOST,
-    headerBlock: `host\0${SESSION_HOST}\0${HOPS_HEADER}\0${hop}\0${blockOf(headers)}`,
+    headerBlock: insideBlock(SESSION_HOST, hop, headers, null),
     entrypoint: target.entrypoint,
     props: target.props,
     frame,
@@ -85,15 +77,13 @@ async function fetchWorker(
   const hop = hopOf(received);
   if (body !== null && !(body instanceof Readable) && Buffer.byteLength(body) > bodyBytesMax)
     throw new PlatformError('body_too_large', { limit: bodyBytesMax });
-  let block = `host\0${url.host}\0${HOPS_HEADER}\0${hop}\0${blockOf(headers)}`;
-  if (body !== null && !(body instanceof Readable)) block += `content-length\0${Buffer.byteLength(body)}\0`;
   const callee: Callee = { url: url.href, entrypoint: target.entrypoint, props: target.props, session: null };
   const exchange = new LoopbackExchange(
     {
       method: method.toUpperCase(),
       target: `${url.pathname}${url.search}`,
       host: url.host,
-      headerBlock: block,
+      headerBlock: insideBlock(url.host, hop, headers, body),
       body,
       bodyBytesMax,
       callee,
@@ -101,22 +91,5 @@ async function fetchWorker(
     },
     heads,
   );
-  const onAbort = (): void => exchange.abort(new Error('The request was aborted', { cause: signal.reason }));
-  signal.addEventListener('abort', onAbort);
-  setImmediate(() => {
-    try {
-      if (signal.aborted) onAbort();
-      else deps.serve(target, exchange);
-    } catch (error) {
-      exchange.abort(error as PlatformError);
-    }
-  });
-  try {
-    const { status, headers: said, body: content } = await exchange.answer;
-    content.once('close', () => signal.removeEventListener('abort', onAbort));
-    return { statusCode: status, statusText: '', headers: said, body: content };
-  } catch (error) {
-    signal.removeEventListener('abort', onAbort);
-    throw error;
-  }
+  return answerInside(exchange, signal, () => deps.serve(target, exchange));
 }

@@ -148,14 +148,12 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   }
 
   #take(exchange: Exchange, isCall: boolean): void {
-    const { limits } = this.#deps;
-    const { ids, proxyRequestId } = this.#deps;
+    const { limits, ids, proxyRequestId } = this.#deps;
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
     exchange.memory = this.hostMemory;
     exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
     if (this.#deps.telemetry?.samples() === true) this.#trace(invocation, false);
     invocation.isCall = isCall;
-    const { bodyBytes } = exchange;
     if (this.#server !== null && !isCall) {
       if (!this.#refuses(invocation, this.#server.busy, this.admitted)) this.#start(invocation, null);
       return;
@@ -163,7 +161,13 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     this.#http.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation, this.#http.busy, this.admitted)) return;
     if (exchange.callee?.session != null) this.#start(invocation, exchange.callee.session.frame);
-    else if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
+    else this.#startWithBody(exchange, invocation);
+  }
+
+  /** Starts with a small body whole; a larger one is streamed. */
+  #startWithBody(exchange: Exchange, invocation: HttpInvocation): void {
+    const { bodyBytes } = exchange;
+    if (bodyBytes > 0 && bodyBytes <= this.#deps.limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
     else this.#start(invocation, bodyBytes === 0 ? null : undefined);
   }
 
@@ -174,7 +178,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   object(exchange: Exchange, address: ObjectAddress, forward: ((link: string) => void) | null): void {
     const { limits, ids, telemetry } = this.#deps;
     const objects = this.#deps.objects!;
-    const { namespace, preview } = this.config.objects!;
+    const { namespace, preview, branch } = this.config.objects!;
     const place = objectPlace(namespace, preview, address.id);
     const invocation: HttpInvocation = new Invocation(
       ids,
@@ -192,7 +196,6 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     const lane = this.#objects;
     lane.lastUsedAt = invocation.startedAt;
     const { project } = this.config;
-    const { branch } = this.config.objects!;
     const owner = { ...address, namespace, preview, project, branch };
     objects.enter(place, owner, {
       deployment: this,
@@ -214,9 +217,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
           objects.leave(live);
         });
         if (invocation.isOver || this.#refuses(invocation, lane.busy, this.admitted)) return;
-        const { bodyBytes } = exchange;
-        if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
-        else this.#start(invocation, bodyBytes === 0 ? null : undefined);
+        this.#startWithBody(exchange, invocation);
       },
     });
   }

@@ -3,7 +3,8 @@
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { provideModule } from '../modules.ts';
 import { createFetcher } from '../web/fetch.ts';
-import { follow, local, RpcSession, type SessionMain } from './rpc/session.ts';
+import { follow, local } from './rpc/local.ts';
+import { RpcSession, type SessionMain } from './rpc/session.ts';
 import { openSocketTransport } from './rpc/socket-transport.ts';
 import { createProperty, createStub, innerOf, prototypes, type Receiver } from './rpc/stubs.ts';
 import type { RpcTransport } from './rpc/transport.ts';

@@ -3,6 +3,7 @@
 import type { HostBody } from '../host.ts';
 import type { LazyDeps } from '../lazy.ts';
 import type { HostCallName } from '../../bridge/protocol.ts';
+import { codedError, Outgoing } from './tcp/outgoing.ts';
 
 /** Exports of this module. */
 interface Tcp {
@@ -53,143 +54,13 @@ interface RawSocket {
   startTls(tls: object): Promise<Opened>;
 }
 
-/** Larger writes cross in pieces, each once the host has room. */
-const PIECE_BYTES = 128 * 1024;
 const HOST_NAME = /^[^\s/@\0[\]]{1,253}$/;
-
-/** One write that waits. */
-interface Write {
-  readonly bytes: Uint8Array;
-  at: number;
-  next: Write | null;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
 
 export default function createTcp(deps: LazyDeps): Record<string, unknown> {
   const { WritableStream } = deps;
   const { bodyToGuest, cancelPump, dropCall, freeAfterEntry, isAnyArrayBuffer, newStreamId, openPump, startCall } =
     deps;
   const { internal } = deps.webidl;
-
-  /** Writes that wait, in order. */
-  class Writes {
-    first: Write | null = null;
-    last: Write | null = null;
-
-    add(write: Write): void {
-      if (this.last === null) this.first = write;
-      else this.last.next = write;
-      this.last = write;
-    }
-
-    shift(): void {
-      this.first = this.first!.next;
-      if (this.first === null) this.last = null;
-    }
-  }
-
-  /** Bytes on their way out, in pieces. */
-  class Outgoing implements HostBody {
-    /** Bytes that were taken over; the host receives as many. */
-    sent = 0;
-    #writes = new Writes();
-    /** While TLS begins: what may only follow it. */
-    #later: Writes | null = null;
-    #waiter: ((piece: Uint8Array | null) => void) | null = null;
-    #isEnded = false;
-    #failure: { readonly error: unknown } | null = null;
-    /** Called when nothing waits any more. */
-    #onIdle: (() => void) | null = null;
-
-    write(bytes: Uint8Array): Promise<void> {
-      if (this.#failure !== null) return Promise.reject(this.#failure.error);
-      if (this.#isEnded) return Promise.reject(codedError('EPIPE', 'This socket has been ended by this side'));
-      return new Promise((resolve, reject) => {
-        (this.#later ?? this.#writes).add({ bytes, at: 0, next: null, resolve, reject });
-        this.#serve();
-      });
-    }
-
-    read(): Promise<Uint8Array | null> {
-      return new Promise((resolve) => {
-        this.#waiter = resolve;
-        this.#serve();
-      });
-    }
-
-    /** Gives the next piece to a reader that waits. */
-    #serve(): void {
-      const waiter = this.#waiter;
-      if (waiter === null) return;
-      const writes = this.#writes;
-      // A reader that comes again has taken the piece before.
-      while (writes.first !== null && writes.first.at >= writes.first.bytes.byteLength) {
-        writes.first.resolve();
-        writes.shift();
-      }
-      const write = writes.first;
-      if (write === null) {
-        const onIdle = this.#onIdle;
-        this.#onIdle = null;
-        onIdle?.();
-        if (this.#later !== null || !this.#isEnded) return;
-        this.#waiter = null;
-        waiter(null);
-        return;
-      }
-      this.#waiter = null;
-      // A copy: the writer may change its bytes once the write is done, and they cross only when the entry ends.
-      const piece = write.bytes.slice(write.at, write.at + PIECE_BYTES);
-      write.at += PIECE_BYTES;
-      this.sent += piece.byteLength;
-      freeAfterEntry(piece);
-      waiter(piece);
-    }
-
-    end(): void {
-      this.#isEnded = true;
-      this.#serve();
-    }
-
-    /** From here on nothing is sent but what was written before; resolves when that is taken. */
-    hold(): Promise<void> {
-      this.#later = new Writes();
-      return new Promise((resolve) => {
-        this.#onIdle = resolve;
-        this.#serve();
-      });
-    }
-
-    /** What was held back may follow. */
-    release(): void {
-      const later = this.#later;
-      this.#later = null;
-      if (later !== null && this.#writes.first === null) this.#writes = later;
-      this.#serve();
-    }
-
-    break(error: unknown): void {
-      if (this.#failure !== null) return;
-      this.#failure = { error };
-      this.#isEnded = true;
-      for (let write = this.#writes.first; write !== null; write = write.next) write.reject(error);
-      for (let write = this.#later?.first ?? null; write !== null; write = write.next) write.reject(error);
-      this.#writes = new Writes();
-      this.#later = null;
-      this.#serve();
-    }
-
-    cancel(): void {
-      this.break(codedError('ECONNRESET', 'The connection was closed'));
-    }
-  }
-
-  function codedError(code: string, message: string): Error & { code: string } {
-    const error = new Error(message) as Error & { code: string };
-    Object.defineProperty(error, 'code', { value: code, configurable: true, writable: true, enumerable: true });
-    return error;
-  }
 
   /** A call that opens a stream into the guest, which has to be known before its first chunk comes. */
   function opening(
@@ -212,7 +83,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
   class Raw implements RawSocket {
     readonly opened: Promise<Opened>;
     readonly closed: Promise<void>;
-    #out = new Outgoing();
+    #out = new Outgoing(freeAfterEntry);
     #body: HostBody | null = null;
     /** Resolves when the stream of what arrives is known. */
     #ready: Promise<unknown>;

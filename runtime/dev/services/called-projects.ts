@@ -1,0 +1,87 @@
+// The deployments that `platform dev` serves: that of the project, and of the projects of the workspace that it calls.
+import { basename, dirname } from 'node:path';
+import { openArtifact, type OpenArtifact } from '#artifacts/artifact-source.ts';
+import type { Route } from '../../engine/router/project-routes.ts';
+
+/** Migrations of one database: names and SQL. */
+export interface DevMigrations {
+  readonly resource: string;
+  readonly files: readonly (readonly [name: string, sql: string])[];
+}
+
+/** A project of the workspace that the served one calls. */
+export interface DevService {
+  readonly project: string;
+  /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
+  readonly artifactFolder: string;
+  readonly migrations: readonly DevMigrations[];
+  readonly vars: Readonly<Record<string, string>>;
+}
+
+interface CalledProject {
+  readonly route: Route;
+  readonly artifact: OpenArtifact;
+}
+
+/** Opens an artifact that the builder has written. */
+export function openBuilt(artifactFolder: string): OpenArtifact {
+  return openArtifact(dirname(dirname(artifactFolder)), basename(artifactFolder));
+}
+
+/** The route of a project in development. @param namespace of its resources, and its organization */
+export function devRoute(
+  namespace: string,
+  project: string,
+  artifact: OpenArtifact,
+  vars: Readonly<Record<string, string>>,
+): Route {
+  return {
+    project,
+    deployment: `d${artifact.id.slice(0, 12)}`,
+    artifact: artifact.id,
+    plan: 'free',
+    vars,
+    owner: { organization: namespace, project },
+    branch: 'dev',
+    // Its migrations are applied before it is served.
+    preview: null,
+  };
+}
+
+export class CalledProjects {
+  #namespace: string;
+  #migrate: (migrations: readonly DevMigrations[]) => Promise<void>;
+  #called: readonly CalledProject[] = [];
+
+  constructor(namespace: string, migrate: (migrations: readonly DevMigrations[]) => Promise<void>) {
+    this.#namespace = namespace;
+    this.#migrate = migrate;
+  }
+
+  /** Serves these from now on; unchanged projects keep their isolates. */
+  async open(services: readonly DevService[]): Promise<void> {
+    const called: CalledProject[] = [];
+    for (const { project, artifactFolder, vars, migrations } of services) {
+      await this.#migrate(migrations);
+      const artifact = openBuilt(artifactFolder);
+      const route = devRoute(this.#namespace, project, artifact, vars);
+      const same = this.#called.find((one) => JSON.stringify(one.route) === JSON.stringify(route));
+      called.push(same ?? { route, artifact });
+    }
+    this.#called = called;
+  }
+
+  get routes(): readonly Route[] {
+    return this.#called.map(({ route }) => route);
+  }
+
+  /** The route of a project; undefined: it is not called. */
+  route(project: string): Route | undefined {
+    return this.routes.find((route) => route.project === project);
+  }
+
+  /** An artifact by its id; undefined: no called project has it. */
+  artifact(id: string): OpenArtifact | undefined {
+    return this.#called.find(({ artifact }) => artifact.id === id)?.artifact;
+  }
+}

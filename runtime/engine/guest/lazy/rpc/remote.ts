@@ -1,0 +1,104 @@
+// What one side of an RPC session has of the other: handles of its objects, and questions that it has not answered.
+import { disposeAll, disposerOf, follow, local } from './local.ts';
+import { innerOf, type Receiver, type Result } from './stubs.ts';
+
+/** The session that they belong to. */
+interface Asking {
+  /** Sends a call, or with `args` null reads a property. @param target negative: the result of a question. */
+  ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result;
+  /** Another handle of an object of the other side. */
+  duplicate(id: number): Handle;
+  /** A handle is disposed. */
+  forget(id: number): void;
+}
+
+/** A reference to an object of the other side. */
+export class Handle implements Receiver {
+  readonly id: number;
+  #session: Asking;
+  #isDisposed = false;
+
+  constructor(session: Asking, id: number) {
+    this.#session = session;
+    this.id = id;
+  }
+
+  isOf(session: Asking): boolean {
+    this.#check();
+    return this.#session === session;
+  }
+
+  send(path: readonly string[], args: readonly unknown[] | null): Result {
+    this.#check();
+    return this.#session.ask(this.id, path, args);
+  }
+
+  dup(): Receiver {
+    this.#check();
+    return this.#session.duplicate(this.id);
+  }
+
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#session.forget(this.id);
+  }
+
+  #check(): void {
+    if (this.#isDisposed) throw new Error('RPC stub used after being disposed.');
+  }
+}
+
+/** A call that was sent, and its result. */
+export class Question implements Result, Receiver {
+  readonly promise: Promise<unknown>;
+  readonly receiver: Receiver = this;
+  #session: Asking;
+  #id: number;
+  #resolve!: (value: unknown) => void;
+  #reject!: (error: unknown) => void;
+  #settled: { readonly value: unknown } | null = null;
+  #isDisposed = false;
+
+  constructor(session: Asking, id: number) {
+    this.#session = session;
+    this.#id = id;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  resolve(value: unknown, stubs: readonly object[]): void {
+    this.#settled = { value };
+    if (this.#isDisposed) disposeAll(stubs);
+    else if (typeof value === 'object' && value !== null && !(Symbol.dispose in value))
+      Object.defineProperty(value, Symbol.dispose, {
+        value: () => disposeAll(stubs),
+        writable: true,
+        configurable: true,
+        enumerable: false,
+      });
+    this.#resolve(value);
+  }
+
+  reject(error: unknown): void {
+    this.#reject(error);
+  }
+
+  /** Before the result is there, the other side goes on from it; afterwards this side does. */
+  send(path: readonly string[], args: readonly unknown[] | null): Result {
+    if (this.#isDisposed) throw new Error('RPC stub used after being disposed.');
+    if (this.#settled === null) return this.#session.ask(-this.#id, path, args);
+    return local(() => follow(this.#settled!.value, path, args));
+  }
+
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    const value = this.#settled?.value;
+    const inner = innerOf(value);
+    if (inner !== null) inner.receiver.dispose?.();
+    else if (typeof value === 'object' && value !== null) disposerOf(value)?.();
+  }
+}
