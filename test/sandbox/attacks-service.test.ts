@@ -105,7 +105,7 @@ describe(`attacks on the sandbox service over ${engineName}`, () => {
   attack('a service without an engine does not start, and says why', async () => {
     await assert.rejects(
       openTestContainers({ socketPath: '/nowhere/engine.sock' }),
-      /^Error: The container engine at \/nowhere\/engine\.sock does not answer: ENOENT$/,
+      /^Failure: The container engine at \/nowhere\/engine\.sock does not answer: ENOENT$/,
     );
     return works();
   });

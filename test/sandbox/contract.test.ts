@@ -71,7 +71,7 @@ test(`an image that ${engineName} does not have is refused, with what to do`, as
 test('an engine that does not answer is refused, with its socket', async () => {
   await assert.rejects(
     openTestContainers({ socketPath: '/nowhere/engine.sock' }),
-    /^Error: The container engine at \/nowhere\/engine\.sock does not answer: ENOENT$/,
+    /^Failure: The container engine at \/nowhere\/engine\.sock does not answer: ENOENT$/,
   );
 });
 
