@@ -14,6 +14,7 @@ import { freePort } from '../dev/server/listening.ts';
 import { planServer, type ServerPlan } from '../dev/server/plan.ts';
 import { startServerSession } from '../dev/server/session.ts';
 import { serverOutput } from '../dev/server/output.ts';
+import { loaderOfOthers } from '../dev/services.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
 import { isViteProject, runVite } from '../vite/run-vite.ts';
 import { CliError, printFailure } from '../terminal/failure.ts';
@@ -168,11 +169,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
       began,
       verbose,
     };
-    const others = {
-      load: (at: string) => loadProject({ ...shell, err: () => {} }, at, null),
-      nameOf: ({ folder: at, config }: Project) => config.name ?? projectNameFrom(at),
-    };
-    const deps = { engine, folder, load, others, watching };
+    const deps = { engine, folder, load, loadOther: loaderOfOthers(shell), watching };
     const session =
       plan === null
         ? await startSession({ ...deps, stopped, events: sessionEvents(shell, announced) })

@@ -1,54 +1,154 @@
 // The projects of a workspace that the project of `platform dev` calls with service bindings, and what these call:
-// built and served in the same engine. Called by session.ts with each build.
+// built and served in the same engine, and built again when one of their files changes. Called by session.ts.
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { BuildError } from '#builder/project/build-error.ts';
 import { parseServiceTarget } from '#core/bindings/service.ts';
 import type { DevDeployment } from '#runtime/dev/dev.ts';
-import { buildProject, type Project } from '../project/project.ts';
+import { buildProject, loadProject, type Project } from '../project/project.ts';
 import { placeOf, readRepository } from '../project/repository.ts';
+import { nameOf } from '../project/target.ts';
+import type { Shell } from '../terminal/shell.ts';
 import { devEnvironment } from './environment.ts';
+import { watchFolder, type Watcher } from './watcher.ts';
 
 type DevService = NonNullable<DevDeployment['services']>[number];
 
-/** Other projects of a workspace. */
-export interface OtherProjects {
-  /** Loads the project in a folder; throws configuration errors. */
-  readonly load: (folder: string) => Project;
-  readonly nameOf: (project: Project) => string;
+/** Loads the project in a folder without its warnings; throws configuration errors. */
+export type LoadOther = (folder: string) => Project;
+
+/** Loads the other projects of a workspace. */
+export function loaderOfOthers(shell: Shell): LoadOther {
+  return (folder) => loadProject({ ...shell, err: () => {} }, folder, null);
 }
 
-/** Dependencies of {@link buildServices}. */
-interface ServiceDeps extends OtherProjects {
-  /** Folder of the artifacts. */
+/** Dependencies of {@link openServices}. */
+interface ServiceDeps {
+  readonly load: LoadOther;
+  /** Folder of the artifacts, named `artifacts`. */
   readonly artifacts: string;
   readonly warn: (message: string) => void;
+  /** A file of a called project has changed: call `build` again. Null: files are not watched. */
+  readonly changed: ((file: string) => void) | null;
 }
 
-/** The projects that a project calls, in the workspace. A project that is not there is warned of. */
-export async function buildServices(project: Project, deps: ServiceDeps): Promise<readonly DevService[]> {
-  const { load, nameOf, artifacts, warn } = deps;
-  const made = new Map<string, DevService>();
-  const waiting = calledBy(project);
-  if (waiting.length === 0) return [];
-  const others = new Map<string, Project>();
+/** The called projects. */
+export interface Services {
+  /**
+   * Those that a project calls now. Builds what is new or has changed; warns of a project that the workspace lacks.
+   *
+   * @throws {BuildError} of a called project.
+   */
+  build(project: Project): Promise<readonly DevService[]>;
+  close(): void;
+}
+
+interface Called {
+  readonly service: DevService;
+  /** Names of the projects that it calls. */
+  readonly calls: readonly string[];
+  /** Artifact before this one, which requests may still read. */
+  readonly before: string | null;
+}
+
+/** Opens the called projects of one session. */
+export function openServices({ load, artifacts, warn, changed }: ServiceDeps): Services {
+  const made = new Map<string, Called>();
+  const watchers = new Map<string, Watcher>();
+  const stale = new Set<string>();
+
+  const watch = (name: string, folder: string, caller: string): void => {
+    if (changed === null || watchers.has(name)) return;
+    const onChange = (paths: readonly string[]): void => {
+      stale.add(name);
+      changed(path.relative(caller, path.join(folder, paths[0]!)));
+    };
+    const ignored = caller.startsWith(folder + path.sep) ? [path.relative(folder, caller)] : [];
+    watchers.set(
+      name,
+      watchFolder(folder, ignored, onChange, { onLimit: ({ message, advice }) => warn(`${message}. ${advice}`) }),
+    );
+  };
+
+  const make = async (name: string, folder: string, caller: string): Promise<Called> => {
+    // Watched first: the change that repairs a failed build counts, too.
+    watch(name, folder, caller);
+    const project = load(folder);
+    const { folder: artifactFolder } = await buildProject(project, artifacts, {
+      durable: false,
+      compress: false,
+      onWarning: warn,
+    });
+    const service = { ...(await devEnvironment(project, warn)), project: name, artifactFolder };
+    const old = made.get(name);
+    const inUse = [artifactFolder, old?.service.artifactFolder];
+    if (old !== undefined && old.before !== null && !inUse.includes(old.before))
+      await rm(old.before, { recursive: true, force: true });
+    return { service, calls: calledBy(project), before: old?.service.artifactFolder ?? null };
+  };
+
+  return {
+    async build(project) {
+      const waiting = calledBy(project);
+      const own = nameOf(project);
+      const needed = new Set<string>();
+      let folders: ReadonlyMap<string, string> | null = null;
+      for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+        if (name === own || needed.has(name)) continue;
+        let called = made.get(name);
+        if (called === undefined || stale.has(name)) {
+          folders ??= foldersOf(project, load);
+          const folder = folders.get(name);
+          if (folder === undefined) {
+            warn(`The workspace has no project ${name}: calls of its service bindings fail`);
+            continue;
+          }
+          stale.delete(name);
+          try {
+            called = await make(name, folder, project.folder);
+          } catch (error) {
+            stale.add(name);
+            throw error instanceof BuildError ? inFolder(error, path.relative(project.folder, folder)) : error;
+          }
+          made.set(name, called);
+        }
+        needed.add(name);
+        waiting.push(...called.calls);
+      }
+      for (const [name, watcher] of watchers) {
+        if (needed.has(name)) continue;
+        watcher.close();
+        watchers.delete(name);
+        made.delete(name);
+      }
+      return [...needed].map((name) => made.get(name)!.service);
+    },
+    close() {
+      for (const watcher of watchers.values()) watcher.close();
+    },
+  };
+}
+
+/** Names of the workspace's other projects, and their folders. */
+function foldersOf(project: Project, load: LoadOther): ReadonlyMap<string, string> {
   const { repository } = placeOf(project.folder);
+  const found = new Map<string, string>();
   for (const file of readRepository(repository).projectFiles) {
     const folder = path.join(repository, path.dirname(file));
-    if (folder === project.folder) continue;
-    const other = load(folder);
-    others.set(nameOf(other), other);
+    if (folder !== project.folder) found.set(nameOf(load(folder)), folder);
   }
-  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-    if (made.has(name) || name === nameOf(project)) continue;
-    const other = others.get(name);
-    if (other === undefined) {
-      warn(`The workspace has no project ${name}: calls of its service bindings fail`);
-      continue;
-    }
-    const { folder } = await buildProject(other, artifacts, { durable: false, compress: false, onWarning: warn });
-    made.set(name, { ...(await devEnvironment(other, warn)), project: name, artifactFolder: folder });
-    waiting.push(...calledBy(other));
-  }
-  return [...made.values()];
+  return found;
+}
+
+/** The error of a called project, with its places relative to the caller's folder. */
+function inFolder(error: BuildError, folder: string): BuildError {
+  const { code, message, place, frame, others } = error;
+  return new BuildError(code, place === null ? `${folder}: ${message}` : message, {
+    place: place && { ...place, file: path.join(folder, place.file) },
+    frame,
+    others: others.map((other) => inFolder(other, folder)),
+    cause: error.cause,
+  });
 }
 
 function calledBy({ config }: Project): string[] {

@@ -18,7 +18,7 @@ import { resolveProject } from '../project/resolved-config.ts';
 import { variableFiles } from '../project/variables.ts';
 import { createDevBuild } from './build.ts';
 import { devEnvironment } from './environment.ts';
-import { buildServices, type OtherProjects } from './services.ts';
+import { openServices, type LoadOther } from './services.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
 /** Events of a session. */
@@ -41,8 +41,8 @@ interface SessionDeps {
   readonly folder: string;
   /** Reloads the project; throws configuration errors. */
   readonly load: () => Project;
-  /** Other projects of the workspace, which this one calls; absent: none. */
-  readonly others?: OtherProjects;
+  /** Loads other projects of the workspace, which this one calls; absent: none are served. */
+  readonly loadOther?: LoadOther;
   readonly watching: boolean;
   /** Settles when the session is to stop, possibly before the first build ends. */
   readonly stopped: Promise<unknown>;
@@ -59,8 +59,9 @@ interface Session {
  * notice a fix.
  */
 export async function startSession(deps: SessionDeps): Promise<Session> {
-  const { engine, folder, load, others, watching, stopped, events } = deps;
+  const { engine, folder, load, loadOther, watching, stopped, events } = deps;
   const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
+  const artifacts = path.join(temporary, 'artifacts');
   let project: Project | null = null;
   let sources: Watch | null = null;
   let bundle: Bundle | null = null;
@@ -104,18 +105,33 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
     settledOnce.resolve();
   };
 
+  const called =
+    loadOther === undefined
+      ? null
+      : openServices({
+          load: loadOther,
+          artifacts,
+          warn,
+          changed: watching
+            ? (file) => {
+                const began = performance.now();
+                // Before the first successful bundle, that one's deployment includes the called projects.
+                if (bundle !== null || sources === null) enqueue(() => serve(file, began));
+              }
+            : null,
+        });
+
   /** Builds with the newest bundle and deploys it. */
   const serve = async (cause: string | null, began: number | null): Promise<void> => {
     if (project === null) return;
-    const built = await buildProject(project, path.join(temporary, 'artifacts'), {
+    const built = await buildProject(project, artifacts, {
       durable: false,
       compress: false,
       made,
       onWarning: warn,
       ...(bundle !== null && { bundle }),
     });
-    const artifacts = path.join(temporary, 'artifacts');
-    const services = others === undefined ? [] : await buildServices(project, { ...others, artifacts, warn });
+    const services = (await called?.build(project)) ?? [];
     await engine.deploy({ artifactFolder: built.folder, ...(await devEnvironment(project, warn)), services });
     told = null;
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
@@ -203,6 +219,7 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
       // Await the queue first: a running build opens watches.
       await queue;
       for (const watcher of watchers.values()) watcher.close();
+      called?.close();
       await sources?.close();
       await rm(temporary, { recursive: true, force: true });
     },

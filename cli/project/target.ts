@@ -23,7 +23,7 @@ export const projectFlags = {
 } as const;
 
 /** The name a project is deployed as. */
-export function nameOf(project: Project, flag: string | undefined): string {
+export function nameOf(project: Project, flag?: string): string {
   return flag ?? project.config.name ?? projectNameFrom(project.folder);
 }
 

@@ -1,15 +1,16 @@
-// Keeps an engine on the worker sent by the Vite plugin, with platform.yaml, variables and migrations. Used by
-// `platform vite engine`; independent of the transport.
+// Keeps an engine on the worker sent by the Vite plugin, with platform.yaml, variables, migrations and called projects.
+// Used by `platform vite engine`; independent of the transport.
 import { createDevWorkers, type DevModule, type DevWorkerOptions } from '#builder/vite/dev-worker.ts';
 import { openDevArtifact } from '#builder/vite/dev-artifact.ts';
 import type { SentFiles, ToEngine } from '#packages/vite/messages.ts';
 import type { OpenDevEngine } from '#runtime/dev/dev.ts';
 import type { Project } from '../project/project.ts';
 import { devEnvironment } from '../dev/environment.ts';
+import type { Services } from '../dev/services.ts';
 
 type WorkerMessage = Extract<ToEngine, { type: 'worker' }>;
 
-/** A running session. Both methods deploy, and reject with the errors. */
+/** A running session. Its methods deploy, and reject with the errors. */
 export interface ViteSession {
   /** Files of the worker; null before the first one. */
   readonly files: SentFiles | null;
@@ -17,10 +18,16 @@ export interface ViteSession {
   take(message: WorkerMessage): Promise<void>;
   /** Reloads configuration, variables and migrations. */
   reload(): Promise<void>;
+  /** Deploys the worker with the projects that it calls, one of which has changed. */
+  callsChanged(): Promise<void>;
 }
 
-/** @param load reloads the project; throws configuration errors. */
-export function createViteSession(engine: OpenDevEngine, load: () => Project): ViteSession {
+/** @param load reloads the project; throws configuration errors. @param services the projects that it calls. */
+export function createViteSession(
+  engine: OpenDevEngine,
+  load: () => Project,
+  services: Pick<Services, 'build'>,
+): ViteSession {
   const makeWorker = createDevWorkers();
   /** Environment -> URL -> module. */
   let modules = new Map<string, Map<string, DevModule>>();
@@ -41,7 +48,8 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
     project ??= load();
     const worker = await makeWorker({ ...newest, workflowClasses: project.config.workflowClasses ?? {} });
     const artifact = openDevArtifact(project.config, worker);
-    await engine.deployOpen({ artifact, ...(await devEnvironment(project)) });
+    const called = await services.build(project);
+    await engine.deployOpen({ artifact, ...(await devEnvironment(project)), services: called });
   }
 
   return {
@@ -63,6 +71,7 @@ export function createViteSession(engine: OpenDevEngine, load: () => Project): V
         project = load();
         await deploy();
       }),
+    callsChanged: () => enqueue(deploy),
   };
 }
 

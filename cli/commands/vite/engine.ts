@@ -1,5 +1,7 @@
 // `platform vite engine`: the engine of the Vite plugin, which starts it and exchanges JSON lines
 // (packages/vite/messages.ts). Exits when standard input ends. Nothing else may be printed on standard output.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -9,6 +11,7 @@ import type { FromEngine, ToEngine } from '#packages/vite/messages.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
 import { startDev, type OpenDevEngine } from '#runtime/dev/dev.ts';
 import { openAi, organizationAi } from '../../dev/ai.ts';
+import { loaderOfOthers, openServices } from '../../dev/services.ts';
 import { printLog, requestLine } from '../../dev/lines.ts';
 import { loadProject, type Project } from '../../project/project.ts';
 import { readVariables } from '../../project/variables.ts';
@@ -54,6 +57,7 @@ export async function serveVite(shell: Shell, input: Readable, send: (message: F
     }
   } finally {
     await opened?.engine.close();
+    await opened?.closeServices();
     await opened?.closeAi();
   }
 }
@@ -62,6 +66,7 @@ interface OpenedEngine {
   readonly engine: OpenDevEngine;
   readonly session: ViteSession;
   address: { readonly host: string; readonly port: number };
+  closeServices(): Promise<void>;
   closeAi(): Promise<void>;
 }
 
@@ -94,5 +99,27 @@ async function openEngine(shell: Shell, start: Start): Promise<OpenedEngine> {
     log,
     onRequest: (record) => shell.err(requestLine(shell, record)),
   });
-  return Object.assign(opened, { engine, session: createViteSession(engine, load), closeAi: () => ai.close() });
+  const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
+  const services = openServices({
+    load: loaderOfOthers(shell),
+    artifacts: path.join(temporary, 'artifacts'),
+    warn: (text) => shell.err(shell.paint('yellow', text)),
+    changed: () => {
+      session.callsChanged().catch((error: unknown) => {
+        const failures = failuresOf(error);
+        engine.fail(failures);
+        for (const { message } of failures) shell.err(shell.paint('red', message));
+      });
+    },
+  });
+  const session = createViteSession(engine, load, services);
+  return Object.assign(opened, {
+    engine,
+    session,
+    async closeServices() {
+      services.close();
+      await rm(temporary, { recursive: true, force: true });
+    },
+    closeAi: () => ai.close(),
+  });
 }
