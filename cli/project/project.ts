@@ -9,6 +9,7 @@ import type { Artifact } from '#builder/build/artifact.ts';
 import { build } from '#builder/build/build.ts';
 import type { Bundle } from '#builder/bundle/bundle.ts';
 import { isInside, realPath } from '#builder/project/containment.ts';
+import { projectNameFrom } from '#packages/create/project.ts';
 import { whileShown } from '../terminal/elapsed.ts';
 import { CliError } from '../terminal/failure.ts';
 import { coloured, ownLines } from '../terminal/printed.ts';
@@ -72,6 +73,11 @@ export function loadProject(shell: Shell, folder: string, configFlag: string | n
     config,
     ...sourcesOf(path.dirname(found), config, { name, text }),
   };
+}
+
+/** The name a project is deployed as. */
+export function nameOf(project: Project, flag?: string): string {
+  return flag ?? project.config.name ?? projectNameFrom(project.folder);
 }
 
 /** The configuration file in a folder, if any. */

@@ -2,14 +2,13 @@
 import path from 'node:path';
 import { branchSlug } from '#core/names.ts';
 import type { RouteRecord } from '#core/manifest.ts';
-import { projectNameFrom } from '#packages/create/project.ts';
 import { readRoute, readRoutes } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import { findPlatform, type LocalPlatform } from '../local/local-platform.ts';
 import { handlerAddress, projectUrl } from '../local/locations.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { gitPlace } from './git-branch.ts';
-import { loadProject, type Project } from './project.ts';
+import { loadProject, nameOf } from './project.ts';
 
 /** Flags that choose the project. */
 export const projectFlags = {
@@ -21,11 +20,6 @@ export const projectFlags = {
   },
   config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
 } as const;
-
-/** The name a project is deployed as. */
-export function nameOf(project: Project, flag?: string): string {
-  return flag ?? project.config.name ?? projectNameFrom(project.folder);
-}
 
 /** A project deployed on the local platform. */
 interface Deployed {
@@ -39,7 +33,7 @@ export async function findDeployed(
   flags: { readonly name?: string | undefined; readonly config?: string | undefined },
 ): Promise<Deployed> {
   const platform = await findPlatform(shell, () => handlerAddress(shell));
-  const name = flags.name ?? nameOf(loadProject(shell, shell.cwd, flags.config ?? null), undefined);
+  const name = flags.name ?? nameOf(loadProject(shell, shell.cwd, flags.config ?? null));
   const route = readRoute(platform.folder, name);
   if (route !== null) return { platform, route };
   const others = readRoutes(platform.folder).map(({ project }) => project);
