@@ -73,6 +73,9 @@ interface FailureFields {
   /** A value of the state is too large to be changed on the main thread. */
   state_value_large: object;
 
+  /** A pool has no connection for a session: the SQLSTATE for its client, or the server's own error as it came. */
+  pool_refused: { readonly state: string; readonly body?: Uint8Array };
+
   // Backup, restore and upgrade.
   /** Refused or failed: the reason for programs, and how to fix it. */
   backup: {

@@ -42,8 +42,9 @@ const byKind = {
   auth: users,
   cache: caches,
   sandbox: sandboxes,
-  // It holds nothing.
+  // They hold nothing.
   service: {},
+  hyperdrive: {},
 } satisfies Readonly<Record<Kind, object>>;
 
 export const resources = platform<unknown, ResourceState>()

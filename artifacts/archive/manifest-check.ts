@@ -14,6 +14,7 @@ import {
 } from '#core/asset-rules.ts';
 import { artifactId } from '#core/artifact-id.ts';
 import { descriptorOf } from '#core/bindings/kinds.ts';
+import { isPoolVariable } from '#core/bindings/hyperdrive.ts';
 import { isServiceText } from '#core/bindings/service.ts';
 import { isClassName } from '#core/bindings/object.ts';
 import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#core/manifest.ts';
@@ -261,6 +262,10 @@ function bindingsProblem({ bindings, objects = {}, queues = {}, workflowClasses 
       if (!isBindingName(name)) return `bindings: ${shown(name)} is not a binding name`;
       if (kind === 'service') {
         if (!isServiceText(resource)) return `bindings: ${shown(resource)} is not a service`;
+        continue;
+      }
+      if (kind === 'hyperdrive') {
+        if (!isPoolVariable(resource)) return `bindings: ${shown(resource)} is not the name of a variable`;
         continue;
       }
       // Used in names of files and tables: no other characters.

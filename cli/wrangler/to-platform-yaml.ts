@@ -70,6 +70,7 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
   writeStores(values, writer);
   writeObjects(values, writer);
   writeServices(values, writer);
+  const pools = writePools(values, writer);
   writeQueues(values, writer);
   writeRest(values, writer);
   for (const key of Object.keys(values)) {
@@ -80,7 +81,7 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
     if (comments[key] !== undefined) writer.add([key], `# (${oneLine(key)} is not supported)`);
   }
   writer.add(['']);
-  const variables = variablesOf(values, writer);
+  const variables = { ...variablesOf(values, writer), ...pools };
   for (const path of unread()) {
     const [key = ''] = path.split('.');
     const isTold = !taken.has(key) || toldWhole.has(key) || notes.some((one) => one.key === path);
@@ -103,6 +104,7 @@ const taken = new Set([
   'durable_objects',
   'migrations',
   'services',
+  'hyperdrive',
   'queues',
   'triggers',
   'vars',
@@ -233,6 +235,24 @@ function writeServices(values: Values, { add, note, binding }: Writer): void {
       note('services.environment', 'previews call the same branch of the other project if it has one, else production');
   }
   if (lines.length > 0) add(['services'], 'service:', ...lines);
+}
+
+/** @returns the variables of the pools whose server for development is known. */
+function writePools(values: Values, { add, note, binding }: Writer): Record<string, string> {
+  const lines: string[] = [];
+  const variables: Record<string, string> = {};
+  for (const entry of listOf(values['hyperdrive']).map(recordOf)) {
+    const name = binding('hyperdrive', entry['binding']);
+    if (name === null) continue;
+    const variable = `${name}_URL`;
+    lines.push(`  ${name}: ${variable}`);
+    const local = textOf(entry['localConnectionString']);
+    if (local !== '') variables[variable] = local;
+    if (textOf(entry['id']) !== '')
+      note('hyperdrive.id', `set the URL of its server: \`platform env set ${variable} --secret\``);
+  }
+  if (lines.length > 0) add(['hyperdrive'], 'hyperdrive:', ...lines);
+  return variables;
 }
 
 function projectNameOf(text: string): string {

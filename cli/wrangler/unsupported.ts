@@ -32,7 +32,6 @@ export const unsupported: Readonly<Record<string, string>> = {
   find_additional_modules: 'not needed: modules are found by their imports',
   first_party_worker: 'no equivalent: omitted',
   flagship: 'not supported: a variable',
-  hyperdrive: 'not supported: workers have no raw sockets; databases that speak HTTP work',
   images: 'not supported',
   jsx_factory: 'is read from tsconfig.json',
   jsx_fragment: 'is read from tsconfig.json',

@@ -12,6 +12,7 @@ import { auth } from './auth.ts';
 import { cache } from './cache.ts';
 import { db } from './db.ts';
 import { fs } from './fs.ts';
+import { hyperdrive } from './hyperdrive.ts';
 import { queue } from './queue.ts';
 import { sandbox } from './sandbox.ts';
 import { service } from './service.ts';
@@ -20,7 +21,7 @@ import { timer } from './timer.ts';
 import { workflow } from './workflow.ts';
 
 /** Kinds that map binding names to resource names, by their key in platform.yaml. */
-const namedBindings = { db, queue, workflow, state, fs, timer, cache, sandbox, service } as const;
+const namedBindings = { db, queue, workflow, state, fs, timer, cache, sandbox, service, hyperdrive } as const;
 
 /** All kinds that a manifest may declare. */
 export const bindings = { ...namedBindings, auth } as const satisfies Readonly<Record<string, BindingDescriptor>>;
@@ -41,6 +42,7 @@ export interface OperationsByKind {
   readonly cache: CacheOperations;
   readonly sandbox: SandboxOperations;
   readonly service: Readonly<Record<never, never>>;
+  readonly hyperdrive: Readonly<Record<never, never>>;
   readonly auth: UserOperations;
 }
 

@@ -115,6 +115,11 @@ export const engineErrors = {
     blame: 'worker',
     message: 'The project {project} has no deployment that this worker can call',
   },
+  pool_unavailable: {
+    status: 500,
+    blame: 'worker',
+    message: 'The pool {binding} has no server: the variable {variable}: {reason}',
+  },
   service_failed: { status: 502, blame: 'worker', message: 'The call of {project} failed: {reason}' },
   service_depth_exceeded: {
     status: 508,

@@ -74,6 +74,14 @@ export const engineLimits = {
   ],
   artifactBytesMax: ['BUILD_ARTIFACT_MAX_BYTES', 2_147_483_648, 'Size of an artifact: bundle and assets'],
   artifactFilesMax: ['BUILD_ARTIFACT_MAX_FILES', 100_000, 'Number of files in an artifact'],
+  // Pools
+  poolConnectionsMax: [
+    'POOL_CONNECTIONS_MAX',
+    20,
+    'Connections to the servers of the pools (`hyperdrive`) of one project per engine',
+  ],
+  enginePoolConnectionsMax: [null, 1000, 'Connections to the servers of pools of all projects per engine'],
+  poolIdleMs: ['POOL_IDLE_MS', 60_000, 'How long a connection of a pool stays open without a session'],
   // Engines
   engineHostMemoryMb: [
     'ENGINE_HOST_MEMORY_MB',

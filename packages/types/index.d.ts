@@ -9,6 +9,7 @@ export type * from './auth.d.ts';
 export type * from './cache.d.ts';
 export type * from './database.d.ts';
 export type * from './files.d.ts';
+export type * from './hyperdrive.d.ts';
 export type * from './objects.d.ts';
 export type * from './process.d.ts';
 export type * from './queue.d.ts';

@@ -1,5 +1,6 @@
 // Shared state of all handlers of this process: the guest's snapshot, the native half, the scheduler, the pool of
 // isolates and the host calls. Made once by main.ts or dev.ts.
+import type { LookupFunction } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
 import type { Limits } from '#core/limits.ts';
@@ -9,6 +10,7 @@ import { EgressMeter } from './bindings/egress-meter.ts';
 import { createCompressionCalls } from './bindings/compression.ts';
 import { createCryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
+import { Pools } from './bindings/pools/pools.ts';
 import { OpenFetches } from './bindings/open-fetches.ts';
 import type { SandboxTransport } from './bindings/sandbox-transport.ts';
 import type { PlatformHosts } from './bindings/platform-hosts.ts';
@@ -65,6 +67,8 @@ export interface Engine {
   readonly work: HostWork;
   readonly ai: AiTransport;
   readonly sandboxes: SandboxTransport | null;
+  /** Connections to the servers of projects, and how their names are looked up. */
+  readonly pooled: { readonly pools: Pools; readonly lookupOf: (isolate: object) => LookupFunction };
   /** Slots for fetches, and for calls of the AI gateway and of sandboxes. */
   readonly openFetches: OpenFetches;
   readonly scheduler: EntryScheduler;
@@ -127,6 +131,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   };
   const ai = options.ai ?? { transport: noAiGateway, url: () => null };
   const openFetches = new OpenFetches(options.limits.subrequestsOpenMax);
+  const pools = new Pools({ policy, meter: egressBytes }, options.limits);
   const fetch = createFetch({
     policy,
     lookupOf,
@@ -168,6 +173,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     ai: ai.transport,
     sandboxes: options.sandboxes ?? null,
     openFetches,
+    pooled: { pools, lookupOf },
     scheduler,
     growth,
     counters,
@@ -179,6 +185,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       lostThreads.close();
       pool.close();
       compileAhead.close();
+      pools.close();
       await compiledForms.close();
       await fetch.close();
       await ai.transport.close();

@@ -96,12 +96,6 @@ const notImported =
     }
   };
 
-const all =
-  (...probes: Probe[]): Probe =>
-  async () => {
-    for (const probe of probes) await probe();
-  };
-
 const regions = unknownTo('regions: [fra1]', 'region: fra1', 'placement: { mode: smart }');
 
 /** By the first cell of a row, or the words of a sentence. */
@@ -164,7 +158,6 @@ const probes: Readonly<Record<string, Probe>> = {
   ),
   D1: unknownTo('db: { DB: { name: links, read_replication: { mode: auto } } }'),
   Email: notImported('send_email'),
-  Hyperdrive: all(notImported('hyperdrive'), unknownTo('hyperdrive: { PG: DATABASE_URL }')),
   'Browser Rendering, Images, Analytics Engine': notImported('browser', 'images', 'analytics_engine_datasets'),
   'there is no `--remote`': () => assert.ok(!Object.hasOwn(dev.args ?? {}, 'remote')),
   'there is no counterpart of `@cloudflare/vitest-pool-workers`': () =>

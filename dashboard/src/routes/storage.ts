@@ -113,8 +113,9 @@ const byKind = {
   workflow: workflowRoute,
   timer: timerRoute,
   auth: usersRoute,
-  // It holds nothing to show.
+  // They hold nothing to show.
   service: storageRoute,
+  hyperdrive: storageRoute,
 } satisfies Readonly<Record<Kind, object>>;
 
 export const resourceRoutes = [

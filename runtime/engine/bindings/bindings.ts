@@ -7,6 +7,7 @@ import type { AuthStore } from './auth.ts';
 import type { CacheStore } from './cache.ts';
 import type { DatabaseStore } from './database.ts';
 import type { FileStore, SignUrl } from './files.ts';
+import type { PoolAccess } from './hyperdrive.ts';
 import type { Outbox } from './outbox.ts';
 import type { SandboxAccess } from './sandbox.ts';
 import type { SandboxRemoval } from './sandbox-removal.ts';
@@ -43,6 +44,8 @@ export interface BindingTools {
   readonly workers?: WorkerCalls;
   /** Absent or null: there is no sandbox service. */
   readonly sandboxes?: SandboxAccess | null;
+  /** Connections to the servers of projects; absent: this handler has none. */
+  readonly pools?: PoolAccess;
 }
 
 /** The stores with data of branches; null if there is no such store. */

@@ -1,15 +1,28 @@
 // One TCP connection of a worker: bytes both ways with back-pressure, an upgrade to TLS, its end. Made by tcp.ts.
-import { connect, type LookupFunction, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { CallOwner } from '../bridge/call-owner.ts';
 import type { GuestStream, HostCall } from '../bridge/host-calls.ts';
 import type { Hold } from '../bridge/host-memory.ts';
 
-/** Where a connection leads. */
-interface Target {
-  readonly host: string;
-  readonly port: number;
-  readonly lookup: LookupFunction;
+/** What carries the bytes: a socket, or a session of a pool. Emits `connect`. */
+export type Wire = Duplex &
+  Pick<Socket, 'remoteAddress' | 'remotePort' | 'remoteFamily' | 'localAddress' | 'localPort'> & {
+    setTimeout(ms: number, onTimeout?: () => void): unknown;
+  };
+
+/** What a connection is made of. */
+interface Opening {
+  /** Number of the guest's stream. */
+  readonly out: number;
+  /** The name that a certificate must have. */
+  readonly name: string;
+  /** Where it leads, for errors. */
+  readonly target: string;
+  readonly open: () => Wire;
+  /** False: it is a pool's, which encrypts on its way to the server. */
+  readonly mayStartTls: boolean;
 }
 
 /** What the guest learns of an open connection. */
@@ -45,9 +58,9 @@ const ENCRYPTED_BYTES_PER_MS = 1_000_000;
 
 export class TcpConnection {
   readonly host: string;
-  readonly plainSocket: Socket;
+  readonly plainSocket: Wire;
   readonly closed: Promise<Ending>;
-  #socket: Socket | TLSSocket;
+  #socket: Wire | TLSSocket;
   #owner: CallOwner;
   #hold: Hold;
   #from: { drained(): void };
@@ -61,6 +74,7 @@ export class TcpConnection {
   #error: NodeJS.ErrnoException | null = null;
   #isReaderGone = false;
   #isTls = false;
+  #mayStartTls: boolean;
   /** Called when more bytes have arrived from the guest. */
   #onReceived: (() => void) | null = null;
 
@@ -69,8 +83,9 @@ export class TcpConnection {
    *
    * @throws {PlatformError} `host_memory_exceeded`.
    */
-  constructor(call: HostCall, out: number, target: Target) {
-    this.host = target.host;
+  constructor(call: HostCall, { out, name, target, open, mayStartTls }: Opening) {
+    this.host = name;
+    this.#mayStartTls = mayStartTls;
     this.#owner = call.owner;
     this.#hold = call.isolate.memory.hold(CONNECTION_BYTES, 'A socket');
     this.#from = call.isolate.receiveStream(out, {
@@ -78,11 +93,9 @@ export class TcpConnection {
       end: () => this.#endWriting(),
       destroy: () => this.close(),
     });
-    const socket = (this.plainSocket = this.#socket = connect({ ...target, allowHalfOpen: true, noDelay: true }));
+    const socket = (this.plainSocket = this.#socket = open());
     socket.setTimeout(CONNECT_MS, () => {
-      socket.destroy(
-        Object.assign(new Error(`connect ETIMEDOUT ${target.host}:${target.port}`), { code: 'ETIMEDOUT' }),
-      );
+      socket.destroy(Object.assign(new Error(`connect ETIMEDOUT ${target}`), { code: 'ETIMEDOUT' }));
     });
     socket.once('connect', () => socket.setTimeout(0));
     socket.on('error', (error) => void (this.#error ??= error));
@@ -118,6 +131,7 @@ export class TcpConnection {
    * @param sent how many bytes the guest has sent. It sends none until the reply.
    */
   async startTls(sent: number, options: ConnectionOptions, call: HostCall): Promise<Opened> {
+    if (!this.#mayStartTls) throw failed('EPROTO', 'The connection to a pool takes no TLS: the pool encrypts');
     if (this.#isTls || this.#early !== null) throw failed('EPROTO', 'TLS has begun on this socket already');
     this.#isTls = true;
     while (this.#received < sent) {
@@ -166,7 +180,7 @@ export class TcpConnection {
   }
 
   /** @throws the error that ended the connection. */
-  #event(socket: Socket, name: 'connect' | 'secureConnect'): Promise<void> {
+  #event(socket: Wire | TLSSocket, name: 'connect' | 'secureConnect'): Promise<void> {
     return new Promise((resolve, reject) => {
       if (socket.destroyed) reject(this.#lost());
       socket.once(name, resolve);
@@ -259,7 +273,8 @@ export class TcpConnection {
   }
 
   #charge(bytes: number): void {
-    if (this.#isTls) this.#owner.settleCpu(0, bytes / ENCRYPTED_BYTES_PER_MS);
+    // A pool follows the messages, and may encrypt.
+    if (this.#isTls || !this.#mayStartTls) this.#owner.settleCpu(0, bytes / ENCRYPTED_BYTES_PER_MS);
   }
 
   #flushEarly(): void {

@@ -1,7 +1,8 @@
 // The host half of TCP sockets of workers: `connect()` of cloudflare:sockets, node:net and node:tls. Each connection
 // is opened under the egress policy and ends with its invocation. Everything in `args` comes from a worker and is
 // validated here.
-import { isIP, type LookupFunction } from 'node:net';
+import { connect as connectSocket, isIP, type LookupFunction } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
 import { mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
 import { targetOf } from '#core/outbound/target.ts';
@@ -9,7 +10,7 @@ import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts'
 import { invalid, toRecord, toWhole } from './arguments.ts';
 import type { EgressMeter } from './egress-meter.ts';
 import type { OpenFetches } from './open-fetches.ts';
-import { TcpConnection, type Opened } from './tcp-connection.ts';
+import { TcpConnection, type Opened, type Wire } from './tcp-connection.ts';
 import { toTlsOptions } from './tcp-tls.ts';
 
 /** Dependencies of sockets. */
@@ -69,16 +70,39 @@ function connect(deps: TcpDeps, call: HostCall): Promise<HostReply> {
   const target = targetOf(host, port);
   if (port === SMTP_PORT || (isIP(host) !== 0 && !mayConnect(host, deps.policy)))
     throw new PlatformError('egress_forbidden', { address: target });
-  const leave = deps.places.take(call.isolate, 'Another open socket');
+  const open = (): Wire => {
+    const lookup = deps.lookupOf(call.isolate);
+    const socket = connectSocket({ host, port, lookup, allowHalfOpen: true, noDelay: true });
+    deps.meter.add(socket);
+    return socket;
+  };
+  return openConnection(deps.places, call, { out, name: host, target, open, tls: options, mayStartTls: true });
+}
+
+/** What a socket of a worker is made of. */
+interface Opening {
+  /** Number of the guest's stream. */
+  readonly out: number;
+  readonly name: string;
+  /** Where it leads, for errors. */
+  readonly target: string;
+  readonly open: () => Wire;
+  readonly tls: ConnectionOptions | null;
+  /** Whether the worker may continue with TLS. */
+  readonly mayStartTls: boolean;
+}
+
+/** Opens a socket of a worker, which ends with its invocation. @throws {PlatformError} of a limit. */
+export function openConnection(places: OpenFetches, call: HostCall, opening: Opening): Promise<HostReply> {
+  const leave = places.take(call.isolate, 'Another open socket');
   let connection: TcpConnection;
   try {
-    connection = new TcpConnection(call, out, { host, port, lookup: deps.lookupOf(call.isolate) });
+    connection = new TcpConnection(call, opening);
   } catch (error) {
     leave();
     throw error;
   }
   void connection.closed.then(leave);
-  deps.meter.add(connection.plainSocket);
   let handle: number;
   try {
     handle = call.isolate.handles.add(connection, call.owner);
@@ -86,7 +110,7 @@ function connect(deps: TcpDeps, call: HostCall): Promise<HostReply> {
     connection.close();
     throw error;
   }
-  return answer(call, connection.open(options, call), handle);
+  return answer(call, connection.open(opening.tls, call), handle);
 }
 
 /** The addresses of a name that the policy allows. */

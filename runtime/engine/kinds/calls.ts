@@ -65,8 +65,8 @@ function measured(calls: Calls, meters: ReadonlyMap<unknown, CallMeter>): Calls 
 /** What a preview has of its own, as the kind's descriptor says. */
 function ofBranch(scope: BindingScope, kind: Kind): BindingScope {
   const { preview } = scope;
-  // What it names is no resource: which deployment is called depends on the preview.
-  if (preview === null || kind === 'service') return scope;
+  // What they name is no resource: which deployment is called depends on the preview, and variables do.
+  if (preview === null || kind === 'service' || kind === 'hyperdrive') return scope;
   return bindings[kind].ofPreview === 'namespace'
     ? { ...scope, namespace: ofPreview(scope.namespace, preview) }
     : { ...scope, resource: (binding) => ofPreview(scope.resource(binding), preview) };

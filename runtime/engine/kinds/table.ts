@@ -10,6 +10,7 @@ import { createFileCalls } from '../bindings/files.ts';
 import { createQueueCalls } from '../bindings/queue.ts';
 import { createSandboxCalls } from '../bindings/sandbox.ts';
 import type { BindingScope, DatabasePlace } from '../bindings/scope.ts';
+import { createPoolCalls } from '../bindings/hyperdrive.ts';
 import { createServiceCalls } from '../bindings/service.ts';
 import { clearState, createStateCalls } from '../bindings/state.ts';
 import { createTimerCalls } from '../bindings/timer.ts';
@@ -114,6 +115,10 @@ export const engineKinds: { readonly [Name in Kind]: EngineKind<Name> } = {
   service: {
     calls: ({ scope, tools: { workers } }) =>
       workers === undefined ? null : createServiceCalls((binding) => scope.resource(binding), workers),
+    operations: {},
+  },
+  hyperdrive: {
+    calls: ({ scope, tools: { pools } }) => (pools ? createPoolCalls(scope, pools) : null),
     operations: {},
   },
   auth: {

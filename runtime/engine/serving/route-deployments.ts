@@ -6,6 +6,7 @@ import { descriptorOf } from '#core/bindings/kinds.ts';
 import type { Limits } from '#core/limits.ts';
 import type { ServerRules } from '#core/manifest.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
+import { pooledVariables } from '#core/bindings/hyperdrive.ts';
 import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
 import { objectClassKey, type ObjectAddress } from '#core/object-address.ts';
 import { ofPreview } from '#core/preview.ts';
@@ -143,6 +144,7 @@ export function createRouteDeployments(
       work,
       cache: deps.cache,
       cacheEntryBytesMax: deps.limits.cacheEntryBytesMax,
+      pools: { ...engine.pooled, places: engine.openFetches, vars: route.vars },
       sandboxes: engine.sandboxes === null ? null : { transport: engine.sandboxes, places: engine.openFetches },
     };
     const bindings = createBindingCalls(owner, artifact.manifest, deps.stores, tools, usage);
@@ -261,7 +263,9 @@ function configOf(
   if (manifest.ai) bindings['AI'] = 'ai';
   for (const name of Object.keys(manifest.objects ?? {})) bindings[name] = 'object';
   const { server } = manifest;
-  const vars = server === undefined ? route.vars : { ...route.vars, ...appVariablesOf?.(route) };
+  const pooled = pooledVariables(manifest.bindings);
+  const own = pooled.size === 0 ? route.vars : without(route.vars, pooled);
+  const vars = server === undefined ? own : { ...own, ...appVariablesOf?.(route) };
   return {
     id: route.deployment,
     project: route.project,
@@ -273,6 +277,11 @@ function configOf(
     sourceMap: () => artifact.sourceMap(),
     server: server === undefined ? null : serverOf({ ...route, vars }, server),
   };
+}
+
+/** Accounts of pools stay out of the isolate. */
+function without(vars: Route['vars'], names: ReadonlySet<string>): Route['vars'] {
+  return Object.fromEntries(Object.entries(vars).filter(([name]) => !names.has(name)));
 }
 
 /** Different variables require a different process. */

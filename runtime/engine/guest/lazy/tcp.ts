@@ -10,6 +10,8 @@ interface Tcp {
   readonly connect: (address: unknown, options?: unknown) => object;
   /** A socket without streams. */
   readonly open: (args: OpenArguments) => RawSocket;
+  /** From now on, a host name leads to a pool of this worker. */
+  readonly addPool: (hostname: string, binding: string) => void;
 }
 
 declare module '../modules.ts' {
@@ -57,7 +59,9 @@ interface RawSocket {
 const HOST_NAME = /^[^\s/@\0[\]]{1,253}$/;
 
 export default function createTcp(deps: LazyDeps): Record<string, unknown> {
-  const { WritableStream } = deps;
+  const { SafeMap, WritableStream } = deps;
+  /** Bindings of pools by their host names. */
+  const pools = new SafeMap<string, string>();
   const { bodyToGuest, cancelPump, dropCall, freeAfterEntry, isAnyArrayBuffer, newStreamId, openPump, startCall } =
     deps;
   const { internal } = deps.webidl;
@@ -93,9 +97,16 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
 
     constructor({ hostname, port, secure, tls }: OpenArguments) {
       const stream = newStreamId();
-      const call = opening('tcp.connect', { hostname, port, secure: secure === true, tls, stream }, (body) => {
+      const take = (body: HostBody): void => {
         this.#body = body;
-      });
+      };
+      const binding = pools.get(hostname);
+      if (binding !== undefined && secure === true)
+        throw new TypeError('A pool takes no TLS: it encrypts on the way to its server');
+      const call =
+        binding === undefined
+          ? opening('tcp.connect', { hostname, port, secure: secure === true, tls, stream }, take)
+          : opening('hyperdrive.connect', { binding, stream }, take);
       openPump(stream, this.#out, () => {});
       this.#call = call.id;
       this.opened = this.#ready = call.reply;
@@ -320,7 +331,10 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
       startTls: (tls: object) => raw.startTls(tls),
     });
   };
-  const tcp = { connect, open };
+  const addPool = (hostname: string, binding: string): void => {
+    pools.set(hostname, binding);
+  };
+  const tcp = { connect, open, addPool };
   deps.provideModule('tcp', tcp);
   return tcp;
 }

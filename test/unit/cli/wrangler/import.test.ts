@@ -230,9 +230,31 @@ test('each key of a table that an import reads is taken, or named', () => {
   }
 });
 
+test('a pool names a variable, which has the URL of its server for development', () => {
+  const { yaml, variables, notes } = imported(
+    JSON.stringify({
+      name: 'a',
+      hyperdrive: [
+        { binding: 'PG', id: '57b7', localConnectionString: 'postgres://me:word@localhost/shop' },
+        { binding: 'OTHER', id: '57b8' },
+      ],
+    }),
+    'wrangler.json',
+  );
+  assert.deepEqual(parseProjectConfig(yaml, { file: 'platform.yaml' }).config?.bindings.hyperdrive, {
+    PG: 'PG_URL',
+    OTHER: 'OTHER_URL',
+  });
+  assert.deepEqual(variables, { PG_URL: 'postgres://me:word@localhost/shop' });
+  assert.deepEqual(
+    notes.map(({ key }) => key),
+    ['hyperdrive.id', 'hyperdrive.id'],
+  );
+});
+
 test('each top-level key is taken, or has a note of its own; an empty one needs none', () => {
   const keys =
-    'account_id agent_memory ai ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces exports find_additional_modules first_party_worker flagship hyperdrive images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
+    'account_id agent_memory ai ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces exports find_additional_modules first_party_worker flagship images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
   for (const key of keys.split(' ')) {
     const { notes } = imported(JSON.stringify({ name: 'a', [key]: { x: 1 } }), 'wrangler.json');
     assert.deepEqual([notes.length, notes[0]?.key, notes[0]?.note === 'unknown key: omitted'], [1, key, false], key);

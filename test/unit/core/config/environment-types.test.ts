@@ -36,6 +36,7 @@ test('every kind of binding has its type', () => {
     ['cache: { C: a }', ['C: CacheBinding;']],
     ['sandbox: { X: a }', ['X: SandboxBinding;']],
     ['service: { X: { project: a, entrypoint: Admin } }', ['X: Service;']],
+    ['hyperdrive: { X: DATABASE_URL }', ['X: Hyperdrive;']],
     ['auth: { binding: PLATFORM_AUTH }', ['PLATFORM_AUTH: PlatformAuth;']],
     ['auth: { binding: USERS }', ['PLATFORM_AUTH: PlatformAuth;', 'USERS: PlatformAuth;']],
     ['assets: { binding: ASSETS }', ['ASSETS: Fetcher;']],

@@ -76,6 +76,7 @@ cache: { CACHE: pages }
 sandbox: { BOX: builds }
 object: { ROOM: ChatRoom, BOARD: { class: Board } }
 service: { AUTH: auth, ADMIN: { project: auth, entrypoint: Admin, previews: production } }
+hyperdrive: { PG: DATABASE_URL }
 auth: { binding: PLATFORM_AUTH }
 ai: true
 cron:
@@ -113,6 +114,7 @@ release: { steps: [10, 100], minutes: 3, errors: 0.5%, p99: 1.25x }
       cache: { CACHE: 'pages' },
       sandbox: { BOX: 'builds' },
       service: { AUTH: 'auth', ADMIN: 'auth#Admin?production' },
+      hyperdrive: { PG: 'DATABASE_URL' },
     },
     objects: { ROOM: 'ChatRoom', BOARD: 'Board' },
     queues: { jobs: { maxRetries: 0, retryDelayMs: 60_000, maxConcurrency: 5, deadLetter: 'lost_jobs' } },

@@ -1,0 +1,133 @@
+// Messages of Postgres' protocol, version 3.0 (its manual, "Frontend/Backend Protocol"): their borders in a stream of
+// bytes, and the few that a pool sends itself. Pure.
+
+/** Types by their codes. */
+export const codeOf = (type: string): number => type.charCodeAt(0);
+
+export const PROTOCOL = 196_608;
+export const SSL_REQUEST = 80_877_103;
+export const GSS_REQUEST = 80_877_104;
+export const CANCEL_REQUEST = 80_877_102;
+
+/** Follows the messages of one direction; bodies pass without being kept, except those that are asked for. */
+export class MessageReader {
+  #onMessage: (type: number, body: Buffer | null) => void;
+  /** Largest body to keep of a message; 0: none is kept. */
+  #keeps: (type: number) => number;
+  #onType: ((type: number) => boolean) | null;
+  /** -1: before a message. */
+  #type = -1;
+  #headerBytes = 0;
+  #length = 0;
+  /** Bytes of the body that are missing. */
+  #left = 0;
+  #kept: Buffer[] | null = null;
+
+  /** @param onType called with each type before its message; false: nothing more is read. */
+  constructor(
+    onMessage: (type: number, body: Buffer | null) => void,
+    keeps: (type: number) => number,
+    onType: ((type: number) => boolean) | null = null,
+  ) {
+    this.#onMessage = onMessage;
+    this.#keeps = keeps;
+    this.#onType = onType;
+  }
+
+  /** Whether no message is begun. */
+  get isBetween(): boolean {
+    return this.#type === -1;
+  }
+
+  /**
+   * Reads the next bytes. @returns how many were read: less than all when `onType` stopped.
+   *
+   * @throws {Error} when a length is impossible.
+   */
+  push(chunk: Buffer): number {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#type === -1) {
+        const type = chunk[at]!;
+        if (this.#onType !== null && !this.#onType(type)) return at;
+        this.#type = type;
+        this.#headerBytes = 0;
+        this.#length = 0;
+        at++;
+      } else if (this.#headerBytes < 4) {
+        this.#length = this.#length * 256 + chunk[at++]!;
+        if (++this.#headerBytes < 4) continue;
+        this.#left = this.#length - 4;
+        if (this.#left < 0 || this.#length > 0x7fff_ffff) throw new Error('A message has an impossible length');
+        const most = this.#keeps(this.#type);
+        this.#kept = most > 0 && this.#left <= most ? [] : null;
+        if (this.#left === 0) this.#end();
+      } else {
+        const bytes = Math.min(this.#left, chunk.length - at);
+        // A copy: the chunk goes on to a worker, with its memory.
+        this.#kept?.push(Buffer.from(chunk.subarray(at, at + bytes)));
+        at += bytes;
+        this.#left -= bytes;
+        if (this.#left === 0) this.#end();
+      }
+    }
+    return at;
+  }
+
+  #end(): void {
+    const type = this.#type;
+    const kept = this.#kept;
+    this.#type = -1;
+    this.#kept = null;
+    this.#onMessage(type, kept === null ? null : Buffer.concat(kept));
+  }
+}
+
+/** A message with a type. */
+export function message(type: string, ...parts: readonly (Uint8Array | string)[]): Buffer {
+  const body = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  const header = Buffer.allocUnsafe(5);
+  header[0] = codeOf(type);
+  header.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([header, body]);
+}
+
+/** A message without a type: the first of a connection. */
+export function firstMessage(code: number, ...parts: readonly (Uint8Array | string)[]): Buffer {
+  const body = Buffer.concat([int32(code), ...parts.map((part) => Buffer.from(part as string))]);
+  return Buffer.concat([int32(body.length + 4), body]);
+}
+
+export function int32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeInt32BE(value | 0);
+  return bytes;
+}
+
+/** The message that begins a session. */
+export function startupMessage(parameters: Readonly<Record<string, string>>): Buffer {
+  const pairs = Object.entries(parameters).map(([name, value]) => `${name}\0${value}\0`);
+  return firstMessage(PROTOCOL, `${pairs.join('')}\0`);
+}
+
+/** An error as a server would report it. @param code SQLSTATE. */
+export function errorMessage(code: string, text: string): Buffer {
+  const fields = ['SFATAL', 'VFATAL', `C${code}`, `M${text.replaceAll('\0', ' ')}`];
+  return message('E', `${fields.join('\0')}\0\0`);
+}
+
+/** `name\0value\0...\0` as a record; null: it is not such a list. */
+export function readParameters(body: Buffer): Record<string, string> | null {
+  const texts = body.toString('utf8').split('\0');
+  // Two NULs at the end: of the last value, and of the list.
+  if (texts.length < 2 || texts.at(-1) !== '' || texts.at(-2) !== '' || texts.length % 2 !== 0) return null;
+  const found: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (let at = 0; at + 2 < texts.length; at += 2) found[texts[at]!] = texts[at + 1]!;
+  return found;
+}
+
+/** A field of the body of an error. */
+export function errorField(body: Buffer, field: string): string | null {
+  for (const text of body.toString('utf8').split('\0')) if (text.startsWith(field)) return text.slice(1);
+  return null;
+}

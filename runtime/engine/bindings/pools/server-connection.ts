@@ -1,0 +1,374 @@
+// One connection of a pool to its server: opened and authenticated, lent to one session after another, and reset in
+// between. The server is one that a tenant names: whatever it sends is bounded. Made by pools.ts.
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { mayConnect, type EgressPolicy } from '#core/egress.ts';
+import { PlatformError } from '#core/errors.ts';
+import { Failure, isFailure } from '#core/failure.ts';
+import { targetOf } from '#core/outbound/target.ts';
+import { authenticate } from './authentication.ts';
+import {
+  CANCEL_REQUEST,
+  codeOf,
+  errorField,
+  firstMessage,
+  message,
+  MessageReader,
+  SSL_REQUEST,
+  startupMessage,
+} from './messages.ts';
+import type { ServerAddress } from './server-address.ts';
+
+/** How a connection reaches its server. */
+export interface ServerDeps {
+  readonly policy: EgressPolicy;
+  readonly meter: { add(socket: Socket): void };
+}
+
+/** Who opens a connection. */
+export interface Opener {
+  readonly lookup: LookupFunction;
+  /** Takes milliseconds of CPU. */
+  readonly charge: (ms: number) => void;
+}
+
+/** The session that has the connection. */
+export interface ConnectionUser {
+  /** False: no more until {@link ServerConnection.resume}. */
+  received(chunk: Buffer): boolean;
+  /** The connection is lost. */
+  lost(): void;
+  drained(): void;
+}
+
+const CONNECT_MS = 15_000;
+const RESET_MS = 10_000;
+const CANCEL_MS = 10_000;
+/** Bytes that a server sends until it is ready, and outside of sessions. */
+const GREETING_BYTES_MAX = 64 * 1024;
+const PARAMETER_BYTES_MAX = 4096;
+/** Parameters that a server reports: it has about 15. */
+const PARAMETERS_MAX = 64;
+const HANDSHAKE_MS = 1;
+const KEEP_ALIVE_MS = 10_000;
+/** Never reached, as for all sockets of workers. */
+const SMTP_PORT = 25;
+
+const RESET = message('Q', 'DISCARD ALL\0');
+
+export class ServerConnection {
+  /** What equal connections have in common. */
+  readonly key: string;
+  /** Reported by the server, as in ParameterStatus. */
+  readonly parameters = new Map<string, Buffer>();
+  /** Since when it is idle. */
+  idleSince = 0;
+  /** Set by the pool: called once when it has ended. */
+  onClose: (() => void) | null = null;
+  #address: ServerAddress;
+  #deps: ServerDeps;
+  #socket: Socket | TLSSocket;
+  #reader: MessageReader;
+  #user: ConnectionUser | null = null;
+  /** Takes kept messages while it is opened or reset. */
+  #listener: ((type: number, body: Buffer | null) => void) | null = null;
+  /** Called with the end of the connection while it is opened or reset. */
+  #onLost: (() => void) | null = null;
+  /** Bytes since it has no session. */
+  #unasked = 0;
+  #cancelKey: Buffer | null = null;
+  #transaction = 0;
+  /** Messages that say it is ready for the next query, since the session began. */
+  #ready = 0;
+  #isCancelled = false;
+  #isClosed = false;
+
+  private constructor(socket: Socket | TLSSocket, key: string, address: ServerAddress, deps: ServerDeps) {
+    this.#socket = socket;
+    this.key = key;
+    this.#address = address;
+    this.#deps = deps;
+    this.#reader = new MessageReader(
+      (type, body) => this.#message(type, body),
+      (type) => this.#keeps(type),
+    );
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    socket.on('error', () => {});
+    socket.once('close', () => this.#closed());
+    socket.once('end', () => this.destroy());
+    socket.on('drain', () => this.#user?.drained());
+    socket.on('data', (chunk: Buffer) => this.#take(chunk)).resume();
+  }
+
+  /**
+   * @param parameters of its sessions.
+   * @throws {Failure} `pool_refused`.
+   */
+  static async open(
+    key: string,
+    address: ServerAddress,
+    parameters: Readonly<Record<string, string>>,
+    deps: ServerDeps,
+    opener: Opener,
+  ): Promise<ServerConnection> {
+    const socket = await reach(address, deps, opener);
+    const connection = new ServerConnection(socket, key, address, deps);
+    try {
+      await connection.#begin(parameters, opener);
+      return connection;
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+  }
+
+  #begin(parameters: Readonly<Record<string, string>>, { charge }: Opener): Promise<void> {
+    const { user, database } = this.#address;
+    const authentication = authenticate(this.#address, charge);
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error): void => {
+        clearTimeout(timer);
+        this.#listener = this.#onLost = null;
+        reject(isFailure(error, 'pool_refused') ? error : refused('08001', `The pool: ${error.message}`));
+      };
+      const timer = setTimeout(() => fail(new Error('the server did not answer in time')), CONNECT_MS);
+      this.#onLost = () => fail(new Error('the server closed the connection'));
+      const answers = (body: Buffer): void => {
+        authentication.next(body).then((answer) => {
+          if (answer !== null && !this.#isClosed) this.#socket.write(answer);
+        }, fail);
+      };
+      this.#listener = (type, body) => {
+        if (type === codeOf('E'))
+          fail(refused(errorField(body!, 'C') ?? '08001', 'The server refused the connection', body!));
+        else if (type === codeOf('R')) answers(body ?? Buffer.alloc(0));
+        else if (type === codeOf('K') && body !== null) this.#cancelKey = body;
+        else if (type === codeOf('Z')) {
+          if (!authentication.isDone) return fail(new Error('the server did not authenticate'));
+          clearTimeout(timer);
+          this.#listener = this.#onLost = null;
+          this.#unasked = 0;
+          resolve();
+        }
+      };
+      this.#socket.write(startupMessage({ user, database, ...parameters }));
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Messages that say it is ready, since the session began. */
+  get readyCount(): number {
+    return this.#ready;
+  }
+
+  /** Whether its last message was complete, and ended outside of a transaction. */
+  get isAtRest(): boolean {
+    return (
+      !this.#isClosed &&
+      !this.#isCancelled &&
+      this.#transaction === codeOf('I') &&
+      this.#reader.isBetween &&
+      this.#socket.writableLength === 0
+    );
+  }
+
+  /** Lends it to a session. */
+  lend(user: ConnectionUser): void {
+    this.#user = user;
+    this.#ready = 0;
+  }
+
+  /** False: the session waits for `drained`. */
+  write(chunk: Buffer): boolean {
+    return this.#socket.write(chunk);
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Takes it back from its session, and resets it. @returns false: it must not be used again, and is closed. */
+  async reset(): Promise<boolean> {
+    const isAtRest = this.isAtRest;
+    this.#user = null;
+    this.#unasked = 0;
+    if (!isAtRest) {
+      this.destroy();
+      return false;
+    }
+    this.#socket.resume();
+    const isReset = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), RESET_MS);
+      const end = (done: boolean): void => {
+        clearTimeout(timer);
+        resolve(done);
+      };
+      let hasFailed = false;
+      this.#onLost = () => end(false);
+      this.#listener = (type, body) => {
+        if (type === codeOf('E')) hasFailed = true;
+        else if (type === codeOf('Z')) end(!hasFailed && body?.[0] === codeOf('I'));
+      };
+      this.#socket.write(RESET);
+    });
+    this.#listener = this.#onLost = null;
+    this.#unasked = 0;
+    if (!isReset) this.destroy();
+    return isReset;
+  }
+
+  #keeps(type: number): number {
+    if (type === codeOf('Z')) return 1;
+    if (type === codeOf('S')) return PARAMETER_BYTES_MAX;
+    return this.#user === null ? GREETING_BYTES_MAX : 0;
+  }
+
+  #take(chunk: Buffer): void {
+    const user = this.#user;
+    if (user === null && (this.#unasked += chunk.length) > GREETING_BYTES_MAX) return this.destroy();
+    try {
+      this.#reader.push(chunk);
+    } catch {
+      return this.destroy();
+    }
+    if (user !== null && !user.received(chunk)) this.#socket.pause();
+  }
+
+  #message(type: number, body: Buffer | null): void {
+    if (type === codeOf('Z')) {
+      this.#ready++;
+      this.#transaction = body?.[0] ?? 0;
+    } else if (type === codeOf('S') && body !== null) {
+      const name = body.toString('latin1', 0, body.indexOf(0));
+      if (this.parameters.has(name) || this.parameters.size < PARAMETERS_MAX) this.parameters.set(name, body);
+    }
+    if (this.#listener !== null) this.#listener(type, body);
+    // Between sessions a server reports parameters and notices only.
+    else if (this.#user === null && type !== codeOf('S') && type !== codeOf('N')) this.destroy();
+  }
+
+  /** Asks the server to cancel what runs, on a connection of its own. It is not used again after its session. */
+  async cancel(opener: Opener): Promise<void> {
+    if (this.#isCancelled || this.#cancelKey === null) return;
+    this.#isCancelled = true;
+    try {
+      const socket = await reach(this.#address, this.#deps, opener);
+      socket.on('error', () => {});
+      socket.setTimeout(CANCEL_MS, () => socket.destroy());
+      await new Promise<void>((resolve) => {
+        socket.once('close', () => resolve());
+        socket.once('end', () => socket.destroy());
+        socket.resume().write(firstMessage(CANCEL_REQUEST, this.#cancelKey!));
+      });
+    } catch {
+      // As with any cancellation: the query may go on.
+    }
+  }
+
+  /** Ends it, politely if it is idle. */
+  end(): void {
+    if (this.#isClosed) return;
+    this.#socket.end(message('X'), () => this.#socket.destroy());
+    this.#closed();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+    this.#closed();
+  }
+
+  #closed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const user = this.#user;
+    this.#user = null;
+    this.#onLost?.();
+    user?.lost();
+    this.onClose?.();
+  }
+}
+
+/** A socket to the server, with TLS as its URL says. @throws {Failure} `pool_refused`. */
+async function reach(
+  address: ServerAddress,
+  { policy, meter }: ServerDeps,
+  opener: Opener,
+): Promise<Socket | TLSSocket> {
+  const { host, port } = address;
+  if (port === SMTP_PORT || (isIP(host) !== 0 && !mayConnect(host, policy)))
+    throw refusalOf(new PlatformError('egress_forbidden', { address: targetOf(host, port) }));
+  const plain = connect({ host, port, lookup: opener.lookup, noDelay: true });
+  meter.add(plain);
+  try {
+    await opened(plain, 'connect', 'the server did not accept the connection in time');
+    return address.tls === 'disable' ? plain : await secured(plain, address, opener);
+  } catch (error) {
+    plain.destroy();
+    throw refusalOf(error as Error);
+  }
+}
+
+async function secured(plain: Socket, { host, tls }: ServerAddress, { charge }: Opener): Promise<Socket | TLSSocket> {
+  plain.write(firstMessage(SSL_REQUEST));
+  const answer = await new Promise<Buffer>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the server did not answer in time')), CONNECT_MS);
+    const end = (): void => clearTimeout(timer);
+    plain.once('data', (chunk) => {
+      end();
+      plain.pause();
+      resolve(chunk);
+    });
+    plain.once('close', () => {
+      end();
+      reject(new Error('the server closed the connection'));
+    });
+  });
+  // More than one byte would be plain text that precedes TLS.
+  if (answer.length === 1 && answer[0] === codeOf('N') && tls === 'prefer') return plain;
+  if (answer.length !== 1 || answer[0] !== codeOf('S')) throw new Error('the server does not support TLS');
+  charge(HANDSHAKE_MS);
+  const options: ConnectionOptions = {
+    socket: plain,
+    ...(isIP(host) === 0 ? { servername: host } : { host }),
+    rejectUnauthorized: tls === 'verify-ca' || tls === 'verify-full',
+    ...(tls === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
+  };
+  const secure = connectTls(options);
+  secure.once('close', () => plain.destroy());
+  plain.once('close', () => secure.destroy());
+  await opened(secure, 'secureConnect', 'the TLS handshake took too long');
+  return secure;
+}
+
+function opened(socket: Socket, name: 'connect' | 'secureConnect', late: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(late)), CONNECT_MS);
+    socket.once(name, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    socket.on('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    socket.once('close', () => {
+      clearTimeout(timer);
+      reject(new Error('the server closed the connection'));
+    });
+  });
+}
+
+/** Of several addresses, each error has a message. */
+function refusalOf(error: Error): Failure<'pool_refused'> {
+  if (isFailure(error, 'pool_refused')) return error;
+  const { code, message: text } = error as NodeJS.ErrnoException;
+  if (error instanceof PlatformError) return refused('08004', `${String(code)}: ${text}`);
+  return refused('08001', `The pool cannot reach its server: ${text === '' ? String(code) : text}`);
+}
+
+function refused(state: string, text: string, body?: Uint8Array): Failure<'pool_refused'> {
+  return new Failure('pool_refused', text, body === undefined ? { state } : { state, body });
+}
