@@ -4,10 +4,11 @@
 /** The operation on the database of an object; its number is sent. */
 export const objectOps = {
   /**
-   * `[fence, open, end, steps]` -> `{t, v}`, or a refusal that undid the open transaction. `fence`: number of the
-   * holder, at least 1; one with a larger number shuts out all others for good. `open`, `t`: number of the transaction
-   * that the holder has open before and afterwards, 0 for none. `end`: of {@link transactionEnds}. `v`: a result of
-   * each step, or the refusal of its statement as `{e: [code, message]}`.
+   * `[fence, open, end, steps, name?]` -> `{t, v}`, or a refusal that undid the open transaction. `fence`: number of
+   * the holder, at least 1; one with a larger number shuts out all others for good. `open`, `t`: number of the
+   * transaction that the holder has open before and afterwards, 0 for none. `end`: of {@link transactionEnds}. `v`: a
+   * result of each step, or the refusal of its statement as `{e: [code, message]}`. `name`: the object's, kept with
+   * the first request of a holder.
    *
    * A step is a list. Keys are texts, values JSON texts.
    *
@@ -16,16 +17,19 @@ export const objectOps = {
    * - `d` keys -> how many there were
    * - `l` `{start?, startAfter?, end?, prefix?, reverse?, limit?}` -> `[key, value][]`
    * - `x` -> null: deletes everything, the alarm too if the second field is 1
-   * - `q` SQL, values -> `{c, r, w}`: columns, rows, rows written
+   * - `q` SQL, values -> `{c, r, w}`: columns, rows, rows written; `Q` the same for SQL that only reads
+   * - `v` `{prefix?, after?, limit, chars}` -> `[key, size, value][]`: values are cut
    * - `a` -> the time of the alarm or null; `A` time or null -> null
    * - `s`, `r`, `b` number -> null: begins, keeps and undoes a savepoint
    * - `z` -> bytes of the database
    */
   steps: 13,
+  /** `[]` -> `{name, alarm, bytes, isEmpty}`, or null if nothing is there; needs no lease. */
+  look: 14,
 } as const;
 
 /** What happens to the transaction after the steps. */
-export const transactionEnds = { stays: 0, commit: 1, undo: 2 } as const;
+export const transactionEnds = { stays: 0, commit: 1, undo: 2, commitUnlessRefused: 3 } as const;
 
 /** Code of the refusal that another holder is there. */
 export const SHUT_OUT = 'OBJECT_SHUT_OUT';

@@ -2,15 +2,24 @@
 // (runtime/engine/resources/). The control plane calls `POST /_platform/data` of the private port, `platform dev` its
 // own process.
 import { bindings, type Kind, type OperationsByKind } from './bindings/kinds.ts';
+import { object } from './bindings/object.ts';
 import type { Nothing } from './resource-call/arguments.ts';
+import type { ObjectOperations } from './resource-call/objects.ts';
 import type { ScheduleOperations } from './resource-call/timers.ts';
+
+/** A kind whose content has operations. */
+export type ResourceKind = Kind | 'object';
 
 /** Which bindings the deployment declares; takes no `binding`. */
 interface ListOperations {
   readonly 'resources.list': {
     readonly takes: Nothing;
     readonly gives: {
-      readonly resources: readonly { readonly kind: Kind; readonly binding: string; readonly resource: string }[];
+      readonly resources: readonly {
+        readonly kind: ResourceKind;
+        readonly binding: string;
+        readonly resource: string;
+      }[];
     };
   };
 }
@@ -23,7 +32,10 @@ type Together<Union> = (Union extends unknown ? (one: Union) => void : never) ex
  * Each operation: its arguments besides `binding`, and its result. `binding` is a binding's name in platform.yaml, or
  * the name of its resource.
  */
-export type ResourceOperations = Together<OperationsByKind[Kind]> & ScheduleOperations & ListOperations;
+export type ResourceOperations = Together<OperationsByKind[Kind]> &
+  ObjectOperations &
+  ScheduleOperations &
+  ListOperations;
 
 /** The name of an operation. */
 export type ResourceOperation = keyof ResourceOperations;
@@ -32,6 +44,7 @@ export type ResourceOperation = keyof ResourceOperations;
 export const readingOperations: readonly ResourceOperation[] = [
   'resources.list',
   'cron.list',
+  ...object.reads,
   ...Object.values(bindings).flatMap(({ reads }): readonly ResourceOperation[] => reads),
 ];
 

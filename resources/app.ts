@@ -6,6 +6,7 @@ import { platform } from '#packages/worker/index.ts';
 import { branchQuery, reads, type ResourceState } from './access.ts';
 import { databases } from './databases.ts';
 import { imports } from './imports.ts';
+import { objects } from './objects.ts';
 import { queues } from './queues.ts';
 import { sandboxes } from './sandboxes.ts';
 import { caches, files, state } from './storage.ts';
@@ -18,7 +19,7 @@ const listing = platform<unknown, ResourceState>().get(
   {
     ...reads,
     summary:
-      'What the bindings of a deployment are: databases, queues, workflows, state, files, timers, caches, sandboxes, users',
+      'What the bindings of a deployment are: databases, queues, workflows, state, files, timers, caches, sandboxes, users, durable objects',
     params: Type.Object({ id: Type.String() }),
     query: Type.Object(branchQuery),
     response: Type.Object({
@@ -59,4 +60,5 @@ export const resources = platform<unknown, ResourceState>()
   .route('/', schedules)
   .route('/', byKind.auth)
   .route('/', byKind.cache)
-  .route('/', byKind.sandbox);
+  .route('/', byKind.sandbox)
+  .route('/', objects);

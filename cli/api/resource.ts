@@ -1,5 +1,7 @@
 // Resolves the database, state, files or queue of a command to an API path.
-import { bindings, type Kind } from '#core/bindings/kinds.ts';
+import { bindings } from '#core/bindings/kinds.ts';
+import { object } from '#core/bindings/object.ts';
+import type { ResourceKind } from '#core/resource-call.ts';
 import { nearestWord } from '#core/spelling.ts';
 import type { Api } from '../account/api.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -28,7 +30,7 @@ export interface ResourceFlags extends TargetFlags {
 
 /** A binding of a deployment. */
 interface Resource {
-  readonly kind: Kind;
+  readonly kind: ResourceKind;
   readonly binding: string;
   readonly resource: string;
 }
@@ -49,7 +51,7 @@ export async function resourcesOf(
   api: Api,
   project: Project,
   branch: string | undefined,
-  kind?: Kind,
+  kind?: ResourceKind,
 ): Promise<Resource[]> {
   const { items } = await ask<{ items: Resource[] }>(
     api,
@@ -70,7 +72,7 @@ export async function resourcesOf(
 export async function needResource(
   shell: Shell,
   flags: ResourceFlags,
-  kind: Kind,
+  kind: ResourceKind,
   word: string | undefined,
   command: string,
 ): Promise<FoundResource> {
@@ -78,7 +80,7 @@ export async function needResource(
   const resources = await resourcesOf(api, project, flags.branch, kind);
   const found =
     word === undefined ? resources : resources.filter(({ binding, resource }) => binding === word || resource === word);
-  const { path, one } = bindings[kind].page;
+  const { path, one } = (kind === 'object' ? object : bindings[kind]).page;
   const [first, ...others] = found;
   const names = resources.map(({ binding }) => binding);
   if (first === undefined) {

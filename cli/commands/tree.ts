@@ -162,6 +162,17 @@ const dataCommands: Readonly<Record<string, Entry>> = {
       delete: { summary: 'Delete an entry', aliases: ['rm'], load: () => import('./state/delete.ts') },
     },
   },
+  objects: {
+    summary: 'Durable objects: list, get, sql, delete, reset',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List the objects of a class', aliases: ['ls'], load: () => import('./objects/list.ts') },
+      get: { summary: 'Show an object with its keys', load: () => import('./objects/get.ts') },
+      sql: { summary: "Run SQL on an object's database", load: () => import('./objects/sql.ts') },
+      delete: { summary: 'Delete what an object stored', aliases: ['rm'], load: () => import('./objects/delete.ts') },
+      reset: { summary: 'End the instance in memory', load: () => import('./objects/reset.ts') },
+    },
+  },
   fs: {
     summary: 'Files of this project: ls, cat, put, rm',
     commands: {

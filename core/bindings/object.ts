@@ -49,6 +49,9 @@ export const object = {
   otherNames: ['objects', 'durable_object', 'durable_objects'],
   type: 'DurableObjectNamespace',
   label: 'Durable objects of the class',
+  /** As of the kinds in kinds.ts. */
+  reads: ['object.list', 'object.get', 'object.values', 'object.query'],
+  page: { path: 'objects', title: 'Objects', one: 'object binding', area: 'storage' },
 } as const;
 
 /** Whether a manifest may name it as a class. */

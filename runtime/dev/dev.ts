@@ -349,6 +349,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       resources: {
         databases: databases.owned,
         stores,
+        objects: handler.objects,
         cron: events.stores.cron,
         cache,
         cacheEntryBytesMax: limits.cacheEntryBytesMax,

@@ -33,6 +33,7 @@ import type { DeliveryEnd } from './invocation/delivery.ts';
 import { failed, failureResponse, isFailureCode, ok, type FailureCode } from './invocation/outcome.ts';
 import type { ObjectLeases } from './bindings/object-leases.ts';
 import { LiveObjects } from './serving/objects/live-objects.ts';
+import { createObjectOperator, type ObjectOperator } from './serving/objects/object-operator.ts';
 import { createLocalLeases } from './serving/objects/local-leases.ts';
 import { dueAlarm, ObjectAlarms, type DueAlarm } from './serving/objects/object-alarms.ts';
 import type { RouteMatch, Route } from './router/project-routes.ts';
@@ -101,6 +102,8 @@ export interface Handler {
    * the changed projects, and their former routes.
    */
   changeRoutes(changes: { readonly current: readonly Route[]; readonly gone: readonly Route[] }): void;
+  /** Operations on durable objects, wherever they live. */
+  readonly objects: ObjectOperator;
   /** The engine takes no new work: other engines may have its durable objects. */
   drain(): void;
   /** Requests that run or wait. */
@@ -149,6 +152,15 @@ export function createHandler(deps: HandlerDeps): Handler {
     },
     workersOf,
   );
+  const operator = createObjectOperator({
+    objects,
+    heads,
+    memory: deps.engine.hostMemory.open('objects/operator'),
+    bodyBytesMax: deps.limits.bodyBytesMax,
+    namespaceOf: deps.namespaceOf,
+    findDeployment: deps.findDeployment,
+    forward: deps.forwardObject,
+  });
   const served = new ServedDeployments(deps, routeDeployments, (now) => objects.sweep(now));
 
   /** Sends a request to a durable object of a route's project. */
@@ -316,6 +328,7 @@ export function createHandler(deps: HandlerDeps): Handler {
   }
 
   function serveHere(key: string, exchange: Exchange): boolean {
+    if (operator.serve(key, exchange)) return true;
     if (key.startsWith(OBJECT_KEY)) {
       const { deployment: id, address } = JSON.parse(key.slice(OBJECT_KEY.length)) as {
         deployment: string;
@@ -383,6 +396,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     running: () => served.running(),
     warm: (route) => served.warm(route),
     changeRoutes: (changes) => served.changeRoutes(changes),
+    objects: operator,
     drain: () => objects.leaveAll(),
     get load() {
       return served.load;

@@ -82,7 +82,7 @@ export interface DatabaseOwner {
   /** Replaces it by a copy of another database of the same namespace. */
   restoreFrom(place: DatabasePlace, resource: string): Promise<void>;
   /** The databases of a namespace. @throws {SqlRefusal} where the databases are in a managed cloud. */
-  list(namespace: string): Promise<readonly StoredDatabase[]>;
+  list(namespace: string, after?: string): Promise<readonly StoredDatabase[]>;
   /**
    * A new database with the same content; `shared` when the file system shares the blocks.
    *
@@ -324,11 +324,11 @@ export function createDatabaseClient(
     async restoreFrom(place, resource) {
       await own(place, ops.restore, [resource, true]);
     },
-    async list(namespace) {
+    async list(namespace, after) {
       const { databases } = await own<{ databases: StoredDatabase[] }>(
         { namespace, resource: 'any' },
         ops.siblings,
-        [],
+        after === undefined ? [] : [after],
       );
       return databases;
     },
@@ -372,7 +372,14 @@ function fate(request: Sent, verdict: Verdict | null): string {
     if (verdict?.begun != null && id > verdict.begun) return 'again';
     // An orphaned interactive transaction is rolled back with its connection.
     if (op === ops.pending || op === ops.dequeue || op === ops.migrations || op === ops.siblings) return 'again';
-    if (op === ops.begin || op === ops.describe || op === ops.slow || op === ops.dump || op === ops.migrate)
+    if (
+      op === ops.begin ||
+      op === ops.describe ||
+      op === ops.look ||
+      op === ops.slow ||
+      op === ops.dump ||
+      op === ops.migrate
+    )
       return 'again';
     if (op === ops.query && isReadOnly(payload)) return 'again';
   }

@@ -98,6 +98,15 @@ export function createObjectLeases({ sql, link, log }: Options): ObjectLeases & 
         )
         .catch(() => {});
     },
+    async others(namespace) {
+      const engines = await sql.all<{ link: string }>(
+        `SELECT DISTINCT e.link FROM object_lease l JOIN object_engine e ON e.holder = l.holder
+         WHERE l.namespace = $1 AND l.holder <> $2 AND e.seen_at > ${NOW} - ${GONE_MS}`,
+        namespace,
+        holder,
+      );
+      return engines.map((engine) => engine.link).filter((other) => other !== '');
+    },
     lapsed() {
       count = 0;
     },

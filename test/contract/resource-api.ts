@@ -2,18 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '#test/setup/until.ts';
-
-/** An answer. */
-interface ResourceApiAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of many shapes
-  readonly body: any;
-  readonly bytes: Buffer;
-}
-
-/** Asks for a path behind `/projects/:id`. */
-export type AskResourceApi = (method: string, path: string, body?: unknown) => Promise<ResourceApiAnswer>;
+import { keepsToObjectApi, roomClasses } from './object-api.ts';
+import type { AskResourceApi, ResourceApiAnswer } from './resource-api-answer.ts';
 
 /** The project that is asked: deploy it as this. */
 export const resourceProject = {
@@ -28,14 +18,18 @@ timer: {TIMER: timers}
 sandbox: {BOX: boxes}
 workflow: {ORDER: order}
 auth: {binding: PLATFORM_AUTH}
+object: {ROOM: Room, LOBBY: Lobby}
 cron:
   NIGHTLY: '0 3 1 1 *'
 `,
   'migrations/0001_guests.sql':
     'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT NOT NULL, photo BLOB);\nCREATE TABLE tags (word TEXT, guest INTEGER);\n',
   'src/index.ts': `
+${roomClasses}
 export default {
   fetch: async (request, env) => {
+    const url = new URL(request.url);
+    if (url.pathname === '/room') return askRoom(env, url);
     if (new URL(request.url).pathname === '/cache') await env.CACHE.set('greeting', 'hello');
     return new Response('ok');
   },
@@ -85,6 +79,8 @@ export function keepsToResourceApi(
         'cache CACHE texts',
         'db DB guests',
         'fs FILES files',
+        'object LOBBY Lobby',
+        'object ROOM Room',
         'queue JOBS jobs',
         'queue LATER later',
         'sandbox BOX boxes',
@@ -407,6 +403,8 @@ export function keepsToResourceApi(
     assert.equal((await ask('GET', '/caches/CACHE/entry?key=greeting')).status, 404);
   });
 
+  keepsToObjectApi(ask, options.fetch);
+
   test('what is no question is refused with a reason', async () => {
     for (const [method, path, body] of [
       ['GET', '/databases/DB/rows', undefined],
@@ -421,6 +419,10 @@ export function keepsToResourceApi(
       ['GET', '/files/FILES?cursor=nonsense', undefined],
       ['GET', '/timers/REMIND?cursor=nonsense', undefined],
       ['GET', '/users?cursor=nonsense', undefined],
+      ['GET', '/objects/ROOM?cursor=nonsense', undefined],
+      ['GET', '/objects/ROOM/entry?object=', undefined],
+      ['POST', '/objects/ROOM/entry/query?object=a', { sql: '' }],
+      ['POST', '/objects/ROOM/entry/sql?object=a', { sql: 'SELECT nothing' }],
       ['PUT', '/state/KV/entry?key=k', { value: 1 }],
       ['POST', '/queues/JOBS/messages', {}],
       ['POST', '/queues/JOBS/messages', { payload: 1, delaySeconds: -1 }],

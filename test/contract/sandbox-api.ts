@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '#test/setup/until.ts';
-import type { AskResourceApi } from './resource-api.ts';
+import type { AskResourceApi } from './resource-api-answer.ts';
 
 /** Asks for a path behind `/projects/:id`, and leaves the answer unread. */
 export type OpenResourceApi = (

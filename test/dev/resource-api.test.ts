@@ -3,7 +3,8 @@ import { rm } from 'node:fs/promises';
 import { after, before } from 'node:test';
 import { createDashboardProject } from '#test/setup/dashboard-project.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
-import { keepsToResourceApi, resourceProject, type AskResourceApi } from '#test/contract/resource-api.ts';
+import type { AskResourceApi } from '#test/contract/resource-api-answer.ts';
+import { keepsToResourceApi, resourceProject } from '#test/contract/resource-api.ts';
 import { keepsToSandboxApi } from '#test/contract/sandbox-api.ts';
 
 let folder: string;

@@ -233,6 +233,7 @@ export async function startHandler(
         resources: {
           databases: null,
           stores,
+          objects: handler.objects,
           cron: null,
           cache,
           cacheEntryBytesMax: limits.cacheEntryBytesMax,

@@ -139,6 +139,7 @@ export async function startPlatformHere(
     trustedProxies,
     matchRoute: (host) => table.match(host),
     passGate: opened.passGate,
+    ...(opened.objectLeases !== null && { objectLeases: opened.objectLeases }),
     openArtifact,
     assets: createAssetServer(),
     stores: opened.stores,
@@ -203,6 +204,7 @@ export async function startPlatformHere(
       resources: {
         databases: opened.databases,
         stores: opened.stores,
+        objects: handler.objects,
         cron: opened.cron,
         cache: opened.cache,
         cacheEntryBytesMax: limits.cacheEntryBytesMax,

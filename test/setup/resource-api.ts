@@ -1,7 +1,7 @@
 // The API over bindings as the control plane has it, over a platform that serves a project, with a sandbox service.
 import { createApi } from '#control/api/app.ts';
 import { openSandboxService } from '#control/process/sandbox-service.ts';
-import type { AskResourceApi } from '#test/contract/resource-api.ts';
+import type { AskResourceApi } from '#test/contract/resource-api-answer.ts';
 import type { OpenResourceApi } from '#test/contract/sandbox-api.ts';
 import { createTestDatabase } from './postgres.ts';
 import { startReleaseControl, type ReleaseControl } from './release-control.ts';

@@ -5,6 +5,7 @@ import { ask } from '../../api/requests.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
+import { cellOf, shownCell } from './cells.ts';
 
 interface Answer {
   readonly columns: readonly string[];
@@ -36,10 +37,10 @@ export const command = defineCommand({
     const body = { sql, ...(params !== null && { params }) };
     const answer = await ask<Answer>(api, 'POST', `${path}/query`, { query, body });
     const { columns, rows, truncated, meta } = answer;
-    const objects = rows.map((row) => Object.fromEntries(columns.map((name, at) => [name, shown(row[at])])));
+    const objects = rows.map((row) => Object.fromEntries(columns.map((name, at) => [name, shownCell(row[at])])));
     print(shell, args.json, { rows: objects, truncated, meta }, () => {
       if (columns.length > 0)
-        printTable(shell, { columns, rows: rows.map((row) => row.map(textOf)), empty: 'No rows' });
+        printTable(shell, { columns, rows: rows.map((row) => row.map(cellOf)), empty: 'No rows' });
       if (truncated) shell.err(shell.paint('yellow', `Only the first ${rows.length} rows are shown: use LIMIT`));
       shell.err(
         shell.paint(
@@ -60,19 +61,4 @@ function paramsOf(text: string | undefined): unknown[] | null {
     // Reported below.
   }
   throw new CliError('--param must be a JSON array', { exitCode: 2, advice: `For example: --param '["ada", 7]'.` });
-}
-
-/** Large integers and numbers such as `Infinity` as text; bytes as base64. */
-function shown(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  const { b, i, n } = value as { b?: unknown; i?: unknown; n?: unknown };
-  return b !== undefined ? { base64: b } : (i ?? n ?? value);
-}
-
-function textOf(value: unknown): string | number | null {
-  const one = shown(value);
-  if (one === null || typeof one === 'string' || typeof one === 'number') return one;
-  return typeof one === 'object'
-    ? `<${Buffer.from(String((one as { base64?: string }).base64), 'base64').length} bytes>`
-    : String(one);
 }

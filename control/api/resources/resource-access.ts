@@ -120,11 +120,11 @@ function changeOf(
   if (permissionOf(operation) === 'data:read') return null;
   // Polled many times per import.
   if (operation === 'db.import-state' && (args as { cancel?: boolean }).cancel !== true) return null;
-  const { sql, key, keys, id, name, dead, fromStep, type, replace } = args as Readonly<Record<string, unknown>>;
+  const { sql, key, keys, id, object, name, dead, fromStep, type, replace } = args as Readonly<Record<string, unknown>>;
   const { meta, count, removed, written } = given as Readonly<Record<string, unknown>>;
   if (removed === false || written === false || count === 0) return null;
   if (operation === 'db.query' && (meta as { changes: number }).changes === 0 && isReading(String(sql))) return null;
-  const one = key ?? id ?? name ?? (keys as readonly string[] | undefined)?.[0];
+  const one = key ?? id ?? object ?? name ?? (keys as readonly string[] | undefined)?.[0];
   return {
     ...(typeof sql === 'string' && { statement: withoutValues(sql) }),
     ...(typeof one === 'string' && { name: one }),

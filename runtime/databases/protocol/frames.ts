@@ -28,7 +28,10 @@ export const ops = {
   describe: 25,
   /** `[[name, sql], ...]` -> `{there, applied, pending}`: names; applies nothing, and creates no database. */
   migrations: 26,
-  /** `[]` -> `{databases: [{resource, bytes, changedAt}]}`: all databases of the project, regardless of the name. */
+  /**
+   * `[after?]` -> `{databases: [{resource, bytes, changedAt}]}`: databases of the project, regardless of the name;
+   * at most 10,000, behind that resource.
+   */
   siblings: 27,
   /** `[]` -> `{statements}` (core/resource-call.ts): slow statements since the database was opened. */
   slow: 28,

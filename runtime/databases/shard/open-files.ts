@@ -60,8 +60,10 @@ export class OpenFiles {
       else if (job.op === ops.pending && !this.#isThere(name)) job.answer(kinds.json, noMessages);
       else if (job.op === ops.migrations && !this.#isThere(name))
         job.answer(kinds.json, JSON.stringify(knownMigrations(null, job.args)));
-      else if (job.op === ops.siblings)
-        job.answer(kinds.json, JSON.stringify({ databases: databasesIn(path.dirname(this.#deps.pathOf(name))) }));
+      else if (job.op === ops.siblings) {
+        const folder = path.dirname(this.#deps.pathOf(name));
+        job.answer(kinds.json, JSON.stringify({ databases: databasesIn(folder, String(job.args[0] ?? '')) }));
+      } else if (job.op === ops.look && !this.#isThere(name)) job.answer(kinds.json, 'null');
       else this.#file(name).take(job);
     } catch (error) {
       job.answer(...this.#failure(error));

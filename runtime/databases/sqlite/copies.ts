@@ -222,15 +222,20 @@ export function removeFile(file: string): void {
 const LISTED_MAX = 10_000;
 
 /** The databases in a project's folder, sorted by name; none without a folder. */
-export function databasesIn(folder: string): { resource: string; bytes: number; changedAt: number }[] {
+export function databasesIn(folder: string, after = ''): { resource: string; bytes: number; changedAt: number }[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
   return names
     .toSorted()
+    .filter((name) => name > `${after}.sqlite` || after === '')
     .slice(0, LISTED_MAX)
     .flatMap((name) => {
       const found = statSync(path.join(folder, name), { throwIfNoEntry: false });
       const resource = name.slice(0, -'.sqlite'.length);
-      return found === undefined ? [] : [{ resource, bytes: found.size, changedAt: Math.round(found.mtimeMs) }];
+      if (found === undefined) return [];
+      // What was written last may be in the log alone.
+      const log = statSync(path.join(folder, `${name}-wal`), { throwIfNoEntry: false });
+      const changedAt = Math.round(Math.max(found.mtimeMs, log !== undefined && log.size > 0 ? log.mtimeMs : 0));
+      return [{ resource, bytes: found.size, changedAt }];
     });
 }

@@ -7,7 +7,7 @@ import { PlatformError } from '#core/errors.ts';
 import { Connection } from './connection.ts';
 import { checkFile, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';
-import { ObjectStorage } from './object-storage.ts';
+import { lookAtObject, ObjectStorage } from './object-storage.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 import { putIntoOutbox } from './outbox-rows.ts';
 import { OwnerOperations, type OwnerOperationsDeps } from './owner-operations.ts';
@@ -311,6 +311,8 @@ export class DatabaseFile {
       case ops.steps:
         this.#holder = job.owner;
         return this.#objectStorage().run(args);
+      case ops.look:
+        return lookAtObject(this.#main);
       case ops.describe:
         return JSON.stringify({ bytes: connection.bytes, path: this.#deps.path });
       case ops.slow:

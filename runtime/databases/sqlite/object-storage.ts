@@ -13,11 +13,14 @@ const KV = `${ownTablePrefix}object_values`;
 const HEAD = `${ownTablePrefix}object`;
 const CREATE = `
   CREATE TABLE IF NOT EXISTS ${KV} (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS ${HEAD} (id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL, alarm INTEGER);
-  INSERT OR IGNORE INTO ${HEAD} VALUES (1, 0, NULL)`;
+  CREATE TABLE IF NOT EXISTS ${HEAD} (
+    id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL, alarm INTEGER, name TEXT);
+  INSERT OR IGNORE INTO ${HEAD} (id, fence) VALUES (1, 0)`;
 
 /** Most savepoints inside each other, so that a tenant's recursion ends here. */
 const SAVEPOINTS_MAX = 100;
+
+const refusalHead = /^\{"e":/;
 
 const USE_TRANSACTION =
   'to execute a transaction, use state.storage.transaction() or state.storage.transactionSync() instead of ' +
@@ -56,16 +59,18 @@ export class ObjectStorage {
    * @throws {SqlRefusal} and the errors of SQLite: the open transaction was undone.
    */
   run(args: readonly unknown[]): string {
-    const [fence, open, end, steps] = args;
+    const [fence, open, end, steps, name] = args;
     if (!isCount(fence) || fence < 1 || !isCount(open) || !isCount(end) || !Array.isArray(steps))
       throw new SqlRefusal('SQLITE_MISUSE', 'this is not a request for the storage of an object');
-    this.#admit(fence, open);
+    this.#admit(fence, open, typeof name === 'string' ? name : null);
     try {
       let json = '';
       let bytes = 0;
+      let isRefused = false;
       for (const step of steps as unknown[]) {
         const result = this.#step(step);
         bytes += result.length;
+        isRefused ||= refusalHead.test(result);
         if (bytes > this.#deps.limits.resultBytesMax)
           throw new SqlRefusal(
             'SQLITE_TOOBIG',
@@ -73,8 +78,8 @@ export class ObjectStorage {
           );
         json += json === '' ? result : `,${result}`;
       }
-      if (end === transactionEnds.undo) this.undo();
-      else if (end === transactionEnds.commit) this.#commit();
+      if (end === transactionEnds.undo || (end === transactionEnds.commitUnlessRefused && isRefused)) this.undo();
+      else if (end !== transactionEnds.stays) this.#commit();
       return `{"t":${this.#transaction},"v":[${json}]}`;
     } catch (error) {
       this.undo();
@@ -94,17 +99,20 @@ export class ObjectStorage {
     this.#deps.undone();
   }
 
-  #admit(fence: number, open: number): void {
+  #admit(fence: number, open: number, name: string | null): void {
     const { connection } = this.#deps;
     if (this.#fence < 0) {
       connection.ownScript(CREATE);
+      // Objects of the first version have no name.
+      if (connection.own(`SELECT 1 FROM pragma_table_info('${HEAD}') WHERE name = 'name'`).length === 0)
+        connection.ownScript(`ALTER TABLE ${HEAD} ADD COLUMN name TEXT`);
       this.#fence = Number(connection.own(`SELECT fence FROM ${HEAD}`)[0]?.[0] ?? 0);
       this.#deps.touched(true);
     }
     if (fence < this.#fence) throw new SqlRefusal(SHUT_OUT, 'another instance of this object has taken over');
     if (fence > this.#fence) {
       this.undo();
-      connection.own(`UPDATE ${HEAD} SET fence = ?`, fence);
+      connection.own(`UPDATE ${HEAD} SET fence = ?, name = coalesce(?, name)`, fence, name);
       this.#fence = fence;
     }
     if (open === this.#transaction) return;
@@ -155,7 +163,11 @@ export class ObjectStorage {
         this.#deleteAll(fields[0] === 1);
         return 'null';
       case 'q':
-        return this.#query(textOf(fields[0]), fields[1]);
+        return this.#query(textOf(fields[0]), fields[1], false);
+      case 'Q':
+        return this.#query(textOf(fields[0]), [], true);
+      case 'v':
+        return this.#values((fields[0] ?? {}) as Readonly<Record<string, unknown>>);
       case 'a':
         return JSON.stringify(connection.own(`SELECT alarm FROM ${HEAD}`)[0]?.[0] ?? null);
       case 'A': {
@@ -232,6 +244,23 @@ export class ObjectStorage {
     return JSON.stringify(connection.own(sql, ...values, most));
   }
 
+  /** Keys and the beginnings of their values, for an operator. */
+  #values({ prefix, after, limit, chars }: Readonly<Record<string, unknown>>): string {
+    const start = typeof prefix === 'string' ? prefix : '';
+    return JSON.stringify(
+      this.#deps.connection.own(
+        `SELECT key, length(value), substr(value, 1, ?) FROM ${KV}
+         WHERE key >= ? AND substr(key, 1, length(?)) = ? AND key > ? ORDER BY key LIMIT ?`,
+        isCount(chars) ? chars : 0,
+        start,
+        start,
+        start,
+        typeof after === 'string' ? after : '',
+        isCount(limit) ? limit : 0,
+      ),
+    );
+  }
+
   #deleteAll(withAlarm: boolean): void {
     const { connection } = this.#deps;
     connection.own('PRAGMA defer_foreign_keys = ON');
@@ -263,7 +292,7 @@ export class ObjectStorage {
   }
 
   /** Runs SQL of the tenant, one statement after the other; the values belong to the last, whose rows it returns. */
-  #query(sql: string, values: unknown): string {
+  #query(sql: string, values: unknown, onlyReads: boolean): string {
     const { connection, limits } = this.#deps;
     const before = this.#totalChanges();
     let schema = false;
@@ -274,6 +303,7 @@ export class ObjectStorage {
       for (const [index, statement] of many.entries()) {
         const isLast = index === many.length - 1;
         const prepared: Prepared = many.length === 1 ? connection.prepare(sql) : connection.compile(statement);
+        if (prepared.writes && onlyReads) throw new SqlRefusal('SQLITE_READONLY', 'the statement writes');
         if (prepared.writes) this.#change();
         schema ||= prepared.schema;
         ({ json } = connection.run(prepared, isLast ? values : []));
@@ -294,6 +324,21 @@ export class ObjectStorage {
   #totalChanges(): number {
     return Number(this.#deps.connection.own('SELECT total_changes()')[0]?.[0]);
   }
+}
+
+/** What an operator sees of an object without its lease, as JSON. */
+export function lookAtObject(connection: Connection): string {
+  connection.hidesOwnTables = true;
+  const tables = connection
+    .own(`SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')`)
+    .map(([name]) => String(name));
+  if (!tables.includes(HEAD)) return 'null';
+  const [[, , alarm = null, name = null] = []] = connection.own(`SELECT * FROM ${HEAD}`);
+  const isEmpty =
+    alarm === null &&
+    tables.every((table) => table.toLowerCase().startsWith(ownTablePrefix) || table.startsWith('sqlite_')) &&
+    connection.own(`SELECT 1 FROM ${KV} LIMIT 1`).length === 0;
+  return JSON.stringify({ name, alarm, bytes: connection.bytes, isEmpty });
 }
 
 function isCount(value: unknown): value is number {

@@ -51,7 +51,7 @@ export interface BindingTools {
 /** The stores with data of branches; null if there is no such store. */
 export interface BranchStores {
   readonly databases: {
-    list(namespace: string): Promise<readonly { readonly resource: string }[]>;
+    list(namespace: string, after?: string): Promise<readonly { readonly resource: string }[]>;
     remove(place: DatabasePlace): Promise<boolean>;
   } | null;
   readonly state: Pick<StateStore, 'list' | 'delete'> | null;

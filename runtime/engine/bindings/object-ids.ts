@@ -8,6 +8,12 @@ function half(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, HALF_CHARS);
 }
 
+/** The id of an object of the class with that name. */
+export function objectIdOf(key: string, name: string): string {
+  const first = half(`${key}\nname\n${name}`);
+  return first + half(`${key}\ncheck\n${first}`);
+}
+
 /** Whether a text from a worker is an id of the class, and of the name if it has one. @param key of the class. */
 export function isObjectId(key: string, id: unknown, name?: string): id is string {
   if (typeof id !== 'string' || !/^[0-9a-f]{64}$/.test(id)) return false;

@@ -13,6 +13,8 @@ export interface ObjectLeases {
   acquire(place: DatabasePlace): Promise<number>;
   /** @param fence of the holder. */
   release(place: DatabasePlace, fence: number): void;
+  /** Links of the other engines that have objects of a namespace. */
+  others(namespace: string): Promise<string[]>;
   /** This engine has dropped all that it had. */
   lapsed(): void;
 }

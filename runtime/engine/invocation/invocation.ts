@@ -182,6 +182,8 @@ export class Invocation<Answer> {
 /** The object that an event is for. */
 export interface ObjectEvent {
   readonly address: ObjectAddress;
+  /** Counts the object's open WebSockets; absent before the event starts. */
+  sockets?: { open: number };
 }
 
 /** An invocation with a waiting HTTP request. */

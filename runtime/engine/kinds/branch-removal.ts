@@ -52,8 +52,13 @@ export async function removeBranch(
 
 /** @returns how many durable objects had stored something. */
 async function removeObjects(databases: BranchStores['databases'], namespace: string): Promise<number> {
-  const objects = (await databases?.list(namespace)) ?? [];
   let count = 0;
-  for (const { resource } of objects) if (await databases!.remove({ namespace, resource })) count++;
+  // A list may be incomplete.
+  for (let last = ''; databases !== null;) {
+    const objects = await databases.list(namespace, last);
+    if (objects.length === 0) break;
+    for (const { resource } of objects) if (await databases.remove({ namespace, resource })) count++;
+    last = objects.at(-1)!.resource;
+  }
   return count;
 }

@@ -14,7 +14,7 @@ export interface ProjectStores {
   readonly databases: {
     /** Bytes by namespace; null in a managed cloud. */
     kept(): Promise<Readonly<Record<string, number>> | null>;
-    list(namespace: string): Promise<readonly { readonly resource: string }[]>;
+    list(namespace: string, after?: string): Promise<readonly { readonly resource: string }[]>;
     remove(place: DatabasePlace): Promise<boolean>;
     /** Deletes the other files of a namespace. */
     sweep(namespace: string): Promise<void>;

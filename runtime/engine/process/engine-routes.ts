@@ -51,6 +51,7 @@ export function engineRoutes(deps: EngineRouteDeps): InternalRoutes {
       resources: {
         databases,
         stores,
+        objects: handler.objects,
         cron,
         cache,
         cacheEntryBytesMax: limits.cacheEntryBytesMax,

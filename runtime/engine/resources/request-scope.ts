@@ -13,6 +13,7 @@ import { freeOwner } from '../bridge/free-owner.ts';
 import type { CallScope, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { Route } from '../router/project-routes.ts';
+import type { ObjectOperator } from '../serving/objects/object-operator.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
 import type { EventStores } from '../../stores/event-stores.ts';
 
@@ -27,6 +28,8 @@ export interface ResourceDeps {
   /** Null without a database service. */
   readonly databases: Omit<DatabaseClient, 'close'> | null;
   readonly stores: BindingStores;
+  /** Durable objects, wherever they live. */
+  readonly objects: ObjectOperator;
   /** Null without schedules. */
   readonly cron: Pick<EventStores['cron'], 'list' | 'trigger'> | null;
   readonly cache: CacheStore | ListedCache;

@@ -3,33 +3,33 @@
 // are in the other files of this folder, listed by kind in kinds/table.ts.
 import { kinds } from '#core/bindings/kinds.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { ResourceOperation } from '#core/resource-call.ts';
+import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { toRecord } from '../bindings/arguments.ts';
 import { createBindingCalls } from '../kinds/calls.ts';
 import { engineKinds } from '../kinds/table.ts';
 import type { Route } from '../router/project-routes.ts';
 import { namespaceOf, type RequestScope, type Gives, type OperationsOf, type ResourceDeps } from './request-scope.ts';
+import { objectOperations } from './objects.ts';
 import { scheduleOperations } from './waiting.ts';
 
 /** Lists the bindings. */
 const listing: OperationsOf<'resources'> = {
-  async 'resources.list'({ artifact }) {
+  async 'resources.list'({ artifact: { manifest } }) {
+    const declared = (kind: ResourceKind, bindings: Readonly<Record<string, string>> = {}) =>
+      Object.entries(bindings).map(([binding, resource]) => ({ kind, binding, resource }));
     return {
-      resources: kinds.flatMap((kind) =>
-        Object.entries(artifact.manifest.bindings[kind] ?? {}).map(([binding, resource]) => ({
-          kind,
-          binding,
-          resource,
-        })),
-      ),
+      resources: [
+        ...kinds.flatMap((kind) => declared(kind, manifest.bindings[kind])),
+        ...declared('object', manifest.objects),
+      ],
     };
   },
 };
 
 /** Operations by name. */
 const operations = Object.assign(
-  { ...listing, ...scheduleOperations },
+  { ...listing, ...objectOperations, ...scheduleOperations },
   ...kinds.map((kind) => engineKinds[kind].operations),
 ) as { readonly [Name in ResourceOperation]: (scope: RequestScope) => Promise<Gives<Name>> };
 

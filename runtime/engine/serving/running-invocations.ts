@@ -109,6 +109,7 @@ export class RunningInvocations {
   socketOpened(invocation: AnyInvocation): void {
     invocation.isSocketOpen = true;
     this.upgraded++;
+    if (invocation.object?.sockets !== undefined) invocation.object.sockets.open++;
   }
 
   /** Marks its WebSocket as closed; work started by its `close` event gets the time of a request. */
@@ -117,6 +118,7 @@ export class RunningInvocations {
     invocation.isSocketOpen = false;
     invocation.wallFrom = performance.now();
     this.upgraded--;
+    if (invocation.object?.sockets !== undefined) invocation.object.sockets.open--;
   }
 
   /** Ends an invocation with the outcome in the entry being read. */

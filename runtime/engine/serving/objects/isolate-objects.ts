@@ -124,6 +124,11 @@ export class IsolateObjects {
     if (!this.#isGone) this.#deps.onBroken(new PlatformError('object_reset', { reason: 'its engine was held up' }));
   }
 
+  /** An operator ends an object here that runs: the isolate ends. */
+  reset(): void {
+    if (!this.#isGone) this.#deps.onBroken(new PlatformError('object_reset', { reason: 'an operator has reset it' }));
+  }
+
   /** Whether what leaves here still counts. */
   get isValid(): boolean {
     return this.#deps.objects.areValid;

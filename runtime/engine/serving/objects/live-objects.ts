@@ -20,6 +20,8 @@ interface ObjectIsolate {
   forget(live: LiveObject): void;
   /** What lives there is no longer this engine's. */
   lapse(): void;
+  /** Ends it, with all that runs in it. */
+  reset(): void;
 }
 
 /** Dependencies. */
@@ -31,7 +33,8 @@ interface LiveObjectsDeps {
 }
 
 interface Waiting {
-  readonly deployment: ObjectDeployment;
+  /** Null: an operation of an operator, which no code has to run for. */
+  readonly deployment: ObjectDeployment | null;
   start(): void;
   refuse(error: unknown): void;
   /** Sends it to the engine that has the object. */
@@ -53,6 +56,10 @@ export class LiveObject {
   store: ObjectStore | null = null;
   /** Events that run. */
   running = 0;
+  /** Operations of operators that run. */
+  operating = 0;
+  /** WebSockets that it has accepted. */
+  readonly sockets = { open: 0 };
   lastUsedAt = 0;
   isOpening = false;
   waiting: Waiting[] = [];
@@ -63,6 +70,19 @@ export class LiveObject {
     this.place = place;
     this.owner = owner;
   }
+}
+
+/** What an operator sees of an object that an engine has. */
+export interface LiveState {
+  readonly isLive: boolean;
+  readonly sockets: number;
+  /** Milliseconds since 1970; 0: it had no event here. */
+  readonly activeAt: number;
+}
+
+export function stateOf({ isolate, sockets, lastUsedAt }: LiveObject): LiveState {
+  const activeAt = lastUsedAt === 0 ? 0 : Math.round(Date.now() - (performance.now() - lastUsedAt));
+  return { isLive: isolate !== null, sockets: sockets.open, activeAt };
 }
 
 /** An object without events for so long leaves its isolate, sooner where many are. */
@@ -82,6 +102,10 @@ export class LiveObjects {
     this.#deps = deps;
   }
 
+  get leases(): ObjectLeases {
+    return this.#deps.leases;
+  }
+
   get alarms(): ObjectAlarms | null {
     return this.#deps.alarms;
   }
@@ -99,36 +123,110 @@ export class LiveObjects {
     },
   ): void {
     this.#checkLeases();
-    const key = `${place.namespace}/${place.resource}`;
-    let live = this.#live.get(key);
-    if (live === undefined) this.#live.set(key, (live = new LiveObject(place, owner)));
+    const live = this.#find(place, owner);
     if (live.waiting.length >= WAITING_MAX) {
       event.refuse(new PlatformError('overloaded', { waiting: live.waiting.length, limit: WAITING_MAX }));
       return;
     }
-    const found = live;
-    if (live.elsewhere !== null) {
-      if (event.forward !== null && performance.now() < live.elsewhere.until) {
-        event.forward(live.elsewhere.link);
-        return;
-      }
-      live.elsewhere = null;
-    }
+    if (this.#forwards(live, event.forward)) return;
     live.waiting.push({
       forward: event.forward ?? (() => event.refuse(reset('another engine has it'))),
       deployment: event.deployment,
       refuse: event.refuse,
       start() {
-        found.running++;
-        found.lastUsedAt = performance.now();
-        event.start(found);
+        live.running++;
+        live.lastUsedAt = performance.now();
+        event.start(live);
       },
     });
     this.#drain(live);
   }
 
+  /** Runs an operation of an operator in the engine that has the object, before events that wait. */
+  operate(
+    place: DatabasePlace,
+    owner: AlarmOwner,
+    operation: {
+      readonly run: (live: LiveObject) => Promise<void>;
+      readonly refuse: (error: unknown) => void;
+      readonly forward: ((link: string) => void) | null;
+    },
+  ): void {
+    this.#checkLeases();
+    const live = this.#find(place, owner);
+    if (this.#forwards(live, operation.forward)) return;
+    live.waiting.unshift({
+      deployment: null,
+      forward: operation.forward ?? (() => operation.refuse(reset('another engine has it'))),
+      refuse: operation.refuse,
+      start: () => {
+        live.operating++;
+        void operation.run(live).finally(() => {
+          live.operating--;
+          if (this.#isLeaving && this.#isUnused(live)) this.#release(live);
+        });
+      },
+    });
+    this.#drain(live);
+  }
+
+  #find(place: DatabasePlace, owner: AlarmOwner): LiveObject {
+    const key = `${place.namespace}/${place.resource}`;
+    let live = this.#live.get(key);
+    if (live === undefined) this.#live.set(key, (live = new LiveObject(place, owner)));
+    return live;
+  }
+
+  /** Sends it to the engine that has the object, if that is known. */
+  #forwards(live: LiveObject, forward: ((link: string) => void) | null): boolean {
+    if (live.elsewhere === null) return false;
+    if (forward !== null && performance.now() < live.elsewhere.until) {
+      forward(live.elsewhere.link);
+      return true;
+    }
+    live.elsewhere = null;
+    return false;
+  }
+
+  /** Ends the instance in memory; the next event makes a new one. @returns false: there is none. */
+  reset(live: LiveObject): boolean {
+    const { isolate } = live;
+    if (isolate === null) return false;
+    if (live.running > 0) isolate.reset();
+    else {
+      this.#letGo(live);
+      live.store?.restart();
+    }
+    return true;
+  }
+
+  /** Deletes what it stored, and its alarm; events wait meanwhile. Its database stays, and its fence in it. */
+  async empty(live: LiveObject): Promise<void> {
+    const { store } = live;
+    if (store === null) throw reset('another engine has taken it over');
+    live.isOpening = true;
+    try {
+      this.reset(live);
+      await store.aside('[["x",1]]');
+      await this.#deps.alarms?.delete(live.owner);
+      store.fired();
+    } finally {
+      live.isOpening = false;
+      this.#drain(live);
+    }
+  }
+
+  /** The objects of a namespace that this engine has, by id. */
+  inNamespace(namespace: string): Record<string, LiveState> {
+    const found: Record<string, LiveState> = {};
+    for (const live of this.#live.values())
+      if (live.place.namespace === namespace && live.store !== null) found[live.owner.id] = stateOf(live);
+    return found;
+  }
+
   /** An event is for an object: where it runs is not known yet. */
   bind(event: ObjectEvent, live: LiveObject): void {
+    event.sockets = live.sockets;
     this.#events.set(event, live);
   }
 
@@ -152,7 +250,8 @@ export class LiveObjects {
   }
 
   #isUnused(live: LiveObject): boolean {
-    return live.running === 0 && live.waiting.length === 0 && !live.isOpening && live.store?.isBusy !== true;
+    const { running, operating, waiting, isOpening, store } = live;
+    return running === 0 && operating === 0 && waiting.length === 0 && !isOpening && store?.isBusy !== true;
   }
 
   #release(live: LiveObject): void {
@@ -168,11 +267,13 @@ export class LiveObjects {
         return;
       }
       const next = live.waiting[0]!;
-      if (live.deployment !== null && live.deployment !== next.deployment) {
-        if (live.running > 0) return;
-        this.#letGo(live);
+      if (next.deployment !== null) {
+        if (live.deployment !== null && live.deployment !== next.deployment) {
+          if (live.running > 0) return;
+          this.#letGo(live);
+        }
+        live.deployment = next.deployment;
       }
-      live.deployment = next.deployment;
       live.waiting.shift();
       next.start();
     }

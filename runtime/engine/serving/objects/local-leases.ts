@@ -11,6 +11,7 @@ export function createLocalLeases(now: () => number = Date.now): ObjectLeases {
       return Promise.resolve(last);
     },
     release() {},
+    others: () => Promise.resolve([]),
     lapsed() {},
   };
 }

@@ -27,6 +27,9 @@ export interface StorageRequest {
   readonly owner: StatementOwner | undefined;
 }
 
+/** How long an operator waits for the end of the object's transaction. */
+const ASIDE_MS = 10_000;
+
 const replyHead = /^\{"t":(\d{1,10}),/;
 const refusalHead = /^\{"e":/;
 
@@ -40,6 +43,8 @@ export class ObjectStore {
   #waiting = 0;
   /** Time of its timer; undefined: unknown. */
   #timerAt: number | null | undefined = undefined;
+  /** Operators that wait for the end of a transaction. */
+  #asides: (() => void)[] = [];
   /** The alarm that counts with the next commit; undefined: as before. */
   #nextAlarm: number | undefined = undefined;
 
@@ -72,6 +77,30 @@ export class ObjectStore {
     });
   }
 
+  /**
+   * Runs steps of an operator as a transaction of their own, between those of the object.
+   *
+   * @returns JSON of the reply. @throws {PlatformError} with the reason; nothing was changed then.
+   */
+  async aside(steps: string): Promise<string> {
+    const until = performance.now() + ASIDE_MS;
+    for (;;) {
+      const reply = await this.#next(async () =>
+        this.#transaction === 0 ? this.#send(0, transactionEnds.commitUnlessRefused, steps, undefined) : null,
+      );
+      if (reply !== null) return reply;
+      if (performance.now() > until)
+        throw new PlatformError('conflict', { reason: 'The object is in the middle of a transaction: try again' });
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ASIDE_MS);
+        this.#asides.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
   /** Its instance is gone: undoes what that had not committed. */
   restart(): void {
     this.#instance++;
@@ -86,7 +115,10 @@ export class ObjectStore {
 
   #next<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#waiting++;
-    const done = this.#tail.then(work, work).finally(() => this.#waiting--);
+    const done = this.#tail.then(work, work).finally(() => {
+      this.#waiting--;
+      if (this.#transaction === 0) for (const goOn of this.#asides.splice(0)) goOn();
+    });
     this.#tail = done.catch(() => {});
     return done;
   }
@@ -104,10 +136,11 @@ export class ObjectStore {
   }
 
   async #send(open: number, end: number, steps: string, owner: StatementOwner | undefined): Promise<string> {
-    const { store, place, fence } = this.#deps;
+    const { store, place, fence, owner: object } = this.#deps;
     if (store === null)
       throw new PlatformError('object_reset', { reason: 'this handler has no database service for its storage' });
-    const payload = `[${fence},${open},${end},${steps}]`;
+    const name = object.name === undefined ? '' : `,${JSON.stringify(object.name)}`;
+    const payload = `[${fence},${open},${end},${steps}${name}]`;
     let reply: string;
     try {
       reply = (await store.run(place, objectOps.steps, 0, payload, owner)) as string;

@@ -1,0 +1,73 @@
+// Operations on durable objects: the objects of a class, and what one of them stores. `binding` is a binding's name in
+// platform.yaml, or the name of its class.
+import type { WireValue } from '../database-request.ts';
+import type { Page } from './arguments.ts';
+
+/** A durable object that has stored something. */
+export interface DescribedObject {
+  /** 64 hex digits. */
+  readonly id: string;
+  /** The name that its id was made from; null: it has none, or it is not known yet. */
+  readonly name: string | null;
+  /** Of its database. */
+  readonly bytes: number;
+  /** Milliseconds since 1970: its last event while it is in memory, otherwise its last write. */
+  readonly activeAt: number;
+  /** Milliseconds since 1970; null: no alarm. */
+  readonly alarm: number | null;
+  /** Whether an instance of it is in memory. */
+  readonly isLive: boolean;
+  /** Open WebSockets. */
+  readonly sockets: number;
+}
+
+/** A key of an object. */
+interface ObjectValue {
+  readonly key: string;
+  /** Characters of the whole value as it is stored. */
+  readonly size: number;
+  /** JSON; values that JSON lacks are encoded. Cut where it is long. */
+  readonly value: string;
+  readonly isCut: boolean;
+}
+
+/** Rows of a statement. */
+interface ObjectRows {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly WireValue[])[];
+  readonly truncated: boolean;
+  readonly rowsWritten: number;
+}
+
+/** Which object: its id, or its name. */
+interface OfObject {
+  readonly object: string;
+}
+
+/** Operations on objects. */
+export interface ObjectOperations {
+  /** Objects that have stored something, by id. A page may have fewer than `limit`. */
+  readonly 'object.list': {
+    readonly takes: Page;
+    readonly gives: {
+      readonly class: string;
+      readonly objects: readonly DescribedObject[];
+      readonly cursor: string | null;
+    };
+  };
+  /** Null: it has stored nothing, and is not in memory. */
+  readonly 'object.get': { readonly takes: OfObject; readonly gives: { readonly object: DescribedObject | null } };
+  /** What it stored by key, in the order of keys. */
+  readonly 'object.values': {
+    readonly takes: OfObject & Page & { readonly prefix?: string | undefined };
+    readonly gives: { readonly values: readonly ObjectValue[]; readonly cursor: string | null };
+  };
+  /** Runs SQL that only reads. */
+  readonly 'object.query': { readonly takes: OfObject & { readonly sql: string }; readonly gives: ObjectRows };
+  /** Runs SQL, all or nothing. */
+  readonly 'object.sql': { readonly takes: OfObject & { readonly sql: string }; readonly gives: ObjectRows };
+  /** Deletes what it stored, and its alarm. False: there was nothing. */
+  readonly 'object.delete': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
+  /** Ends the instance in memory; the next event makes a new one. False: there was no instance. */
+  readonly 'object.reset': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
+}

@@ -1,0 +1,162 @@
+// Management operations on durable objects. Lists look at the databases without a lease; everything else goes to the
+// engine that has the object (serving/objects/object-operator.ts).
+import { objectClassKey, objectPlace, objectsNamespace } from '#core/object-address.ts';
+import { objectOps } from '#core/object-storage.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { DescribedObject } from '#core/resource-call/objects.ts';
+import type { WireValue } from '#core/database-request.ts';
+import { fromCursor, invalid, toCursor, toWhole } from '../bindings/arguments.ts';
+import { isObjectId, objectIdOf } from '../bindings/object-ids.ts';
+import type { LiveState } from '../serving/objects/live-objects.ts';
+import type { OperatedObject } from '../serving/objects/object-operator.ts';
+import { namespaceOf, opened, type OperationsOf, type RequestScope } from './request-scope.ts';
+
+const NAME_CHARS_MAX = 1024;
+const SQL_CHARS_MAX = 100_000;
+const ROWS_MAX = 1000;
+/** Characters of a value in a list. */
+const VALUE_CHARS_MAX = 4000;
+/** Objects that are looked at in one request. */
+const LOOKED_MAX = 500;
+
+/** What `look` says of an object. */
+interface Looked {
+  readonly name: string | null;
+  readonly alarm: number | null;
+  readonly bytes: number;
+  readonly isEmpty: boolean;
+}
+
+export const objectOperations: OperationsOf<'object'> = {
+  async 'object.list'(scope) {
+    const { className, key } = classOf(scope);
+    const limit = toWhole(scope.args['limit'], 'limit', { least: 1, most: 200, otherwise: 50 });
+    const databases = opened(scope.deps.databases, 'db');
+    const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
+    const live = await scope.deps.objects.live(scope.route);
+    const objects: DescribedObject[] = [];
+    let after = fromCursor(scope.args['cursor']) ?? '';
+    let looked = 0;
+    for (;;) {
+      const page = await databases.list(namespace, after);
+      for (const { resource: id, changedAt } of page) {
+        if (objects.length === limit || looked === LOOKED_MAX)
+          return { class: className, objects, cursor: toCursor(after) };
+        after = id;
+        if (!isObjectId(key, id)) continue;
+        looked++;
+        const found = await describe(scope, id, changedAt, live[id]);
+        if (found !== null) objects.push(found);
+      }
+      if (page.length === 0) return { class: className, objects, cursor: null };
+    }
+  },
+  async 'object.get'(scope) {
+    const object = objectOf(scope);
+    const { id } = object;
+    const live = (await scope.deps.objects.act(scope.route, object, { do: 'state' })) as LiveState;
+    return { object: await describe(scope, id, await changedAt(scope, id), live, object.name) };
+  },
+  async 'object.values'(scope) {
+    const { prefix, cursor } = scope.args;
+    const limit = toWhole(scope.args['limit'], 'limit', { least: 1, most: 200, otherwise: 50 });
+    if (prefix !== undefined && typeof prefix !== 'string') throw invalid('prefix must be a text');
+    const range = { prefix: prefix ?? '', after: fromCursor(cursor) ?? '', limit: limit + 1, chars: VALUE_CHARS_MAX };
+    const [found] = (await steps(scope, [['v', range]])) as [[string, number, string][]];
+    const values = found
+      .slice(0, limit)
+      .map(([key, size, value]) => ({ key, size, value, isCut: value.length < size }));
+    return { values, cursor: found.length > limit ? toCursor(values.at(-1)!.key) : null };
+  },
+  'object.query': (scope) => runSql(scope, 'Q'),
+  'object.sql': (scope) => runSql(scope, 'q'),
+  async 'object.delete'(scope) {
+    const object = objectOf(scope);
+    const live = (await scope.deps.objects.act(scope.route, object, { do: 'state' })) as LiveState;
+    const found = await describe(scope, object.id, 0, live);
+    if (found === null) return { removed: false };
+    await scope.deps.objects.act(scope.route, object, { do: 'empty' });
+    return { removed: true };
+  },
+  async 'object.reset'(scope) {
+    return { removed: (await scope.deps.objects.act(scope.route, objectOf(scope), { do: 'reset' })) === true };
+  },
+};
+
+/** @throws {PlatformError} `binding_not_found`. */
+function classOf({ artifact, binding, route }: RequestScope): { className: string; key: string } {
+  const declared = artifact.manifest.objects ?? {};
+  const name = String(binding);
+  const className = Object.hasOwn(declared, name)
+    ? declared[name]!
+    : Object.values(declared).find((one) => one === binding);
+  if (className === undefined)
+    throw new PlatformError('binding_not_found', { kind: 'object', binding: name.slice(0, 100) });
+  return { className, key: objectClassKey(route.project, route.preview, className) };
+}
+
+/** The object that a request names by its id or its name. */
+function objectOf(scope: RequestScope): OperatedObject {
+  const { className, key } = classOf(scope);
+  const { object } = scope.args;
+  if (typeof object !== 'string' || object === '' || object.length > NAME_CHARS_MAX)
+    throw invalid('object must be the id or the name of an object');
+  if (isObjectId(key, object)) return { id: object, class: className };
+  return { id: objectIdOf(key, object), class: className, name: object };
+}
+
+/** Null: it has stored nothing, and is not in memory. */
+async function describe(
+  scope: RequestScope,
+  id: string,
+  writtenAt: number,
+  live: LiveState | undefined,
+  knownName?: string,
+): Promise<DescribedObject | null> {
+  const place = objectPlace(namespaceOf(scope), scope.route.preview, id);
+  const reply = (await opened(scope.deps.databases, 'db').run(place, objectOps.look, 0, '[]')) as string;
+  const looked = JSON.parse(reply) as Looked | null;
+  const isLive = live?.isLive === true;
+  if (!isLive && (looked === null || looked.isEmpty !== false)) return null;
+  return {
+    id,
+    name: knownName ?? looked?.name ?? null,
+    bytes: looked?.bytes ?? 0,
+    activeAt: Math.max(live?.activeAt ?? 0, writtenAt),
+    alarm: looked?.alarm ?? null,
+    isLive,
+    sockets: live?.sockets ?? 0,
+  };
+}
+
+/** When an object was last written; 0: it has no database. */
+async function changedAt(scope: RequestScope, id: string): Promise<number> {
+  const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
+  // The id before this one.
+  const before = `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}`;
+  const [next] = await opened(scope.deps.databases, 'db').list(namespace, before);
+  return next?.resource === id ? next.changedAt : 0;
+}
+
+async function steps(scope: RequestScope, list: readonly unknown[]): Promise<unknown> {
+  return scope.deps.objects.act(scope.route, objectOf(scope), { do: 'steps', steps: JSON.stringify(list) });
+}
+
+async function runSql(
+  scope: RequestScope,
+  step: 'q' | 'Q',
+): Promise<{ columns: string[]; rows: WireValue[][]; truncated: boolean; rowsWritten: number }> {
+  const { sql } = scope.args;
+  if (typeof sql !== 'string' || sql.trim() === '' || sql.length > SQL_CHARS_MAX)
+    throw invalid(`sql must be a text of at most ${SQL_CHARS_MAX} characters`);
+  const [result] = (await steps(scope, [[step, sql, []]])) as [
+    { c: string[]; r: WireValue[][]; w: number } | { e: [code: string, message: string] },
+  ];
+  if ('e' in result) {
+    const [code, message] = result.e;
+    const advice = code === 'SQLITE_READONLY' ? 'The statement writes, which needs a permission to write' : message;
+    throw invalid(code === 'SQLITE_READONLY' ? advice : `${message}: ${code}`);
+  }
+  const { c: columns, r: rows, w: rowsWritten } = result;
+  return { columns, rows: rows.slice(0, ROWS_MAX), truncated: rows.length > ROWS_MAX, rowsWritten };
+}
