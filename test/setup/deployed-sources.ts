@@ -5,13 +5,14 @@ import { build } from '#builder/build/build.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { publish } from '#artifacts/publish.ts';
 
-/** Code of a worker, its platform.yaml, further files by path; `branch`: of a preview, default production's. */
+/** Code of a worker, its platform.yaml, further files by path; `branch`: of a preview, default production's; its variables. */
 export type SourceGiven = [
   name: string,
   code: string,
   yaml?: string,
   files?: Readonly<Record<string, string>>,
   branch?: string,
+  vars?: Readonly<Record<string, string>>,
 ];
 
 /** Builds into a data folder, and publishes there. */
@@ -32,7 +33,7 @@ export function deployInto(folder: string): {
     make,
     async deploy(...given) {
       const artifact = await make(...given);
-      const [project, , , , branch = 'main'] = given;
+      const [project, , , , branch = 'main', vars] = given;
       publish({
         dataFolder: folder,
         project,
@@ -40,6 +41,7 @@ export function deployInto(folder: string): {
         production: branch === 'main',
         artifactFolder: artifact.folder,
         artifactId: artifact.id,
+        ...(vars === undefined ? {} : { vars }),
       });
     },
   };

@@ -25,6 +25,8 @@ export interface Attack {
   readonly worker: string | Readonly<Record<string, string>>;
   /** platform.yaml of each of them. */
   readonly yaml?: string;
+  /** Their variables, by project. */
+  readonly vars?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Settings of the platform beside those of {@link settings}. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Does it, and says what the attacker got. */
@@ -228,7 +230,8 @@ async function runOn(
   floodMsMax = Infinity,
 ): Promise<Omit<Verdict, 'cpuMs' | 'othersShare' | 'ms'>> {
   const workers = typeof attack.worker === 'string' ? { attacker: attack.worker } : attack.worker;
-  for (const [name, code] of Object.entries(workers)) await platform.deploy(named(name), code, attack.yaml);
+  for (const [name, code] of Object.entries(workers))
+    await platform.deploy(named(name), code, attack.yaml, {}, 'main', attack.vars?.[name]);
   await platform.answers('victim', 'unhurt');
   if (attack.yaml !== undefined) for (const name of Object.keys(workers)) await platform.answers(named(name), 'alive');
   const deathsBefore = (await platform.state()).deaths;
