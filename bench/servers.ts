@@ -46,7 +46,12 @@ export function publishWorkers(worker: string, projects: readonly string[]): Pro
 }
 
 /** The same of any project's folder. @param yaml text of its platform.yaml. */
-export async function publishFolder(root: string, yaml: string, projects: readonly string[]): Promise<string> {
+export async function publishFolder(
+  root: string,
+  yaml: string,
+  projects: readonly string[],
+  vars: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const folder = temporaryFolder();
   const { config } = parseProjectConfig(yaml, { file: 'platform.yaml' });
   const artifact = await build({ root, config: config!, artifacts: path.join(folder, 'artifacts'), durable: false });
@@ -58,6 +63,7 @@ export async function publishFolder(root: string, yaml: string, projects: readon
       production: true,
       artifactFolder: artifact.folder,
       artifactId: artifact.id,
+      vars,
     });
   }
   return folder;

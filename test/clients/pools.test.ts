@@ -150,3 +150,16 @@ test('a server that cuts its connections is reached again', async () => {
   await until(() => worker.handler.engine.pooled.pools.idleConnections === 0);
   assert.notEqual(await worker.asked('/pid'), pid);
 });
+
+test('connections end without use', async () => {
+  const { user, password, database, port } = server;
+  const vars = { DATABASE_URL: `postgres://${user}:${password}@localhost:${port}/${database}` };
+  const yaml = 'hyperdrive: { PG: DATABASE_URL }\n';
+  const other = await startClients('pools', vars, { yaml, limits: { poolIdleMs: 40 } });
+  try {
+    await other.asked('/pid');
+    await until(() => other.handler.engine.pooled.pools.connections === 0);
+  } finally {
+    await other.handler.close();
+  }
+});

@@ -5,7 +5,10 @@ import { build } from '#builder/build/build.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { publish } from '#artifacts/publish.ts';
 
-/** Code of a worker, its platform.yaml, further files by path; `branch`: of a preview, default production's; its variables. */
+/**
+ * Code of a worker, its platform.yaml, further files by path; `branch`: of a preview, default production's; its
+ * variables.
+ */
 export type SourceGiven = [
   name: string,
   code: string,

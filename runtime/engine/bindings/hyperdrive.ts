@@ -51,8 +51,8 @@ export function createPoolCalls(
         lookup: lookupOf(call.isolate),
         charge: (ms: number) => owner.settleCpu(0, ms),
       };
-      const { namespace } = scope;
-      const open = (): PoolSession => new PoolSession({ pools, namespace, address, opener });
+      const { namespace, preview } = scope;
+      const open = (): PoolSession => new PoolSession({ pools, namespace, preview, address, opener });
       const target = `the pool ${String(binding)}`;
       return openConnection(places, call, { out, name: '', target, open, tls: null, mayStartTls: false });
     },

@@ -1,6 +1,6 @@
 // Tables of vectors by somebody who means no good: dimensions that are too many or other ones, NaN, a search without a
-// bound or with a huge one, ten million rows in one statement, chunks of any size. Each ends as an error or at a budget,
-// and a neighbour's database answers beside it.
+// bound or with a huge one, ten million rows in one statement, chunks of any size. Each ends as an error or at a
+// budget, and a neighbour's database answers beside it.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {

@@ -15,6 +15,8 @@ interface PoolLimits {
 interface Wanted {
   /** Owner of the connection: no other namespace gets it. */
   readonly namespace: string;
+  /** Branch of the deployment if it is a preview: no other one gets the connection either. */
+  readonly preview: string | null;
   readonly address: ServerAddress;
   readonly parameters: Readonly<Record<string, string>>;
   readonly opener: Opener;
@@ -268,9 +270,10 @@ function takeIdle(project: ProjectConnections, key: string): ServerConnection | 
   return at === -1 ? null : project.idle.splice(at, 1)[0]!;
 }
 
-/** Equal for what may share a connection: the same account, and the same parameters. */
-function keyOf({ address, parameters }: Wanted): string {
+/** Equal for what may share a connection: the same branch, account and parameters. */
+function keyOf({ preview, address, parameters }: Wanted): string {
   return JSON.stringify([
+    preview,
     address.id,
     ...Object.entries(parameters).toSorted(([one], [other]) => (one < other ? -1 : 1)),
   ]);

@@ -24,6 +24,7 @@ import type { ServerAddress } from './server-address.ts';
 interface SessionPool {
   readonly pools: Pools;
   readonly namespace: string;
+  readonly preview: string | null;
   readonly address: ServerAddress;
   readonly opener: Opener;
 }
@@ -125,7 +126,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
       return rest.length === 0 ? done() : this.#greet(rest, done);
     }
     if (code === CANCEL_REQUEST) {
-      void this.#cancel(bytes.subarray(8, length).toString('hex'));
+      void this.#cancel(bytes.subarray(8, length));
       return done();
     }
     if (code !== PROTOCOL) {
@@ -146,10 +147,10 @@ export class PoolSession extends Duplex implements ConnectionUser {
   }
 
   async #begin(parameters: Readonly<Record<string, string>>): Promise<void> {
-    const { pools, namespace, address, opener } = this.#pool;
+    const { pools, namespace, preview, address, opener } = this.#pool;
     let connection: ServerConnection;
     try {
-      connection = await pools.take({ namespace, address, parameters, opener }, this.#abort.signal);
+      connection = await pools.take({ namespace, preview, address, parameters, opener }, this.#abort.signal);
     } catch (error) {
       if (!isFailure(error, 'pool_refused')) return this.#refuse('XX000', 'The pool failed');
       const { state, message: text, body } = error;
@@ -161,7 +162,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
     this.#connection = connection;
     connection.lend(this);
     const key = Buffer.concat([int32(randomInt(1, 0x7fff_ffff)), int32(randomInt(-0x8000_0000, 0x7fff_ffff))]);
-    this.#left = pools.began(namespace, key.toString('hex'), this);
+    this.#left = pools.began(namespace, cancelKeyOf(preview, key), this);
     const reported = [...connection.parameters.values()].map((body) => message('S', body));
     this.push(Buffer.concat([message('R', int32(0)), ...reported, message('K', key), message('Z', 'I')]));
   }
@@ -205,9 +206,9 @@ export class PoolSession extends Duplex implements ConnectionUser {
     await this.#connection?.cancel(opener);
   }
 
-  async #cancel(key: string): Promise<void> {
-    const { pools, namespace, opener } = this.#pool;
-    await pools.sessionOf(namespace, key)?.cancelWork(opener);
+  async #cancel(key: Buffer): Promise<void> {
+    const { pools, namespace, preview, opener } = this.#pool;
+    await pools.sessionOf(namespace, cancelKeyOf(preview, key))?.cancelWork(opener);
     if (!this.destroyed) this.push(null);
   }
 
@@ -249,6 +250,11 @@ export class PoolSession extends Duplex implements ConnectionUser {
       void this.#pool.pools.giveBack(this.#pool.namespace, connection);
     else connection.destroy();
   }
+}
+
+/** A branch cancels its own sessions only. */
+function cancelKeyOf(preview: string | null, key: Buffer): string {
+  return `${preview ?? ''}/${key.toString('hex')}`;
 }
 
 /** What is wrong with the parameters of a session. */
