@@ -1,7 +1,7 @@
 // The address of an event for a durable object, between engines and into the isolate, and where its storage lies. Pure.
 import { ofPreview } from './preview.ts';
 
-/** What an event asks of the object: a request, a method, its alarm. */
+/** What an event asks of the object: a request, a method, its alarm. Those of its WebSockets are another, `socket`. */
 export const objectEvents = ['fetch', 'call', 'alarm'] as const;
 
 /** An event's address. */
@@ -12,7 +12,7 @@ export interface ObjectAddress {
   readonly class: string;
   /** The name that the id was made from; absent: none. */
   readonly name?: string;
-  readonly op: (typeof objectEvents)[number];
+  readonly op: (typeof objectEvents)[number] | 'socket';
   /** Of `call`: the method. */
   readonly member?: string;
   /** Of `alarm`: how often it was tried before. */

@@ -45,6 +45,11 @@ export const engineLimits = {
   ],
   wallMs: ['WORKER_WALL_LIMIT_MS', 300_000, 'Wall time of an HTTP invocation, including `waitUntil`'],
   eventWallMs: ['WORKER_EVENT_WALL_LIMIT_MS', 900_000, 'Wall time of the invocation of an event'],
+  objectIdleMs: [
+    'WORKER_OBJECT_IDLE_MS',
+    60_000,
+    'A durable object without events leaves memory after so long, also with open WebSockets; with more than 1,000 objects after 10 s at most',
+  ],
   eventIsolateIdleMs: [null, 90_000, 'An isolate for events goes when nothing has come to it for so long'],
   subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls and sockets per invocation'],
   subrequestsOpenMax: [

@@ -35,7 +35,9 @@ import type { ObjectLeases } from './bindings/object-leases.ts';
 import { LiveObjects } from './serving/objects/live-objects.ts';
 import { createObjectOperator, type ObjectOperator } from './serving/objects/object-operator.ts';
 import { createLocalLeases } from './serving/objects/local-leases.ts';
-import { dueAlarm, ObjectAlarms, type DueAlarm } from './serving/objects/object-alarms.ts';
+import { dueAlarm, ObjectAlarms, type AlarmOwner, type DueAlarm } from './serving/objects/object-alarms.ts';
+import type { SocketEvent } from './serving/objects/object-sockets.ts';
+import { SocketEventExchange } from './serving/objects/socket-exchange.ts';
 import type { RouteMatch, Route } from './router/project-routes.ts';
 
 /** Dependencies of a handler. */
@@ -108,6 +110,8 @@ export interface Handler {
   drain(): void;
   /** Requests that run or wait. */
   readonly load: number;
+  /** Durable objects in an isolate, and WebSockets that this engine keeps for objects. */
+  readonly objectCounts: { readonly inMemory: number; readonly sockets: number };
   close(): void;
 }
 
@@ -132,6 +136,9 @@ export function createHandler(deps: HandlerDeps): Handler {
     store: deps.stores.database ?? null,
     alarms: timers === null ? null : new ObjectAlarms(timers),
     leases: deps.objectLeases ?? createLocalLeases(),
+    memory: deps.engine.hostMemory,
+    limits: deps.limits,
+    deliver: deliverSocketEvent,
   });
   const routeDeployments = createRouteDeployments(
     { ...deps, onLog: lines.keep(deps.onLog) },
@@ -201,6 +208,31 @@ export function createHandler(deps: HandlerDeps): Handler {
         );
     } catch (error) {
       refuse(exchange, error as PlatformError, true);
+    }
+  }
+
+  /** The code that an object has now; null: its project or preview is gone. */
+  function routeOf({ project, preview, branch }: AlarmOwner): Route | null {
+    const route = deps.calledRoute?.(project, preview === null ? null : branch) ?? null;
+    return route?.preview === preview ? route : null;
+  }
+
+  function deliverSocketEvent(owner: AlarmOwner, event: SocketEvent): void {
+    const { id, class: className, name } = owner;
+    const route = routeOf(owner);
+    if (route === null) {
+      event.sockets.closeAll(1001, 'Deleted');
+      return;
+    }
+    try {
+      const { deployment, remote } = served.find(route);
+      if (deployment === null || remote?.isQuarantined === true)
+        throw new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: '' });
+      const named = name === undefined ? {} : { name };
+      const address: ObjectAddress = { id, class: className, ...named, op: 'socket', protocol: 'https:' };
+      deployment.object(new SocketEventExchange(event.content.event), address, null, event);
+    } catch {
+      event.ended(failed('draining'));
     }
   }
 
@@ -395,13 +427,22 @@ export function createHandler(deps: HandlerDeps): Handler {
     replace: () => served.replace(),
     running: () => served.running(),
     warm: (route) => served.warm(route),
-    changeRoutes: (changes) => served.changeRoutes(changes),
+    changeRoutes(changes) {
+      served.changeRoutes(changes);
+      if (changes.gone.length > 0) objects.closeSockets((owner) => routeOf(owner) === null);
+    },
     objects: operator,
     drain: () => objects.leaveAll(),
     get load() {
       return served.load;
     },
-    close: () => served.close(),
+    get objectCounts() {
+      return objects.counts;
+    },
+    close() {
+      objects.close();
+      served.close();
+    },
   };
 }
 

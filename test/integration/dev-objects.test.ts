@@ -1,9 +1,11 @@
 // Durable objects in `platform dev`: kept over a restart and a save, with alarms.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { WebSocket } from 'ws';
 import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -32,6 +34,24 @@ export default {
   async fetch(request, env) {
     return Response.json((await env.CLOCK.getByName('tower')[new URL(request.url).pathname.slice(1)]()) ?? null);
   },
+};`;
+
+const room = (version: string): string => `
+export class Clock {
+  constructor(ctx) { this.ctx = ctx; }
+  fetch() {
+    const [client, server] = Object.values(new WebSocketPair());
+    this.ctx.acceptWebSocket(server);
+    server.serializeAttachment('ada');
+    return new Response(null, { status: 101, webSocket: client });
+  }
+  webSocketMessage(socket, message) {
+    socket.send('${version}: ' + message + ' to ' + socket.deserializeAttachment());
+  }
+}
+export default {
+  fetch: (request, env) =>
+    request.headers.get('upgrade') === null ? new Response('${version}') : env.CLOCK.getByName('room').fetch(request),
 };`;
 
 let folder: string;
@@ -68,4 +88,20 @@ test('a save gives an object to the new code at its next event', async () => {
   await until(async () => ((await ask('/next')) as { version: number }).version === 2);
   const { count } = (await ask('/next')) as { count: number };
   assert.ok(count > 4);
+});
+
+test('a save keeps the sockets of an object, whose next message wakes the new code', async () => {
+  await writeFile(join(folder, 'src/index.js'), room('first'));
+  await until(async () => (await dev.fetch('/version')).text === 'first');
+  const socket = new WebSocket(`ws://127.0.0.1:${dev.port}/`);
+  const next = async (): Promise<string> => String(((await once(socket, 'message')) as [Buffer])[0]);
+  await once(socket, 'open');
+  socket.send('hello');
+  assert.equal(await next(), 'first: hello to ada');
+  await writeFile(join(folder, 'src/index.js'), room('second'));
+  await until(async () => (await dev.fetch('/version')).text === 'second');
+  socket.send('hello');
+  assert.equal(await next(), 'second: hello to ada');
+  socket.close();
+  await once(socket, 'close');
 });

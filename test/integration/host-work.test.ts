@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import { createObjectCalls } from '#runtime/engine/bindings/object.ts';
 import { hostCalls } from '#runtime/engine/bridge/call-names.ts';
-import { objectStorageCall } from '#runtime/engine/serving/objects/isolate-objects.ts';
+import { objectSocketCalls, objectStorageCall } from '#runtime/engine/serving/objects/isolate-objects.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 const worker = `
@@ -100,7 +100,7 @@ test('the synchronous calls that there are are those that both sides know, as do
     places: handler.engine.openFetches,
     reach: () => Promise.reject(),
   });
-  const sync = { ...hostFunctions.sync, ...objects.sync };
+  const sync = { ...hostFunctions.sync, ...objects.sync, ...objectSocketCalls };
   const waiting = { ...hostFunctions.waiting, ...objectStorageCall };
   const of = (...kinds: string[]): string[] =>
     Object.entries(hostCalls).flatMap(([name, kind]) => (kinds.includes(kind) ? [name] : []));

@@ -122,7 +122,7 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
     response.body.once('close', leave);
     const answer = await reply(call, response, target, false);
     if (response.statusCode !== 101) return answer;
-    return { value: { ...(answer.value as object), upgraded: true, protocol: '', extensions: '' } };
+    return { value: { ...(answer.value as object), upgraded: true, unread: true, protocol: '', extensions: '' } };
   }
 }
 

@@ -129,7 +129,7 @@ async function run(
     if (location === null) {
       const answer = await reply(call, response, to, redirects > 0);
       if (response.statusCode !== 101) return answer;
-      return { value: { ...(answer.value as object), upgraded: true, protocol: '', extensions: '' } };
+      return { value: { ...(answer.value as object), upgraded: true, unread: true, protocol: '', extensions: '' } };
     }
     response.body.destroy();
     if (redirect === 'error')

@@ -60,6 +60,13 @@ const ownCalls = {
   'object.fetch': 'async',
   /** The object binding: `{binding}` -> `{key, class}`: what ids of its class are made of. */
   'object.class': 'sync',
+  /**
+   * `{object, after, socket?}` -> `{sockets, next, auto, eventMs}`: a page of the WebSockets that the engine keeps for
+   * an object, or one of them; `next` of -1: no more.
+   */
+  'object.sockets': 'sync',
+  /** `{object, socket}` -> when the engine has last answered a message of a kept WebSocket by itself; null: never. */
+  'object.answered': 'sync',
   /** Storage of an object: `{object, end, alarm?}` and its steps as bytes -> the reply as bytes. */
   'object.storage': 'waiting',
   /** The assets binding: as fetch. */

@@ -11,7 +11,7 @@ import { HostRecords } from './host-records.ts';
 import { FIELD, RECORD, STREAM, toGuest, toHost, type Failure, type Part, type RecordReader } from './protocol.ts';
 import { SocketTable } from './socket-table.ts';
 import { StreamTable } from './stream-table.ts';
-import type { BridgedSocket } from './sockets.ts';
+import type { BridgedSocket, SocketWire } from './sockets.ts';
 import type { ByteSink, ByteSource } from './streams.ts';
 
 /** Answers a link's questions about invocations, and receives its notifications. */
@@ -155,6 +155,12 @@ export class Link implements CallScope {
     this.#send(toGuest.object, id, ...parts, body === undefined ? STREAM : records.transferredPart(body));
   }
 
+  /** Sends an event of a WebSocket that the engine keeps for an object. @param event JSON. */
+  sendSocketEvent(id: number, event: string, data: Part | null): void {
+    this.records.requests++;
+    this.#send(toGuest.socketEvent, id, this.records.part(event), this.records.part(data));
+  }
+
   /** Nothing of an object runs there: the guest drops it. */
   forgetObject(id: string): void {
     if (!this.#closed) this.#send(toGuest.forget, this.records.part(id));
@@ -203,6 +209,11 @@ export class Link implements CallScope {
 
   openSocket(id: number, owner: number, ofCall = false): BridgedSocket {
     return this.#sockets.open(id, owner, ofCall);
+  }
+
+  /** Takes a connection that a call has opened and the guest has not read; null: there is no such one. */
+  takeSocket(id: number): SocketWire | null {
+    return this.#sockets.take(id);
   }
 
   socketState(id: number): { received: number; buffered: number } | null {
@@ -299,6 +310,9 @@ export class Link implements CallScope {
         this.#sockets.get(id)?.close(code, reason);
         break;
       }
+      case toHost.socketBegin:
+        this.#sockets.get(reader.number())?.begin();
+        break;
       case toHost.socketCredit: {
         const id = reader.number();
         const bytes = reader.number();

@@ -35,6 +35,11 @@ export const toGuest = {
   event: 'E',
   /** As `request`, with the JSON of the object's address as a part behind the id: an event of a durable object. */
   object: 'O',
+  /**
+   * id, JSON of an event of an object's WebSocket as a part (serving/objects/object-sockets.ts), part of the message
+   * or `-`.
+   */
+  socketEvent: 'W',
   /** id of an object, as a part: it has no events, and moves elsewhere or is not needed. */
   forget: 'o',
   /** stream id, part. */
@@ -82,6 +87,28 @@ export const toHost = {
   eventResult: 'V',
   /** invocation id, header block part: status 101, and from here on a socket with the invocation's id. */
   upgrade: 'U',
+  /**
+   * invocation id, header block part, id of a socket that a call has opened and that the guest has not read, `1` when
+   * this ends the invocation: status 101, and from here on the host connects the two.
+   */
+  join: 'J',
+  /** socket id: the guest reads a socket that a call has opened. */
+  socketBegin: 'A',
+  /**
+   * invocation id, header block part, id of the WebSocket (negative), JSON `{object, tags, attachment}` as a part, `1`
+   * when this ends the invocation: status 101, and from here on a WebSocket that the object's engine keeps.
+   */
+  hold: 'G',
+  /** id of a kept WebSocket, invocation id, part. */
+  heldMessage: 'M',
+  /** id of a kept WebSocket, close code (1005: none), JSON reason. */
+  heldClose: 'W',
+  /** id of a kept WebSocket, JSON of its attachment as a part. */
+  heldAttachment: 'N',
+  /** JSON `{object, auto?, eventMs?, closes?}` as a part: what holds for all kept WebSockets of an object. */
+  heldState: 'X',
+  /** invocation id: its event of a kept WebSocket has reached the object. */
+  heldBegun: 'I',
   /** socket id, part. */
   socketMessage: 'm',
   /** socket id, close code (1005: none), JSON reason. */

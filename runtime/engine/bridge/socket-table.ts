@@ -3,7 +3,7 @@
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from './host-memory.ts';
 import type { Part } from './protocol.ts';
-import { BridgedSocket, type SocketDeps } from './sockets.ts';
+import { BridgedSocket, type SocketDeps, type SocketWire } from './sockets.ts';
 
 /** Memory of a socket besides its queued bytes. */
 const SOCKET_BYTES = 16 * 1024;
@@ -112,6 +112,13 @@ export class SocketTable {
     this.#sockets.set(id, socket);
     openSockets.count++;
     return socket;
+  }
+
+  /** Takes a connection that the guest has not read; null: there is no such one. */
+  take(id: number): SocketWire | null {
+    const wire = this.#sockets.get(id)?.giveWire() ?? null;
+    if (wire !== null) this.forget(id);
+    return wire;
   }
 
   /** Undoes `open` when there is no connection after all. */

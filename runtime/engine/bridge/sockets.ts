@@ -11,6 +11,8 @@ export interface SocketWire {
   /** Pauses and resumes reading messages. */
   pause(): void;
   resume(): void;
+  /** Sends what has arrived, and all that follows, to these events. Absent: they were given when it was made. */
+  attach?(events: SocketEvents): void;
   /** Whether sent messages are deflated. */
   readonly deflates?: boolean;
   /** Bytes passed to `send` that the network has not taken; small messages count with their memory cost. */
@@ -38,6 +40,8 @@ export interface SocketDeps {
   readonly buffered: { bytes: number };
   /** Recalculates it. */
   readonly recount: () => void;
+  /** Counted for each message beside its length. */
+  readonly messageBytes?: number;
   /** Adds a message to the next entry. */
   readonly message: (id: number, data: Part) => void;
   /** A socket of an RPC session has its wire. */
@@ -71,6 +75,8 @@ export class BridgedSocket implements SocketEvents {
   /** Bytes sent to the guest and not delivered yet. */
   #inFlight = 0;
   #paused = false;
+  /** Its messages wait in the wire. */
+  #isUnread = false;
   #received = 0;
   #counted = 0;
 
@@ -81,14 +87,30 @@ export class BridgedSocket implements SocketEvents {
     this.#deps = deps;
   }
 
-  attach(wire: SocketWire): void {
+  /** @param isUnread nothing is read from the wire before `begin`. */
+  attach(wire: SocketWire, isUnread = false): void {
     this.#wire = wire;
+    this.#isUnread = isUnread;
     if (this.ofCall) this.#deps.attached(this);
+  }
+
+  /** Reads from its wire. */
+  begin(): void {
+    if (!this.#isUnread) return;
+    this.#isUnread = false;
+    this.#wire?.attach?.(this);
+  }
+
+  /** Gives its wire away, of which it has read nothing; null: it has none, or has read from it. */
+  giveWire(): SocketWire | null {
+    if (!this.#isUnread || this.#over || this.#closing) return null;
+    this.#over = true;
+    return this.#wire;
   }
 
   message(data: Part): void {
     if (this.#over) return;
-    this.#inFlight += data.length;
+    this.#inFlight += data.length + (this.#deps.messageBytes ?? 0);
     this.#deps.message(this.id, data);
     if (this.#paused || this.#inFlight < this.#deps.limits.streamWindowBytes) return;
     this.#paused = true;
@@ -165,6 +187,7 @@ export class BridgedSocket implements SocketEvents {
   close(code: number, reason: string): void {
     if (this.#closing) return;
     this.#closing = true;
+    this.begin();
     // A paused socket would never read the reply to its close frame.
     if (this.#paused) this.#wire?.resume();
     this.#paused = false;

@@ -1,7 +1,7 @@
 // Completes an invocation: sends its response, its event's result, or the reason why there is none. It is over when
 // nothing it has to wait for is left. Used by dispatch.ts. Hot path: objects are allocated only for responses that
 // need them.
-import { FIELD, RECORD, STREAM, toHost, type Failure, type Part } from '../bridge/protocol.ts';
+import { FIELD, NOTHING, RECORD, STREAM, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { host, type HostBody } from './host.ts';
 import { closeInvocation, currentInvocation, type GuestInvocation } from './invocation.ts';
@@ -9,9 +9,18 @@ import { records, send } from './records.ts';
 import { threw } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { byteLengthOf } from './free-buffers.ts';
-import { sendWebSocket, socketClasses } from './sockets.ts';
+import { handOver, sendWebSocket, socketClasses } from './sockets.ts';
 import { inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { takeResponse } from './web/response.ts';
+
+/** An event of a durable object's WebSocket has been handled. */
+export function answerSocketEvent(invocation: GuestInvocation): void {
+  if (invocation.answered) return;
+  invocation.answered = true;
+  const isOver = invocation.waiting === 0;
+  send(toHost.response, invocation.id, 200, records.part(''), NOTHING, isOver ? '1' : '');
+  if (isOver) closeInvocation(invocation);
+}
 
 /** Sends the result of an event other than a request. */
 export function answerEvent(invocation: GuestInvocation, result: unknown): void {
@@ -104,6 +113,12 @@ function answerWithSocket(invocation: GuestInvocation, socket: unknown, headerBl
     internals.checkSendable();
   } catch (error) {
     fail(invocation, threw(error));
+    return;
+  }
+  const isOver = invocation.waiting === 0;
+  if (handOver(internals, invocation.id, headerBlock, isOver)) {
+    invocation.answered = true;
+    if (isOver) closeInvocation(invocation);
     return;
   }
   // Before the messages queued in the socket.

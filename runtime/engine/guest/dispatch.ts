@@ -1,14 +1,14 @@
 // One entry into the isolate: reads the records from the host, starts requests and resumes waiting code; entry-end.ts
 // ends it. Hot path: objects are allocated only for requests that need them.
 import { RecordReader, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
-import { answer, answerEvent, fail, finish, onSettled } from './answers.ts';
+import { answer, answerEvent, answerSocketEvent, fail, finish, onSettled } from './answers.ts';
 import { failCall, gateOf, settleCall } from './calls.ts';
 import { enterContext, type Native } from './context.ts';
 import { connectEntryEnd, flush, forgetWake, isCondemned, type Leave } from './entry-end.ts';
 import { beginEntry, findInvocation, GuestInvocation, openInvocation, touch } from './invocation.ts';
 import { onRejection, threw } from './rejections.ts';
 import { runFinalizers } from './fences.ts';
-import { objectModule } from './object-records.ts';
+import { objectModule, settleObjects } from './object-records.ts';
 import { fromJson } from './safe.ts';
 import { send } from './records.ts';
 import { socketClosed, socketFailed, socketMessage } from './sockets.ts';
@@ -118,6 +118,7 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
       readAll(rest);
     }
     readAll(new RecordReader(meta, text, bytes));
+    settleObjects();
   } catch (error) {
     unread = null;
     // A bug of ours, or a built-in broken by the tenant: the tenant's log gets the error.
@@ -153,6 +154,7 @@ function read(reader: RecordReader): void {
         const gate = gateOf(id);
         if (gate?.isClosed === true) gate.later(() => touch(settleCall(id, value, parts)));
         else touch(settleCall(id, value, parts));
+        settleObjects();
         continue; // parts() has read the record
       }
       case toGuest.failure: {
@@ -161,10 +163,16 @@ function read(reader: RecordReader): void {
         const gate = gateOf(id);
         if (gate?.isClosed === true) gate.later(() => touch(failCall(id, failure)));
         else touch(failCall(id, failure));
+        settleObjects();
         break;
       }
       case toGuest.object:
         startRequest(reader, true);
+        settleObjects();
+        break;
+      case toGuest.socketEvent:
+        startSocketEvent(reader);
+        settleObjects();
         break;
       case toGuest.forget:
         objectModule().forget(reader.part(reader.field()) as string);
@@ -330,6 +338,35 @@ function callFetch(
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return value !== null && typeof value === 'object' && typeof (value as { then?: unknown }).then === 'function';
+}
+
+function startSocketEvent(reader: RecordReader): void {
+  const invocation = new GuestInvocation(reader.number(), requestLimitMs());
+  const event = reader.part(reader.field()) as string;
+  const data = reader.part(reader.field());
+  openInvocation(invocation);
+  if (early !== null) {
+    callLater(invocation, () => callSocketEvent(invocation, event, data));
+    return;
+  }
+  touch(invocation);
+  enterContext(invocation);
+  callSocketEvent(invocation, event, data);
+}
+
+function callSocketEvent(invocation: GuestInvocation, event: string, data: Part | null): void {
+  try {
+    objectModule()
+      .socketEvent(fromJson(event), data, env, invocation)
+      .then(
+        () => answerSocketEvent(invocation),
+        (error: unknown) => fail(invocation, threw(error)),
+      );
+  } catch (error) {
+    fail(invocation, threw(error));
+  } finally {
+    enterContext(undefined);
+  }
 }
 
 function startEvent(reader: RecordReader): void {

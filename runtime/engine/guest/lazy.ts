@@ -18,7 +18,7 @@ import { callHost, dropCall, invalidArgument, openCall, startCall } from './call
 import { AsyncLocalStorage, checkpoint, currentContext, runInContext } from './context.ts';
 import { currentInvocation, touch } from './invocation.ts';
 import { noHandler } from './missing-handler.ts';
-import { exportOf, sendAtEntryEnd } from './object-records.ts';
+import { exportOf, lookAtGates, sendAtEntryEnd } from './object-records.ts';
 import { fromJson, SafeMap, toJson } from './safe.ts';
 import * as sockets from './sockets.ts';
 import { records } from './records.ts';
@@ -111,6 +111,12 @@ export const lazyDeps = {
   decodeWhole,
   dropCall,
   encodeUtf8,
+  HeldEnd: sockets.HeldEnd,
+  lookAtGates,
+  sendAttachment: sockets.sendAttachment,
+  sendBegun: sockets.sendBegun,
+  sendSocketState: sockets.sendSocketState,
+  socketClasses: sockets.socketClasses,
   exportOf,
   fetch,
   fetchThrough,

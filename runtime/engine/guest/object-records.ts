@@ -1,6 +1,7 @@
 // What an entry adds to the storage of durable objects: one record for each object, before all other records, so that
 // the host lets nothing out that depends on it before it is on disk. lazy/objects.ts fills it; entry-end.ts sends it.
-import { FIELD, RECORD, toHost } from '../bridge/protocol.ts';
+import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
+import { checkpoint } from './context.ts';
 import type { GuestInvocation } from './invocation.ts';
 import { loader } from './modules.ts';
 import { records } from './records.ts';
@@ -30,11 +31,27 @@ export interface StorageBatch {
 /** lazy/objects.ts, loaded by the first event of an object. */
 interface ObjectModule {
   event(address: unknown, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown>;
+  /** An event of a WebSocket that the engine keeps for an object. */
+  socketEvent(event: unknown, data: Part | null, env: unknown, invocation: GuestInvocation): Promise<unknown>;
   forget(id: string): void;
 }
 
 export function objectModule(): ObjectModule {
   return loader.load('objects') as ObjectModule;
+}
+
+let look: (() => boolean) | null = null;
+
+/** Sets what lets in what waits at a gate. @param given whether anything entered. */
+export function lookAtGates(given: () => boolean): void {
+  look = given;
+}
+
+/** Between two tasks: finishes what the first does at once, and lets in what objects let in now. */
+export function settleObjects(): void {
+  if (look === null) return;
+  do checkpoint();
+  while (look());
 }
 
 let first: StorageBatch | null = null;

@@ -17,6 +17,24 @@ export interface SocketEnd {
   failed(message: string, isTask: boolean): void;
   /** Number of its network socket; 0 when it is inside this isolate. */
   readonly networkId: number;
+  /** Set if a durable object has accepted it; absent or null: not so. */
+  readonly held?: HeldSocket | null;
+  /** Nothing has been read from the network yet. */
+  readonly isUnread?: boolean;
+  /** Starts to read from the network. */
+  begin?(): void;
+}
+
+/** A WebSocket that a durable object has accepted: its engine keeps it, also while the object is in no isolate. */
+export interface HeldSocket {
+  /** Its number on the bridge. */
+  readonly id: number;
+  /** Whether the engine has it: its other end was part of a response. */
+  isKept: boolean;
+  /** JSON of what the engine keeps with it. */
+  describe(): string;
+  /** It has a new attachment: JSON. */
+  attached(text: string): void;
 }
 
 /** The internals of a WebSocket object, for responses and `fetch`. */
@@ -32,6 +50,12 @@ export interface SocketInternals {
   /** Redirects all further incoming data to another end. */
   redirect(to: SocketEnd): void;
   opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
+  /** A durable object accepts it. @param other the network, when its engine has kept it; null: as before. */
+  hold(held: HeldSocket, other: SocketEnd | null, attachment: string | null): void;
+  /** JSON of its attachment; null: none. */
+  attachment(): string | null;
+  /** The engine reports that it is closed. */
+  finish(): void;
 }
 
 /** The classes, loaded on first use: lazy.ts sets `load`, lazy/web-socket.ts the other. */
@@ -96,10 +120,19 @@ export function hasOpenSockets(): boolean {
 /** The network as the other end of a socket. */
 export class NetworkEnd implements SocketEnd {
   readonly networkId: number;
+  isUnread: boolean;
   #isCut = false;
 
-  constructor(id: number) {
+  /** @param isUnread the host sends nothing before `begin`. */
+  constructor(id: number, isUnread = false) {
     this.networkId = id;
+    this.isUnread = isUnread;
+  }
+
+  begin(): void {
+    if (!this.isUnread) return;
+    this.isUnread = false;
+    send(toHost.socketBegin, this.networkId);
   }
 
   receive(data: Part): void {
@@ -123,6 +156,78 @@ export class NetworkEnd implements SocketEnd {
   }
 
   failed(): void {}
+}
+
+/** The network behind a WebSocket that the engine of its durable object keeps. */
+export class HeldEnd implements SocketEnd {
+  readonly networkId = 0;
+  readonly #id: number;
+  #isCut = false;
+
+  constructor(id: number) {
+    this.#id = id;
+  }
+
+  receive(data: Part): void {
+    if (this.#isCut) return;
+    if (records.size > ENTRY_BYTES_MAX) {
+      this.#isCut = true;
+      this.closing(1013, 'Too slow');
+      return;
+    }
+    const sender = currentInvocation()?.id ?? 0;
+    records.meta +=
+      toHost.heldMessage + FIELD + this.#id + FIELD + sender + FIELD + records.part(data) + FIELD + RECORD;
+  }
+
+  closing(code: number, reason: string): void {
+    send(toHost.heldClose, this.#id, code, toJson(reason));
+  }
+
+  closed(code: number, reason: string): void {
+    this.closing(code === 1006 ? 1011 : code, reason);
+  }
+
+  failed(): void {}
+}
+
+/** A socket has a new attachment, JSON. @throws {RangeError} when one entry has too many of them. */
+export function sendAttachment(id: number, text: string): void {
+  if (records.size > ENTRY_BYTES_MAX)
+    throw new RangeError('What is sent and attached to WebSockets at once is more than 32 MB');
+  send(toHost.heldAttachment, id, records.part(text));
+}
+
+/** Tells the engine what holds for all kept sockets of an object. @param state JSON. */
+export function sendSocketState(state: string): void {
+  send(toHost.heldState, records.part(state));
+}
+
+/** An event of a kept socket has reached its object. */
+export function sendBegun(invocation: number): void {
+  send(toHost.heldBegun, invocation);
+}
+
+/**
+ * Sends a WebSocket that needs nothing more of its invocation: one that a call has opened and nobody has read, or the
+ * other end of one that a durable object has accepted. @returns false for any other.
+ */
+export function handOver(socket: SocketInternals, invocation: number, headerBlock: string, isOver: boolean): boolean {
+  const other = socket.other();
+  if (other?.isUnread === true) {
+    disconnectEnd(other.networkId);
+    send(toHost.join, invocation, records.part(headerBlock), other.networkId, isOver ? '1' : '');
+    socket.redirect(new HeldEnd(0));
+    return true;
+  }
+  const held = other?.held ?? null;
+  if (held === null || held.isKept) return false;
+  held.isKept = true;
+  const head = records.part(headerBlock);
+  send(toHost.hold, invocation, head, held.id, records.part(held.describe()), isOver ? '1' : '');
+  // Messages that it has sent already follow.
+  socket.redirect(new HeldEnd(held.id));
+  return true;
 }
 
 // Each incoming message is an event with its own CPU budget, so that a socket may live forever. The account stays the
@@ -165,17 +270,18 @@ export function sendWebSocket(socket: SocketInternals, owner: GuestInvocation, o
 /** The socket of a `fetch` that requests an upgrade: `id` is sent with the call. */
 export function prepareFetchedSocket(): {
   id: number;
-  opened(url: string, protocol: string, extensions: string): object;
+  /** @param isUnread the host sends nothing before the worker reads it. */
+  opened(url: string, protocol: string, extensions: string, isUnread: boolean): object;
   refused(): void;
 } {
   const socket = socketClasses.load().create();
   const internals = socketClasses.internalsOf(socket)!;
   const id = reserveSocketId();
-  internals.join(new NetworkEnd(id));
   connectEnd(id, internals.end, currentInvocation(), () => {});
   return {
     id,
-    opened(url, protocol, extensions) {
+    opened(url, protocol, extensions, isUnread) {
+      internals.join(new NetworkEnd(id, isUnread));
       internals.opened({ url, protocol, extensions }, false);
       return socket;
     },

@@ -29,7 +29,7 @@ interface LoopbackRequest {
   /** Set for a call of a service binding. */
   readonly callee?: Callee;
   /** Opens the caller's end of a WebSocket; absent or null: it asks for none. */
-  readonly socket?: { open(): SocketEvents & { attach(wire: SocketWire): void } } | null;
+  readonly socket?: { open(): SocketEvents & { attach(wire: SocketWire, isUnread: boolean): void } } | null;
 }
 
 /** The response; `body` may be cancelled. */
@@ -140,12 +140,11 @@ export class LoopbackExchange implements Exchange {
     const caller = this.#socket.open();
     this.#open(101, headerBlock, []);
     this.end();
-    caller.attach(wire);
-    // The bridge and the caller send nothing before they have their wires.
-    setImmediate(() => {
-      inner.attach(events);
-      wire.attach(caller);
-    });
+    // The caller reads it, or has it joined with its own client's.
+    wire.isUnread = true;
+    caller.attach(wire, true);
+    // The bridge sends nothing before it has its wire.
+    setImmediate(() => inner.attach(events));
     return inner;
   }
 

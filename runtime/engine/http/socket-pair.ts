@@ -15,6 +15,12 @@ export class PairedWire implements SocketWire {
   memory: HostMemory | null = null;
   /** Called once it is closed, from either side. */
   onClosed: ((code: number, reason: string) => void) | null = null;
+  /** Called when the other end pauses and resumes reading. */
+  onPaused: ((isPaused: boolean) => void) | null = null;
+  /** Where what arrives here goes on to; null: it stays. */
+  next: SocketWire | null = null;
+  /** What arrives waits until somebody attaches, also after its end. */
+  isUnread = false;
   #events: SocketEvents | null = null;
   #waiting: Part[] = [];
   #waitingBytes = 0;
@@ -25,6 +31,7 @@ export class PairedWire implements SocketWire {
   /** Connects the isolate that reads from this end. */
   attach(events: SocketEvents): void {
     this.#events = events;
+    this.isUnread = false;
     this.resume();
   }
 
@@ -39,12 +46,22 @@ export class PairedWire implements SocketWire {
     queueMicrotask(() => this.#over(code, reason));
   }
 
+  /** The connection behind this end broke. */
+  cut(message: string | null = null): void {
+    if (this.#isOver) return;
+    if (message !== null) this.other.#events?.failed(message);
+    this.other.#over(1006, '', false);
+    this.#over(1006, '', false);
+  }
+
   pause(): void {
     this.#paused = true;
+    this.other.onPaused?.(true);
   }
 
   resume(): void {
     this.#paused = false;
+    this.other.onPaused?.(false);
     while (!this.#paused && this.#waiting.length > 0) {
       const data = this.#waiting.shift()!;
       this.#waitingBytes -= MESSAGE_BYTES + data.length;
@@ -55,7 +72,7 @@ export class PairedWire implements SocketWire {
 
   /** What this end sent and the other has not taken. */
   get bufferedBytes(): number {
-    return this.other.#waitingBytes;
+    return this.other.#waitingBytes + (this.other.next?.bufferedBytes ?? 0);
   }
 
   #receive(data: Part): void {
@@ -78,17 +95,18 @@ export class PairedWire implements SocketWire {
 
   #close(code: number, reason: string): void {
     this.#closing ??= { code, reason };
+    if (this.isUnread) return;
     if (this.#events === null) this.#waiting.length = 0;
     if (this.#waiting.length > 0) return;
     queueMicrotask(() => this.#over(code, reason));
   }
 
-  #over(code: number, reason: string): void {
+  #over(code: number, reason: string, clean = true): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#waiting.length = 0;
     this.#waitingBytes = 0;
-    this.#events?.closed(code, reason, true);
+    this.#events?.closed(code, reason, clean);
     this.onClosed?.(code, reason);
   }
 }

@@ -3,6 +3,7 @@
 import { PlatformError } from '#core/errors.ts';
 import type { ObjectAddress } from '#core/object-address.ts';
 import type { InvocationKind } from '#core/plans.ts';
+import type { Part } from '../bridge/protocol.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { Delivery } from './delivery.ts';
 import { eventRecord } from './event-record.ts';
@@ -68,6 +69,8 @@ export class Invocation<Answer> {
   failure: (Outcome & { kind: 'failed' }) | null = null;
   /** Of an event of a durable object: what it is for; null for all others. */
   object: ObjectEvent | null = null;
+  /** How long it may run, in ms; 0: as its kind. */
+  wallMsMax = 0;
   /** Spans of its trace; null: not sampled. */
   spans: InvocationSpans | null = null;
   /** Start of its wall time, in ms of `performance.now()`. */
@@ -184,6 +187,18 @@ export interface ObjectEvent {
   readonly address: ObjectAddress;
   /** Counts the object's open WebSockets; absent before the event starts. */
   sockets?: { open: number };
+  /** Of a WebSocket that its engine keeps; null: another event. */
+  readonly socketEvent: KeptSocketEvent | null;
+}
+
+/** An event of a WebSocket that its engine keeps: serving/objects/object-sockets.ts. */
+interface KeptSocketEvent {
+  readonly data: Part | null;
+  /** How long it may run; 0: as any other. */
+  readonly msMax: number;
+  /** Whether the object has begun with it: then it is not repeated. */
+  isBegun: boolean;
+  ended(outcome: Outcome): void;
 }
 
 /** An invocation with a waiting HTTP request. */

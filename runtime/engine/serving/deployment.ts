@@ -27,6 +27,7 @@ import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
 import type { LiveObjects, ObjectDeployment } from './objects/live-objects.ts';
+import type { SocketEvent } from './objects/object-sockets.ts';
 import { answerFailedRequest, type Explain, type FailedRequestDeps } from './failed-requests.ts';
 import { Lane, type LaneDeps } from './lane.ts';
 import { collectBody } from './request-body.ts';
@@ -173,9 +174,14 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
 
   /**
    * Serves an event of a durable object, as soon as this deployment may have the object. @param forward sends it to the
-   * engine that has the object; null: that engine sent it here.
+   * engine that has the object; null: that engine sent it here. @param socketEvent of a WebSocket that is kept here.
    */
-  object(exchange: Exchange, address: ObjectAddress, forward: ((link: string) => void) | null): void {
+  object(
+    exchange: Exchange,
+    address: ObjectAddress,
+    forward: ((link: string) => void) | null,
+    socketEvent: SocketEvent | null = null,
+  ): void {
     const { limits, ids, telemetry } = this.#deps;
     const objects = this.#deps.objects!;
     const { namespace, preview, branch } = this.config.objects!;
@@ -188,7 +194,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
       limits.subrequestsMax,
     );
     exchange.memory = this.hostMemory;
-    const object = { address };
+    const object = { address, socketEvent };
     invocation.object = object;
     exchange.requestId = invocation.uid;
     if (telemetry?.samples() === true) this.#trace(invocation, true);
@@ -349,6 +355,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
       const thrown = outcome.kind === 'ok' ? thrownIn(result) : null;
       if (thrown !== null) outcome = failed('worker_threw', { reason: thrown });
     }
+    invocation.object?.socketEvent?.ended(outcome);
     const wallMs = now - invocation.startedAt;
     this.#count(invocation, outcome, target, now);
     this.#deps.telemetry?.ended(invocation, outcome, target, now);

@@ -103,6 +103,10 @@ export class Dispatch {
       const { protocol } = object.address;
       const url = `${protocol}//${exchange.host}${exchange.target}`;
       this.#objects?.attach(object);
+      if (object.socketEvent !== null) {
+        this.#link.sendSocketEvent(id, this.#objects!.describe(object), object.socketEvent.data);
+        return;
+      }
       this.#link.sendObject(id, JSON.stringify(object.address), exchange.method, url, exchange.headerBlock, body);
     }
     if (body !== undefined) return;
@@ -157,6 +161,19 @@ export class Dispatch {
           break;
         case toHost.upgrade:
           this.#responses.upgrade(reader);
+          break;
+        case toHost.join:
+          this.#responses.join(reader);
+          break;
+        case toHost.hold:
+          this.#responses.hold(reader);
+          break;
+        case toHost.heldMessage:
+        case toHost.heldClose:
+        case toHost.heldAttachment:
+        case toHost.heldState:
+        case toHost.heldBegun:
+          this.#held(letter, reader);
           break;
         case toHost.failed: {
           const id = reader.number();
@@ -217,6 +234,32 @@ export class Dispatch {
           this.#link.read(letter, reader);
       }
       reader.close();
+    }
+  }
+
+  /** A record about WebSockets that the engine keeps for objects. @throws {Error} outside of the objects' lane. */
+  #held(letter: string, reader: RecordReader): void {
+    const objects = this.#objects;
+    if (objects === null) throw new Error('a WebSocket outside of an object');
+    if (letter === toHost.heldState) {
+      objects.setSocketState(reader.part(reader.field()) as string);
+      return;
+    }
+    const id = reader.number();
+    if (letter === toHost.heldMessage) {
+      const sender = this.#owners.owner(reader.number());
+      objects.send(id, reader.part(reader.field()) as Part, sender);
+    } else if (letter === toHost.heldClose) {
+      const code = reader.number();
+      objects.closeSocket(id, code, String(reader.json()));
+    } else if (letter === toHost.heldAttachment) objects.attachToSocket(id, reader.part(reader.field()) as string);
+    else {
+      const invocation = this.#running.get(id);
+      const event = invocation?.object?.socketEvent ?? null;
+      if (invocation === undefined || event === null) return;
+      event.isBegun = true;
+      invocation.wallFrom = performance.now();
+      invocation.wallMsMax = event.msMax;
     }
   }
 

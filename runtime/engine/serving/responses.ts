@@ -4,10 +4,14 @@ import { performance } from 'node:perf_hooks';
 import type { ErrorDetails, PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { STREAM, type Part, type RecordReader } from '../bridge/protocol.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { withoutInvalidLength } from '../http/header-block.ts';
-import { isHttp, type HttpInvocation } from '../invocation/invocation.ts';
+import { JoinedWires } from '../http/joined-wires.ts';
+import { PairedWire } from '../http/socket-pair.ts';
+import { isHttp, type AnyInvocation, type HttpInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { ServedDeployment } from './config.ts';
+import type { IsolateObjects } from './objects/isolate-objects.ts';
 import type { RunningInvocations } from './running-invocations.ts';
 
 /** Sink for a discarded body. */
@@ -20,6 +24,8 @@ interface ResponseDeps {
   readonly running: RunningInvocations;
   /** The worker's isolate. */
   readonly isolate: { readonly isCondemned: boolean };
+  /** Null in all lanes but the objects'. */
+  readonly objects: IsolateObjects | null;
 }
 
 export class Responses {
@@ -27,8 +33,10 @@ export class Responses {
   #link: Link;
   #running: RunningInvocations;
   #isolate: { readonly isCondemned: boolean };
+  #objects: IsolateObjects | null;
 
-  constructor({ deployment, link, running, isolate }: ResponseDeps) {
+  constructor({ deployment, link, running, isolate, objects }: ResponseDeps) {
+    this.#objects = objects;
     this.#deployment = deployment;
     this.#link = link;
     this.#running = running;
@@ -129,6 +137,84 @@ export class Responses {
     this.#link.cancelStream(id);
   }
 
+  /** A response with a WebSocket that a call of the worker has opened: the two are joined, and it is over. */
+  join(reader: RecordReader): void {
+    const id = reader.number();
+    const headerBlock = reader.part(reader.field()) as string;
+    const wire = this.#link.takeSocket(reader.number());
+    const isOver = reader.field() === '1';
+    const invocation = this.#running.get(id);
+    if (!(wire instanceof PairedWire)) {
+      if (invocation !== undefined)
+        this.#running.end(id, failed('worker_threw', { reason: 'The WebSocket is closed' }));
+      return;
+    }
+    const joined = new JoinedWires(wire);
+    if (!this.#open(invocation, headerBlock, joined, (client) => joined.attach(client))) {
+      wire.attach(joined);
+      wire.cut();
+    } else if (isOver) this.#running.end(id, ok);
+  }
+
+  /** A response with a WebSocket that a durable object has accepted: its engine keeps it, and it is over. */
+  hold(reader: RecordReader): void {
+    const id = reader.number();
+    const headerBlock = reader.part(reader.field()) as string;
+    const number = reader.number();
+    const given = reader.part(reader.field()) as string;
+    const isOver = reader.field() === '1';
+    const invocation = this.#running.get(id);
+    if (this.#objects === null) throw new Error('a WebSocket outside of an object');
+    let held;
+    try {
+      held = this.#objects.accept(number, given);
+    } catch (error) {
+      if (invocation !== undefined) this.#refused(invocation, error);
+      return;
+    }
+    const { live, socket } = held;
+    const { bridged } = socket;
+    if (!this.#open(invocation, headerBlock, bridged, (client) => bridged.attach(client))) live.sockets.forget(socket);
+    else if (isOver) this.#running.end(id, ok);
+  }
+
+  /** Answers a handshake. @returns false if there is no connection. */
+  #open(
+    invocation: AnyInvocation | undefined,
+    headerBlock: string,
+    events: SocketEvents,
+    opened: (client: SocketWire) => void,
+  ): boolean {
+    if (invocation === undefined || !isHttp(invocation)) return false;
+    const { answer: exchange } = invocation;
+    if (invocation.isClientGone) {
+      invocation.phase = 'answered';
+      this.#running.end(invocation.id, ok);
+      return false;
+    }
+    invocation.status = 101;
+    try {
+      const client = exchange.upgrade(headerBlock, events);
+      if (client === null) throw new Error('status 101 is only for WebSocket handshakes');
+      exchange.onAbort = null;
+      invocation.phase = 'answered';
+      invocation.firstByteAt = invocation.answeredAt = performance.now();
+      opened(client);
+    } catch (error) {
+      this.#refused(invocation, error);
+      return false;
+    }
+    if (exchange.refusedCookies !== '') this.#warnOfCookies(invocation);
+    return true;
+  }
+
+  #refused(invocation: AnyInvocation, error: unknown): void {
+    const { message, code, details } = error as { message: string; code?: unknown; details?: ErrorDetails };
+    this.#deployment.log('error', `Response not sent: ${message}`, invocation);
+    const isBound = code === 'websocket_limit_exceeded' || code === 'host_memory_exceeded';
+    this.#running.end(invocation.id, isBound ? failed(code, details) : failed('worker_threw', { reason: message }));
+  }
+
   /** A response that opens a WebSocket. */
   upgrade(reader: RecordReader): void {
     const id = reader.number();
@@ -156,10 +242,7 @@ export class Responses {
       if (this.#isolate.isCondemned && !ofCall) socket.close(1012, 'Service restart');
     } catch (error) {
       this.#link.forgetSocket(id);
-      const { message, code, details } = error as { message: string; code?: unknown; details?: ErrorDetails };
-      this.#deployment.log('error', `Response not sent: ${message}`, invocation);
-      const isBound = code === 'websocket_limit_exceeded' || code === 'host_memory_exceeded';
-      this.#running.end(id, isBound ? failed(code, details) : failed('worker_threw', { reason: message }));
+      this.#refused(invocation, error);
     }
   }
 }

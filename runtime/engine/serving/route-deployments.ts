@@ -37,7 +37,7 @@ import type { Route } from '../router/project-routes.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 import { noServers, type ServerLink } from '../servers/server-link.ts';
 import type { DeploymentConfig, ServingDeps } from './config.ts';
-import { objectStorageCall } from './objects/isolate-objects.ts';
+import { objectSocketCalls, objectStorageCall } from './objects/isolate-objects.ts';
 import type { LiveObjects } from './objects/live-objects.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { Deployment, type DeploymentDeps, type RequestRecord } from './deployment.ts';
@@ -160,7 +160,11 @@ export function createRouteDeployments(
     const calls = { ...hostFunctions, async: { ...hostFunctions.async, ...own } };
     if (objects === null) return calls;
     const { sync, waiting } = hostFunctions;
-    return { ...calls, sync: { ...sync, ...objects.sync }, waiting: { ...waiting, ...objectStorageCall } };
+    return {
+      ...calls,
+      sync: { ...sync, ...objects.sync, ...objectSocketCalls },
+      waiting: { ...waiting, ...objectStorageCall },
+    };
   }
 
   function objectCalls(

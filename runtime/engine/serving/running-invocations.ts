@@ -213,7 +213,7 @@ export class RunningInvocations {
   /** Ends invocations over their wall limit. */
   endLate(now: number, limits: { readonly wallMs: number; readonly eventWallMs: number }): void {
     for (const invocation of this.#running.values()) {
-      const limitMs = isHttp(invocation) ? limits.wallMs : limits.eventWallMs;
+      const limitMs = invocation.wallMsMax || (isHttp(invocation) ? limits.wallMs : limits.eventWallMs);
       if (invocation.isSocketOpen || now - invocation.wallFrom < limitMs) continue;
       this.#deployment.log('error', errorMessage('wall_limit_exceeded', { limitMs }), invocation);
       this.endNow(invocation, failed('wall_limit_exceeded', { limitMs }), 'Wall limit exceeded');

@@ -1,5 +1,6 @@
 // The durable objects that live in this isolate: made by their first event, each once, and their events. A module of
 // lazy.ts; dispatch.ts calls it for the records of objects.
+import type { Part } from '../../bridge/protocol.ts';
 import { AsyncLocalStorage } from '../context.ts';
 import { currentInvocation, type GuestInvocation } from '../invocation.ts';
 import { useModule } from '../modules.ts';
@@ -9,7 +10,7 @@ import { createIncomingResponse, Response } from '../web/response.ts';
 import { clearTimeout, setTimeout } from '../web/timers.ts';
 import { Gate } from './objects/gate.ts';
 import { DurableObjectId } from './objects/ids.ts';
-import { AcceptedSockets } from './objects/sockets.ts';
+import { AcceptedSockets, type SocketEvent } from './objects/sockets.ts';
 import { DurableObjectState, type StateOwner } from './objects/state.ts';
 import { StorageQueue } from './objects/storage-queue.ts';
 
@@ -49,7 +50,7 @@ class LiveObject implements StateOwner {
   readonly queue: StorageQueue;
   readonly sockets = new AcceptedSockets(this);
   readonly alarm = { isRunning: false, wasSet: false };
-  readonly #id: string;
+  readonly id: string;
   readonly #pending = new Set<(error: Error) => void>();
   readonly #inside = new AsyncLocalStorage<LiveObject>();
   hasAlarm = false;
@@ -58,7 +59,7 @@ class LiveObject implements StateOwner {
   #failure: Error | null = null;
 
   constructor(id: string) {
-    this.#id = id;
+    this.id = id;
     this.queue = new StorageQueue(id, this.gate);
   }
 
@@ -74,7 +75,7 @@ class LiveObject implements StateOwner {
 
   readonly reset = (reason: Error): void => {
     this.#failure = reason;
-    if (live.get(this.#id) === this) live.delete(this.#id);
+    if (live.get(this.id) === this) live.delete(this.id);
     const rejections = Array.from(this.#pending);
     this.#pending.clear();
     for (const reject of rejections) reject(reason);
@@ -92,7 +93,7 @@ class LiveObject implements StateOwner {
       } finally {
         clearTimeout(timer);
         this.gate.sections--;
-        void Promise.resolve().then(() => this.gate.open());
+        this.gate.open();
       }
     };
     // One inside of another cannot wait for it.
@@ -211,6 +212,18 @@ async function event(
   }
 }
 
+/** An event of a WebSocket that the engine keeps. @param data of a message. */
+async function socketEvent(
+  address: Address & SocketEvent,
+  data: Part | null,
+  env: unknown,
+  invocation: GuestInvocation,
+): Promise<unknown> {
+  const object = find(address, env);
+  invocation.gate = object.gate;
+  return object.run((instance) => object.sockets.receive(instance, address, data));
+}
+
 /** What was thrown, as far as it can be copied: the value, and the own fields of an error. */
 function stored(error: unknown): readonly [error: unknown, fields: unknown] {
   const { toStored } = useModule('stored-values');
@@ -233,4 +246,4 @@ function forget(id: string): void {
   live.delete(id);
 }
 
-export { event, forget };
+export { event, forget, socketEvent };

@@ -3,7 +3,7 @@
 import type { Part } from '../../bridge/protocol.ts';
 import type { Context } from '../context.ts';
 import type { LazyDeps } from '../lazy.ts';
-import type { SocketEnd, SocketInternals } from '../sockets.ts';
+import type { HeldSocket, SocketEnd, SocketInternals } from '../sockets.ts';
 
 const CONNECTING = 0;
 const OPEN = 1;
@@ -61,6 +61,8 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     #sentLength = 0;
     /** JSON of a stored value. */
     #attachment: string | null = null;
+    /** Set when a durable object has accepted it. */
+    #held: HeldSocket | null = null;
 
     constructor(url: string, protocols: unknown = []) {
       super();
@@ -139,6 +141,18 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
         this.#flows = true;
         dispatchTrusted(this, new Event('open'));
         this.#schedule();
+      },
+      hold: (held, other, attachment) => {
+        this.#held = held;
+        if (other === null) return;
+        this.#other = other;
+        this.#attachment = attachment;
+        this.#state = OPEN;
+        this.#flows = true;
+      },
+      attachment: () => this.#attachment,
+      finish: () => {
+        this.#state = CLOSED;
       },
     };
 
@@ -234,6 +248,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       if (this.#flows) return;
       this.#flows = true;
       this.#context = currentContext();
+      this.#other?.begin?.();
       this.#schedule();
     }
 
@@ -281,6 +296,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       const text = toJson(useModule('stored-values').toStored(value));
       if (text.length > ATTACHMENT_CHARS_MAX)
         throw new RangeError(`An attachment has at most ${ATTACHMENT_CHARS_MAX} characters`);
+      this.#held?.attached(text);
       this.#attachment = text;
     }
     deserializeAttachment(): unknown {
@@ -297,6 +313,9 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       endOf = (socket) => ({
         get networkId() {
           return socket.#redirected?.networkId ?? 0;
+        },
+        get held() {
+          return socket.#held;
         },
         receive(data, isTask) {
           if (socket.#redirected === null) socket.#arrive(isTask, () => socket.#message(data));

@@ -24,6 +24,8 @@ interface Head {
   upgraded?: boolean;
   protocol?: string;
   extensions?: string;
+  /** Whether its messages wait until the worker reads it. */
+  unread?: boolean;
 }
 
 const upgrade = /(?:^|\0)upgrade\0websocket\0/i;
@@ -99,7 +101,7 @@ export async function fetchThrough(
   const { value, parts: replyParts } = reply;
   const head = value as Head;
   if (head.upgraded === true) {
-    const opened = socket!.opened(head.url, head.protocol!, head.extensions!);
+    const opened = socket!.opened(head.url, head.protocol!, head.extensions!, head.unread === true);
     return createIncomingResponse(head.status, head.statusText, head.headers, null, head.url, head.redirected, opened);
   }
   socket?.refused();

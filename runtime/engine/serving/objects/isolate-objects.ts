@@ -2,11 +2,14 @@
 // it wrote is on disk. Made by serving.ts for the isolates of the objects' lane.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from '../../bridge/call-owner.ts';
-import type { HostCall, HostReply } from '../../bridge/host-calls.ts';
+import type { HostCall, HostReply, SyncHostFunction } from '../../bridge/host-calls.ts';
 import type { Link } from '../../bridge/link.ts';
+import type { Part } from '../../bridge/protocol.ts';
+import { toRecord } from '../../bindings/arguments.ts';
 import { toFailure } from '../../bridge/host-calls.ts';
 import type { ObjectEvent } from '../../invocation/invocation.ts';
 import type { LiveObject, LiveObjects } from './live-objects.ts';
+import { described, SocketEvent, type ObjectSocket } from './object-sockets.ts';
 import type { StorageRequest } from './object-store.ts';
 
 interface IsolateObjectsDeps {
@@ -22,6 +25,9 @@ const isolates = new WeakMap<object, IsolateObjects>();
 export class IsolateObjects {
   readonly #deps: IsolateObjectsDeps;
   readonly #live = new Map<string, LiveObject>();
+  /** The WebSockets that the isolate has met, by its numbers: negative ones are its own. */
+  readonly #sockets = new Map<number, { readonly live: LiveObject; readonly socket: ObjectSocket }>();
+  #lastSocket = 0;
   #isGone = false;
 
   constructor(deps: IsolateObjectsDeps) {
@@ -41,6 +47,7 @@ export class IsolateObjects {
   forget(live: LiveObject): void {
     if (this.#live.get(live.owner.id) !== live) return;
     this.#live.delete(live.owner.id);
+    this.#forgetSockets(live);
     if (!this.#isGone) this.#deps.link.forgetObject(live.owner.id);
   }
 
@@ -111,6 +118,92 @@ export class IsolateObjects {
     }
   }
 
+  #forgetSockets(live: LiveObject): void {
+    for (const socket of live.sockets.values()) this.#forgetSocket(socket);
+  }
+
+  #forgetSocket(socket: ObjectSocket): void {
+    if (this.#sockets.get(socket.known)?.socket === socket) this.#sockets.delete(socket.known);
+  }
+
+  /** The isolate's number of a socket; it is described to the isolate with the first. */
+  #introduce(live: LiveObject, socket: ObjectSocket): number {
+    if (socket.stay !== live.stay) {
+      socket.stay = live.stay;
+      socket.known = ++this.#lastSocket;
+      this.#sockets.set(socket.known, { live, socket });
+    }
+    return socket.known;
+  }
+
+  /** What the isolate is sent of an event of a socket. */
+  describe({ address, socketEvent }: ObjectEvent): string {
+    if (!(socketEvent instanceof SocketEvent)) throw new Error('an event of no WebSocket');
+    const { socket, content, sockets } = socketEvent;
+    const live = this.#live.get(address.id);
+    const isNew = socket.stay !== live?.stay;
+    const known = live === undefined ? 0 : this.#introduce(live, socket);
+    // Closed already: nothing else refers to it.
+    if (!sockets.has(socket)) this.#forgetSocket(socket);
+    return JSON.stringify({ ...address, ...content, ...(isNew ? described(socket, known) : { socket: known }) });
+  }
+
+  /**
+   * An object accepts a WebSocket. @param id the isolate's number for it. @param given JSON; untrusted.
+   *
+   * @throws {Error} when it may not have it.
+   */
+  accept(id: number, given: string): { readonly live: LiveObject; readonly socket: ObjectSocket } {
+    const { object, tags, attachment } = JSON.parse(given) as Readonly<Record<string, unknown>>;
+    const live = typeof object === 'string' ? this.#live.get(object) : undefined;
+    if (live === undefined || !(id < 0) || this.#sockets.has(id)) throw new Error('The WebSocket is of no object');
+    const socket = live.sockets.accept({ tags, attachment });
+    socket.known = id;
+    socket.stay = live.stay;
+    const held = { live, socket };
+    this.#sockets.set(id, held);
+    return held;
+  }
+
+  /** A message of the guest. @param sender whom it costs. */
+  send(id: number, data: Part, sender: CallOwner): void {
+    const found = this.#sockets.get(id);
+    if (found !== undefined) found.live.sockets.send(found.socket, data, sender);
+  }
+
+  closeSocket(id: number, code: number, reason: string): void {
+    this.#sockets.get(id)?.socket.bridged.close(code, reason);
+  }
+
+  /** @throws {Error} for what no isolate sends. */
+  attachToSocket(id: number, text: string): void {
+    const found = this.#sockets.get(id);
+    if (found !== undefined) found.live.sockets.attach(found.socket, text);
+  }
+
+  /** @param json what holds for all sockets of an object; untrusted. @throws {Error} for what no isolate sends. */
+  setSocketState(json: string): void {
+    const { object, ...state } = JSON.parse(json) as Readonly<Record<string, unknown>>;
+    const live = typeof object === 'string' ? this.#live.get(object) : undefined;
+    if (live === undefined) return;
+    if (state['closes'] !== undefined) this.#forgetSockets(live);
+    live.sockets.setState(state);
+  }
+
+  /** What an isolate asks of the sockets of an object. @param args untrusted. */
+  socketsOf({ object, after, socket }: Readonly<Record<string, unknown>>): unknown {
+    const live = typeof object === 'string' ? this.#live.get(object) : undefined;
+    if (live === undefined) return none;
+    if (socket === undefined) return live.sockets.page(Number(after), (found) => this.#introduce(live, found));
+    const found = this.#sockets.get(Number(socket));
+    return { sockets: found?.live === live ? [described(found.socket, found.socket.known)] : [], next: -1 };
+  }
+
+  /** When a message of a socket was answered without its object; null: never. @param args untrusted. */
+  answeredAt({ socket }: Readonly<Record<string, unknown>>): number | null {
+    return this.#sockets.get(Number(socket))?.socket.answeredAt ?? null;
+  }
+
   #broken(error: unknown): void {
     if (this.#isGone) return;
     const reason =
@@ -140,9 +233,18 @@ export class IsolateObjects {
     this.#isGone = true;
     const live = [...this.#live.values()];
     this.#live.clear();
+    this.#sockets.clear();
     this.#deps.objects.lost(live);
   }
 }
+
+const none = { sockets: [], next: -1, auto: null, eventMs: 0 };
+
+/** Host functions of WebSockets that a thread waits for. */
+export const objectSocketCalls: Readonly<Record<string, SyncHostFunction>> = {
+  'object.sockets': (args, _part, isolate) => isolates.get(isolate)?.socketsOf(toRecord(args)) ?? none,
+  'object.answered': (args, _part, isolate) => isolates.get(isolate)?.answeredAt(toRecord(args)) ?? null,
+};
 
 /** The host function of storage that a thread waits for. */
 export const objectStorageCall = {

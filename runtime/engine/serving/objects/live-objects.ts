@@ -5,12 +5,16 @@ import { isFailure } from '#core/failure.ts';
 import type { DatabaseStore } from '../../bindings/database.ts';
 import type { ObjectLeases } from '../../bindings/object-leases.ts';
 import type { DatabasePlace } from '../../bindings/scope.ts';
+import type { EngineMemory } from '../../bridge/host-memory.ts';
 import type { ObjectEvent } from '../../invocation/invocation.ts';
 import type { AlarmOwner, ObjectAlarms } from './object-alarms.ts';
+import { ObjectSockets, type ObjectSocketLimits, type SocketEvent } from './object-sockets.ts';
 import { ObjectStore } from './object-store.ts';
+import { SocketAccounts } from './socket-accounts.ts';
 
 /** A deployment, as its objects see it. */
 export interface ObjectDeployment {
+  log(level: 'error', text: string, invocation: null): void;
   readonly config: { readonly id: string };
 }
 
@@ -30,6 +34,10 @@ interface LiveObjectsDeps {
   readonly store: DatabaseStore | null;
   readonly alarms: ObjectAlarms | null;
   readonly leases: ObjectLeases;
+  readonly memory: EngineMemory;
+  readonly limits: ObjectSocketLimits & { readonly objectIdleMs: number };
+  /** Gives an event of a kept WebSocket to the code that the object has now. */
+  readonly deliver: (owner: AlarmOwner, event: SocketEvent) => void;
 }
 
 interface Waiting {
@@ -54,21 +62,26 @@ export class LiveObject {
   deployment: ObjectDeployment | null = null;
   isolate: ObjectIsolate | null = null;
   store: ObjectStore | null = null;
+  /** Changes when it leaves its isolate. */
+  stay: object = {};
   /** Events that run. */
   running = 0;
   /** Operations of operators that run. */
   operating = 0;
-  /** WebSockets that it has accepted. */
-  readonly sockets = { open: 0 };
+  /** WebSockets that an isolate has open for it, beside those that are kept. */
+  readonly plainSockets = { open: 0 };
   lastUsedAt = 0;
   isOpening = false;
   waiting: Waiting[] = [];
+  readonly sockets: ObjectSockets;
   /** The engine that has it, until then. */
   elsewhere: { readonly link: string; readonly until: number } | null = null;
 
-  constructor(place: DatabasePlace, owner: AlarmOwner) {
+  /** @param sockets made for it. */
+  constructor(place: DatabasePlace, owner: AlarmOwner, sockets: (live: LiveObject) => ObjectSockets) {
     this.place = place;
     this.owner = owner;
+    this.sockets = sockets(this);
   }
 }
 
@@ -80,13 +93,12 @@ export interface LiveState {
   readonly activeAt: number;
 }
 
-export function stateOf({ isolate, sockets, lastUsedAt }: LiveObject): LiveState {
+export function stateOf({ isolate, sockets, plainSockets, lastUsedAt }: LiveObject): LiveState {
   const activeAt = lastUsedAt === 0 ? 0 : Math.round(Date.now() - (performance.now() - lastUsedAt));
-  return { isLive: isolate !== null, sockets: sockets.open, activeAt };
+  return { isLive: isolate !== null, sockets: sockets.size + plainSockets.open, activeAt };
 }
 
-/** An object without events for so long leaves its isolate, sooner where many are. */
-const IDLE_MS = 60_000;
+/** Where many objects are, one without events leaves its isolate sooner. */
 const IDLE_MS_OF_MANY = 10_000;
 const MANY = 1000;
 const WAITING_MAX = 1000;
@@ -96,10 +108,19 @@ export class LiveObjects {
   readonly #live = new Map<string, LiveObject>();
   /** The objects that events are for. */
   readonly #events = new WeakMap<ObjectEvent, LiveObject>();
+  readonly #accounts: SocketAccounts;
   #isLeaving = false;
 
   constructor(deps: LiveObjectsDeps) {
     this.#deps = deps;
+    this.#accounts = new SocketAccounts(deps.memory);
+  }
+
+  /** Objects in an isolate, and WebSockets that this engine keeps for objects. */
+  get counts(): { readonly inMemory: number; readonly sockets: number } {
+    let inMemory = 0;
+    for (const { isolate } of this.#live.values()) if (isolate !== null) inMemory++;
+    return { inMemory, sockets: this.#accounts.size };
   }
 
   get leases(): ObjectLeases {
@@ -173,7 +194,7 @@ export class LiveObjects {
   #find(place: DatabasePlace, owner: AlarmOwner): LiveObject {
     const key = `${place.namespace}/${place.resource}`;
     let live = this.#live.get(key);
-    if (live === undefined) this.#live.set(key, (live = new LiveObject(place, owner)));
+    if (live === undefined) this.#live.set(key, (live = this.#create(place, owner)));
     return live;
   }
 
@@ -224,9 +245,27 @@ export class LiveObjects {
     return found;
   }
 
+  #create(place: DatabasePlace, owner: AlarmOwner): LiveObject {
+    const { deliver, limits } = this.#deps;
+    const account = this.#accounts.open(
+      `${owner.project}/objects${owner.preview === null ? '' : ` of ${owner.preview}`}`,
+    );
+    return new LiveObject(
+      place,
+      owner,
+      (live) =>
+        new ObjectSockets({
+          limits,
+          account,
+          deliver: (event) => deliver(owner, event),
+          log: (text) => live.deployment?.log('error', text, null),
+        }),
+    );
+  }
+
   /** An event is for an object: where it runs is not known yet. */
   bind(event: ObjectEvent, live: LiveObject): void {
-    event.sockets = live.sockets;
+    event.sockets = live.plainSockets;
     this.#events.set(event, live);
   }
 
@@ -250,12 +289,14 @@ export class LiveObjects {
   }
 
   #isUnused(live: LiveObject): boolean {
-    const { running, operating, waiting, isOpening, store } = live;
-    return running === 0 && operating === 0 && waiting.length === 0 && !isOpening && store?.isBusy !== true;
+    const { running, operating, waiting, isOpening, store, sockets } = live;
+    const isIdle = running === 0 && operating === 0 && waiting.length === 0 && !sockets.isBusy;
+    return isIdle && !isOpening && store?.isBusy !== true;
   }
 
   #release(live: LiveObject): void {
     this.#letGo(live);
+    live.sockets.closeAll(1012, 'Service restart');
     this.#forget(live);
     if (live.store !== null) this.#deps.leases.release(live.place, live.store.fence);
   }
@@ -314,6 +355,7 @@ export class LiveObjects {
     this.#deps.leases.lapsed();
     const isolates = new Set(all.flatMap(({ isolate }) => isolate ?? []));
     for (const isolate of isolates) isolate.lapse();
+    for (const { sockets } of all) sockets.closeAll(1012, 'Service restart');
     for (const live of all)
       for (const waiting of live.waiting.splice(0)) waiting.refuse(reset('its engine was held up'));
   }
@@ -328,6 +370,7 @@ export class LiveObjects {
     live.isolate?.forget(live);
     live.isolate = null;
     live.deployment = null;
+    live.stay = {};
   }
 
   /** The isolate of these objects is gone, and with it what they had not committed. */
@@ -335,6 +378,7 @@ export class LiveObjects {
     for (const live of objects) {
       live.isolate = null;
       live.deployment = null;
+      live.stay = {};
       live.store?.restart();
       if (live.running === 0) this.#drain(live);
     }
@@ -343,6 +387,7 @@ export class LiveObjects {
   /** Another engine has it now. */
   shutOut(live: LiveObject): void {
     this.#forget(live);
+    live.sockets.closeAll(1012, 'Service restart');
     for (const waiting of live.waiting.splice(0)) waiting.refuse(reset('another engine has taken it over'));
   }
 
@@ -354,10 +399,26 @@ export class LiveObjects {
   /** Called about once a second: lets go of objects that nobody asks. */
   sweep(now: number): void {
     this.#checkLeases();
-    const idleMs = this.#live.size > MANY ? IDLE_MS_OF_MANY : IDLE_MS;
+    const { objectIdleMs } = this.#deps.limits;
+    const idleMs = this.#live.size > MANY ? Math.min(IDLE_MS_OF_MANY, objectIdleMs) : objectIdleMs;
     for (const live of this.#live.values()) {
-      if ((this.#isLeaving || now - live.lastUsedAt >= idleMs) && this.#isUnused(live)) this.#release(live);
+      if (!(this.#isLeaving || now - live.lastUsedAt >= idleMs) || !this.#isUnused(live)) continue;
+      // An object with WebSockets stays this engine's: it sleeps until its next event.
+      if (live.sockets.size > 0 && !this.#isLeaving) this.#letGo(live);
+      else this.#release(live);
     }
+    this.#accounts.sweep();
+  }
+
+  /** Closes the WebSockets of objects that are gone. */
+  closeSockets(isGone: (owner: AlarmOwner) => boolean): void {
+    for (const live of this.#live.values())
+      if (live.sockets.size > 0 && isGone(live.owner)) live.sockets.closeAll(1001, 'Deleted');
+  }
+
+  /** The engine ends. */
+  close(): void {
+    for (const { sockets } of this.#live.values()) sockets.closeAll(1012, 'Service restart');
   }
 }
 

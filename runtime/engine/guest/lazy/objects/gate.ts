@@ -1,7 +1,12 @@
 // What waits to enter a durable object: its events while `blockConcurrencyWhile` or the constructor runs, and also
-// answers of the host to its code while it waits for its storage. In the order of arrival.
+// answers of the host to its code while it waits for its storage. In the order of arrival, each after all that the one
+// before did at once: dispatch.ts looks between two tasks (object-records.ts).
 import { currentContext, runInContext } from '../../context.ts';
 import { currentInvocation, touch, type InputGate } from '../../invocation.ts';
+import { lookAtGates } from '../../object-records.ts';
+
+/** Gates that may have something to let in. */
+let changed: Gate[] = [];
 
 export class Gate implements InputGate {
   /** Reads of the storage under way. */
@@ -10,10 +15,10 @@ export class Gate implements InputGate {
   sections = 0;
   #later: (() => void)[] = [];
   #events: (() => void)[] = [];
-  #isDraining = false;
+  #isChanged = false;
 
   get isClosed(): boolean {
-    return this.reads > 0 || this.#later.length > 0;
+    return this.reads > 0 || this.#isChanged || this.#later.length > 0;
   }
 
   later(enter: () => void): void {
@@ -22,7 +27,8 @@ export class Gate implements InputGate {
 
   /** Calls it as soon as an event may enter, on the account of the current invocation. */
   enter(event: () => void): void {
-    if (this.reads === 0 && this.sections === 0 && this.#events.length === 0 && this.#later.length === 0) {
+    const isOpen = this.reads === 0 && this.sections === 0 && !this.#isChanged;
+    if (isOpen && this.#events.length === 0 && this.#later.length === 0) {
       event();
       return;
     }
@@ -35,18 +41,29 @@ export class Gate implements InputGate {
     });
   }
 
-  /** Lets in what may enter now. */
+  /** It may be open now: lets in what waits once the code that has run has done all that it does at once. */
   open(): void {
-    if (this.#isDraining) return;
-    this.#isDraining = true;
-    try {
-      while (this.reads === 0) {
-        const next = this.#later.shift() ?? (this.sections === 0 ? this.#events.shift() : undefined);
-        if (next === undefined) break;
-        next();
-      }
-    } finally {
-      this.#isDraining = false;
-    }
+    if (this.#isChanged) return;
+    this.#isChanged = true;
+    changed.push(this);
+  }
+
+  /** Lets one in. @returns whether there was one. */
+  next(): boolean {
+    this.#isChanged = false;
+    if (this.reads > 0) return false;
+    const next = this.#later.shift() ?? (this.sections === 0 ? this.#events.shift() : undefined);
+    if (next === undefined) return false;
+    this.open();
+    next();
+    return true;
   }
 }
+
+lookAtGates(() => {
+  const gates = changed;
+  changed = [];
+  let hasEntered = false;
+  for (const gate of gates) hasEntered = gate.next() || hasEntered;
+  return hasEntered;
+});

@@ -14,7 +14,6 @@ const [REQUEST_CHARS_MAX, EVENT_MS_MAX] = [2048, 604_800_000];
 
 export class DurableObjectState {
   readonly #owner: StateOwner;
-  #eventMs: number | null = null;
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;
   readonly props = {};
@@ -79,14 +78,14 @@ export class DurableObjectState {
     return this.#owner.sockets.answeredAt(socket);
   }
 
-  /** Taken: events end by their CPU budget and the limit of wall time. */
+  /** An event of a WebSocket that runs for longer fails. */
   setHibernatableWebSocketEventTimeout(ms?: number): void {
     if (ms !== undefined && !(ms >= 0 && ms <= EVENT_MS_MAX))
       throw new TypeError(`The time of an event is from 0 to ${EVENT_MS_MAX} ms`);
-    this.#eventMs = ms === undefined || ms === 0 ? null : ms;
+    this.#owner.sockets.eventMs = ms === undefined ? 0 : Math.ceil(ms);
   }
 
   getHibernatableWebSocketEventTimeout(): number | null {
-    return this.#eventMs;
+    return this.#owner.sockets.eventMs || null;
   }
 }

@@ -77,8 +77,7 @@ export class StorageQueue {
       const release = (): void => {
         if (!options.closesGate) return;
         gate.reads--;
-        // What was read is seen before anything else enters.
-        void Promise.resolve().then(() => gate.open());
+        gate.open();
       };
       waiters.push({
         resolve(value) {

@@ -1,0 +1,45 @@
+// Joins a client's WebSocket with one that a worker's call has opened, so that their messages pass by the worker. Made
+// by serving/responses.ts, when the worker answers its client with the socket as it got it.
+import type { Part } from '../bridge/protocol.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
+import type { PairedWire } from './socket-pair.ts';
+
+/** The client's events. */
+export class JoinedWires implements SocketEvents {
+  readonly #far: PairedWire;
+
+  constructor(far: PairedWire) {
+    this.#far = far;
+  }
+
+  /** @param near the client. */
+  attach(near: SocketWire): void {
+    const far = this.#far;
+    far.next = near;
+    const onPaused = (isPaused: boolean): void => (isPaused ? near.pause() : near.resume());
+    far.onPaused = onPaused;
+    far.attach({
+      message: (data) => near.send(data),
+      failed() {},
+      // Codes that mean the absence of a code are never sent.
+      closed(code, reason, clean) {
+        // A paused socket would never read the reply to its close frame.
+        near.resume();
+        near.close(clean ? code : 1011, reason);
+      },
+    });
+  }
+
+  message(data: Part): void {
+    this.#far.send(data);
+  }
+
+  failed(message: string): void {
+    this.#far.cut(message);
+  }
+
+  closed(code: number, reason: string, clean: boolean): void {
+    if (clean) this.#far.close(code, reason);
+    else this.#far.cut();
+  }
+}

@@ -1,0 +1,67 @@
+// What the kept WebSockets of a project's objects hold in this engine together: their number, their memory, and what
+// their clients have not received. One account for production and one for each preview. Used by live-objects.ts.
+import type { EngineMemory, HeldBytes, HostMemory } from '../../bridge/host-memory.ts';
+import type { BridgedSocket } from '../../bridge/sockets.ts';
+
+/** One account. */
+export class SocketAccount {
+  readonly memory: HostMemory;
+  /** Bytes that clients have not received, as of each one's last message. */
+  readonly buffered: HeldBytes;
+  readonly #sockets = new Set<BridgedSocket>();
+
+  constructor(memory: HostMemory) {
+    this.memory = memory;
+    this.buffered = memory.count();
+  }
+
+  get open(): number {
+    return this.#sockets.size;
+  }
+
+  add(socket: BridgedSocket): void {
+    this.#sockets.add(socket);
+  }
+
+  remove(socket: BridgedSocket): void {
+    this.#sockets.delete(socket);
+  }
+
+  recount(): void {
+    this.buffered.bytes = 0;
+    for (const socket of this.#sockets) socket.count();
+  }
+}
+
+/** All accounts of an engine. */
+export class SocketAccounts {
+  readonly #memory: EngineMemory;
+  readonly #accounts = new Map<string, SocketAccount>();
+
+  constructor(memory: EngineMemory) {
+    this.#memory = memory;
+  }
+
+  /** @param name `<project>/<what tells its previews apart>`. */
+  open(name: string): SocketAccount {
+    let account = this.#accounts.get(name);
+    if (account === undefined) this.#accounts.set(name, (account = new SocketAccount(this.#memory.open(name))));
+    return account;
+  }
+
+  /** Number of sockets of all. */
+  get size(): number {
+    let size = 0;
+    for (const { open } of this.#accounts.values()) size += open;
+    return size;
+  }
+
+  /** Drops accounts without a socket. */
+  sweep(): void {
+    for (const [name, { open, memory }] of this.#accounts) {
+      if (open > 0 || memory.bytes > 0) continue;
+      this.#accounts.delete(name);
+      this.#memory.close(memory);
+    }
+  }
+}
