@@ -1,8 +1,8 @@
 // The address of an event for a durable object, between engines and into the isolate, and where its storage lies. Pure.
 import { ofPreview } from './preview.ts';
 
-/** What an event asks of the object: a request, a method, its alarm. Those of its WebSockets are another, `socket`. */
-export const objectEvents = ['fetch', 'call', 'alarm'] as const;
+/** What an event is for the object: a request, calls of another worker or object, its alarm, one of its WebSockets. */
+type ObjectEventKind = 'fetch' | 'rpc' | 'alarm' | 'socket';
 
 /** An event's address. */
 export interface ObjectAddress {
@@ -12,9 +12,7 @@ export interface ObjectAddress {
   readonly class: string;
   /** The name that the id was made from; absent: none. */
   readonly name?: string;
-  readonly op: (typeof objectEvents)[number] | 'socket';
-  /** Of `call`: the method. */
-  readonly member?: string;
+  readonly op: ObjectEventKind;
   /** Of `alarm`: how often it was tried before. */
   readonly retries?: number;
   /** Protocol of the URL that the object sees. */

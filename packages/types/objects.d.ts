@@ -1,4 +1,5 @@
 // Durable objects: `object` in platform.yaml.
+import type { Remote } from './service.d.ts';
 
 /** The id of an object. */
 export interface DurableObjectId {
@@ -10,15 +11,22 @@ export interface DurableObjectId {
   readonly jurisdiction?: string;
 }
 
-/** The methods of an object, as its callers see them. */
+/** Members of the class that callers cannot reach. */
+type HiddenMember =
+  | 'fetch'
+  | 'alarm'
+  | 'webSocketMessage'
+  | 'webSocketClose'
+  | 'webSocketError'
+  | 'ctx'
+  | 'env'
+  | 'dup'
+  | 'id'
+  | 'name';
+
+/** The methods and getters of an object, as its callers see them. */
 export type DurableObjectMethods<Instance> = {
-  readonly [
-    Name in keyof Instance as Instance[Name] extends (...args: never[]) => unknown
-      ? Name extends 'fetch' | 'alarm'
-        ? never
-        : Name
-      : never
-  ]: Instance[Name] extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Awaited<Result>> : never;
+  readonly [Name in Exclude<keyof Instance, HiddenMember>]: Remote<Instance[Name]>;
 };
 
 /** Reaches one object, wherever it lives. */

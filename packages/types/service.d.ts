@@ -5,8 +5,8 @@ import type { Fetcher } from './worker.d.ts';
 /** A value that a call returned: stubs in it are disposed of with it. */
 type Received<Value> = Value extends object ? Value & Disposable : Value;
 
-/** A method or a property of another worker. */
-type Remote<Member> = Member extends (...args: infer Args) => infer Result
+/** A method or a property of another worker, or of a durable object. */
+export type Remote<Member> = Member extends (...args: infer Args) => infer Result
   ? (...args: Args) => ServiceResult<Awaited<Result>>
   : ServiceResult<Awaited<Member>>;
 

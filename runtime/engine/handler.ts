@@ -15,14 +15,14 @@ import { startForCheck, StartLines, startServed, type StartEnd } from './serving
 import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { WorkerCalls } from './bindings/worker-calls.ts';
 import { HeadCache } from './http/header-block.ts';
-import { createWorkerCalls } from './http/worker-calls.ts';
+import { createWorkerCalls, connectObject } from './http/worker-calls.ts';
+import { receiveSession } from './http/received-session.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
 import { failureHeaders, sendFailure } from './http/error-pages.ts';
 import type { FetchedResponse } from './bindings/fetched-response.ts';
 import type { ObjectRequest } from './bindings/platform-hosts.ts';
 import type { PassGate } from './http/gates.ts';
-import { LoopbackExchange } from './http/loopback-exchange.ts';
 import { fetchInside } from './http/platform-hosts.ts';
 import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
@@ -118,6 +118,26 @@ export interface Handler {
 /** Begins the key of a forwarded event of an object. */
 const OBJECT_KEY = 'object ';
 
+/** What the key says. */
+interface ForwardedObject {
+  readonly deployment: string;
+  readonly address: ObjectAddress;
+  /** The first frame of an RPC session. */
+  readonly frame?: { readonly text?: string; readonly bytes?: string };
+}
+
+function objectKey({ deployment }: Route, address: ObjectAddress, exchange: Exchange): string {
+  const first = exchange.callee?.session?.frame ?? null;
+  const frame =
+    first === null
+      ? {}
+      : typeof first === 'string'
+        ? { text: first }
+        : { bytes: Buffer.from(first).toString('base64') };
+  const key: ForwardedObject = { deployment, address, ...(first === null ? {} : { frame }) };
+  return OBJECT_KEY + JSON.stringify(key);
+}
+
 export function createHandler(deps: HandlerDeps): Handler {
   const engineCounters = deps.engine.counters;
   // Memory account of requests to sandboxes, which belong to no deployment.
@@ -150,6 +170,8 @@ export function createHandler(deps: HandlerDeps): Handler {
       },
       objects,
       reachObject: (...given) => reachObject(...given),
+      connectObject: (route, address, session) =>
+        connectObject(address.class, session, (exchange) => enterObject(route, address, exchange)),
       sendErrorPage(exchange, config, failure) {
         const artifact = served.artifactOf(config);
         return (
@@ -189,10 +211,11 @@ export function createHandler(deps: HandlerDeps): Handler {
   function enterObject(route: Route, address: ObjectAddress, exchange: Exchange, isForwarded = false): void {
     try {
       const { deployment, remote } = served.find(route);
-      const key = OBJECT_KEY + JSON.stringify({ deployment: route.deployment, address });
       const { forwardObject } = deps;
       const forward =
-        isForwarded || forwardObject === undefined ? null : (link: string) => forwardObject(link, key, exchange);
+        isForwarded || forwardObject === undefined
+          ? null
+          : (link: string) => forwardObject(link, objectKey(route, address, exchange), exchange);
       if (remote?.isQuarantined === true)
         refuse(
           exchange,
@@ -362,13 +385,16 @@ export function createHandler(deps: HandlerDeps): Handler {
   function serveHere(key: string, exchange: Exchange): boolean {
     if (operator.serve(key, exchange)) return true;
     if (key.startsWith(OBJECT_KEY)) {
-      const { deployment: id, address } = JSON.parse(key.slice(OBJECT_KEY.length)) as {
-        deployment: string;
-        address: ObjectAddress;
-      };
+      const { deployment: id, address, frame } = JSON.parse(key.slice(OBJECT_KEY.length)) as ForwardedObject;
       const asked = deps.findDeployment(id);
       if (asked === null) return false;
-      enterObject(asked, address, exchange, !(exchange instanceof LoopbackExchange));
+      // One that comes back from an engine that died is not forwarded.
+      const isForwarded = exchange.isOfObject !== true;
+      if (isForwarded && address.op === 'rpc')
+        receiveSession(exchange, frame?.text ?? new Uint8Array(Buffer.from(frame?.bytes ?? '', 'base64')), (session) =>
+          enterObject(asked, address, session, true),
+        );
+      else enterObject(asked, address, exchange, isForwarded);
       return true;
     }
     const route = deps.findDeployment(key.slice(key.indexOf('/') + 1));

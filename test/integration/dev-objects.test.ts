@@ -10,7 +10,12 @@ import { startDevHere, type TestDev } from '#test/setup/dev.ts';
 import { until } from '#test/setup/until.ts';
 
 const worker = (version: number): string => `
-import { DurableObject } from 'cloudflare:workers';
+import { DurableObject, RpcTarget } from 'cloudflare:workers';
+class Hands extends RpcTarget {
+  #clock;
+  constructor(clock) { super(); this.#clock = clock; }
+  turn() { this.#clock.turned++; }
+}
 export class Clock extends DurableObject {
   async next() {
     const count = ((await this.ctx.storage.get('count')) ?? 0) + 1;
@@ -28,10 +33,24 @@ export class Clock extends DurableObject {
     await this.ctx.storage.put('rang', { tries, retryCount, inside: this.inside });
   }
   rang() { return this.ctx.storage.get('rang'); }
+  turned = 0;
+  hands() { return new Hands(this); }
+  turns() { return this.turned; }
   left() { return this.ctx.storage.getAlarm(); }
 }
 export default {
   async fetch(request, env) {
+    if (new URL(request.url).pathname === '/hold') {
+      const hands = await env.CLOCK.getByName('tower').hands();
+      try {
+        for (;;) {
+          await hands.turn();
+          await scheduler.wait(5);
+        }
+      } catch (error) {
+        return Response.json([error.code, error.retryable, error.remote]);
+      }
+    }
     return Response.json((await env.CLOCK.getByName('tower')[new URL(request.url).pathname.slice(1)]()) ?? null);
   },
 };`;
@@ -82,12 +101,15 @@ test('an alarm rings once, and what is stored is there after a restart', async (
   assert.deepEqual(await ask('/rang'), { tries: 1, retryCount: 0, inside: null });
 });
 
-test('a save gives an object to the new code at its next event', async () => {
+test('a save gives an object to the new code at its next event, though a caller holds a stub', async () => {
   assert.deepEqual(await ask('/next'), { count: 3, version: 1 });
+  const held = ask('/hold');
+  await until(async () => ((await ask('/turns')) as number) > 0);
   await writeFile(join(folder, 'src/index.js'), worker(2));
   await until(async () => ((await ask('/next')) as { version: number }).version === 2);
   const { count } = (await ask('/next')) as { count: number };
   assert.ok(count > 4);
+  assert.deepEqual(await held, ['object_reset', true, true]);
 });
 
 test('a save keeps the sockets of an object, whose next message wakes the new code', async () => {

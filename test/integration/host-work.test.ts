@@ -99,6 +99,7 @@ test('the synchronous calls that there are are those that both sides know, as do
     classes: new Map(),
     places: handler.engine.openFetches,
     reach: () => Promise.reject(),
+    connect: () => Promise.reject(),
   });
   const sync = { ...hostFunctions.sync, ...objects.sync, ...objectSocketCalls };
   const waiting = { ...hostFunctions.waiting, ...objectStorageCall };

@@ -7,8 +7,19 @@ import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { noStores } from '#test/setup/no-stores.ts';
 
 const worker = `
-import { DurableObject } from 'cloudflare:workers';
+import { DurableObject, RpcTarget } from 'cloudflare:workers';
 
+function burn(ms) {
+  const until = performance.now() + ms;
+  while (performance.now() < until) for (let at = 0; at < 1e5; at++);
+}
+class Desk extends RpcTarget {
+  #kept = 0;
+  work(ms) {
+    burn(ms);
+    return ++this.#kept;
+  }
+}
 export class Counter extends DurableObject {
   memory = 0;
   async next() {
@@ -36,12 +47,21 @@ export class Counter extends DurableObject {
   spin() {
     for (;;);
   }
+  desk() {
+    return new Desk();
+  }
 }
 
 export default {
   async fetch(request, env) {
     const { pathname, searchParams } = new URL(request.url);
     try {
+      if (pathname === '/work') {
+        using desk = await env.COUNTER.getByName(searchParams.get('name')).desk();
+        const done = [];
+        for (const ms of searchParams.get('ms').split(',')) done.push(await desk.work(Number(ms)));
+        return Response.json(done);
+      }
       return Response.json((await env.COUNTER.getByName(searchParams.get('name'))[pathname.slice(1)]()) ?? null);
     } catch (error) {
       return Response.json({ message: error.message, code: error.code }, { status: 500 });
@@ -73,6 +93,12 @@ test('an object that spins ends its isolate, and no request of the site', async 
   const { code } = (await json('/spin?name=s')) as { code: string };
   assert.equal(code, 'cpu_limit_exceeded');
   assert.deepEqual(await json('/next?name=s'), { memory: 1, stored: 2 });
+});
+
+test('each call of a stub that an object returned is an event with a budget of its own', async () => {
+  assert.deepEqual(await json('/work?name=w&ms=70,70,70,70'), [1, 2, 3, 4]);
+  const { code } = (await json('/work?name=w&ms=1,100000')) as { code: string };
+  assert.equal(code, 'cpu_limit_exceeded');
 });
 
 test('objects that call each other in a circle end at the depth of calls', async () => {

@@ -1,8 +1,8 @@
-// The host half of object bindings: checks what a worker asks of a durable object, and passes it to `reach`, which
-// finds the object (serving/objects/). Everything in `args` comes from a worker.
+// The host half of object bindings: checks what a worker asks of a durable object, and passes it to `reach` or
+// `connect`, which find the object (serving/objects/). Everything in `args` comes from a worker.
 import type { Readable } from 'node:stream';
 import { PassThrough } from 'node:stream';
-import { objectEvents, type ObjectAddress } from '#core/object-address.ts';
+import type { ObjectAddress } from '#core/object-address.ts';
 import type { HostCall, HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
 import { invalid, toRecord } from './arguments.ts';
 import { FORBIDDEN } from './fetch.ts';
@@ -11,7 +11,9 @@ import { isObjectId } from './object-ids.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import type { ObjectRequest, SocketOpener } from './platform-hosts.ts';
 import { receiveBody } from './streamed-body.ts';
+import { openerOf, sessionOf } from './service.ts';
 import { withTrace } from './trace-headers.ts';
+import type { WorkerSession } from './worker-calls.ts';
 
 /** A class of objects that a deployment declares. */
 interface ObjectClass {
@@ -26,12 +28,14 @@ interface ObjectCallsDeps {
   readonly places: OpenFetches;
   /** Sends a request to an object, wherever it lives. */
   readonly reach: (address: ObjectAddress, target: URL, request: ObjectRequest) => Promise<FetchedResponse>;
+  /** Opens an RPC session with an object; resolves at its end. */
+  readonly connect: (address: ObjectAddress, session: WorkerSession) => Promise<void>;
 }
 
 const NAME_CHARS_MAX = 1024;
 
-/** The calls of a deployment's object bindings: `object.fetch` as `fetch`, with the object and what is asked of it. */
-export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): {
+/** The calls of a deployment's object bindings: `object.fetch` and `object.connect`, as those of services. */
+export function createObjectCalls({ classes, places, reach, connect }: ObjectCallsDeps): {
   readonly async: Readonly<Record<string, HostFunction>>;
   readonly sync: Readonly<Record<string, SyncHostFunction>>;
 } {
@@ -41,25 +45,22 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
     return found;
   };
 
-  function addressOf(args: Readonly<Record<string, unknown>>, target: URL): ObjectAddress {
+  function addressOf(
+    args: Readonly<Record<string, unknown>>,
+    op: ObjectAddress['op'],
+    protocol: ObjectAddress['protocol'],
+  ): ObjectAddress {
     const { key, class: className } = classOf(args['binding']);
-    const { id, name, op, member } = args;
+    const { id, name } = args;
     if (name !== undefined && (typeof name !== 'string' || name.length > NAME_CHARS_MAX))
       throw invalid('The name of an object is not valid');
     if (!isObjectId(key, id, name)) throw invalid('The id of the object is not one of its class');
-    if (op === 'alarm' || !(objectEvents as readonly unknown[]).includes(op))
-      throw invalid('There is no such event of an object');
-    if (op === 'call' && (typeof member !== 'string' || member.length > NAME_CHARS_MAX))
-      throw invalid('The name of the method is not valid');
-    if (target.protocol !== 'http:' && target.protocol !== 'https:')
-      throw invalid('The URL of a request to an object begins with http or https');
     return {
       id,
       class: className,
       ...(name === undefined ? {} : { name }),
-      op: op as ObjectAddress['op'],
-      ...(op === 'call' ? { member: member as string } : {}),
-      protocol: target.protocol,
+      op,
+      protocol,
     };
   }
 
@@ -74,8 +75,11 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
         if (typeof headers !== 'string') throw invalid('The headers are not valid');
         if (stream !== null && !Number.isSafeInteger(stream)) throw invalid('The body is not valid');
         const target = new URL(url);
-        const address = addressOf(args, target);
-        const opener = socket === undefined ? null : openerOf(call, socket);
+        const { protocol } = target;
+        if (protocol !== 'http:' && protocol !== 'https:')
+          throw invalid('The URL of a request to an object begins with http or https');
+        const address = addressOf(args, 'fetch', protocol);
+        const opener = socket === undefined ? null : openerOf(call, socket, false);
         call.owner.countSubrequest();
         // Before the first await: the stream's first chunk may come in the same records.
         const body = stream === null ? (call.parts[0] ?? null) : receiveBody(call, stream as number);
@@ -83,6 +87,12 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
         // For a request that failed before its body was read.
         if (body instanceof PassThrough) answer.catch(() => body.destroy());
         return answer;
+      },
+      'object.connect': async (call) => {
+        const address = addressOf(toRecord(call.args), 'rpc', 'https:');
+        call.span?.set('object.class', address.class);
+        await connect(address, sessionOf(call));
+        return {};
       },
     },
     sync: { 'object.class': (args) => classOf(toRecord(args)['binding']) },
@@ -99,7 +109,6 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
   ): ReturnType<typeof reply> {
     const { span } = call;
     span?.set('object.class', address.class);
-    if (address.member !== undefined) span?.set('rpc.method', address.member);
     const leave = places.take(call.isolate);
     let response: FetchedResponse;
     try {
@@ -124,13 +133,6 @@ export function createObjectCalls({ classes, places, reach }: ObjectCallsDeps): 
     if (response.statusCode !== 101) return answer;
     return { value: { ...(answer.value as object), upgraded: true, unread: true, protocol: '', extensions: '' } };
   }
-}
-
-/** @throws {PlatformError} when it may not open one. */
-function openerOf(call: HostCall, socket: unknown): SocketOpener {
-  // Positive ids belong to sockets that answer a request, and are those of invocations.
-  if (!Number.isSafeInteger(socket) || (socket as number) >= 0) throw invalid('The socket is not valid');
-  return { open: () => call.isolate.openSocket(socket as number, call.owner.id) };
 }
 
 function toList(block: string): string[] {

@@ -9,7 +9,7 @@ import { reply, signalOf } from './fetched-response.ts';
 import { changesToGet, parseFetch, redirectTarget, REDIRECTS_MAX, toHeaderList, without } from './fetch.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
-import type { SocketOpener, WorkerCalls, WorkerTarget } from './worker-calls.ts';
+import type { SocketOpener, WorkerCalls, WorkerSession, WorkerTarget } from './worker-calls.ts';
 
 /** Limit for `props` as JSON. */
 const PROPS_CHARS_MAX = 64 * 1024;
@@ -57,7 +57,7 @@ function isJson(text: string): boolean {
 }
 
 /** @throws {PlatformError} when it may not open one. */
-function openerOf(call: HostCall, socket: unknown, ofCall: boolean): SocketOpener {
+export function openerOf(call: HostCall, socket: unknown, ofCall: boolean): SocketOpener {
   // Positive ids belong to sockets that answer a request, and are those of invocations.
   if (!Number.isSafeInteger(socket) || (socket as number) >= 0)
     throw new PlatformError('invalid_argument', { reason: 'The socket is not valid' });
@@ -65,6 +65,12 @@ function openerOf(call: HostCall, socket: unknown, ofCall: boolean): SocketOpene
 }
 
 async function connect(workers: WorkerCalls, target: WorkerTarget, call: HostCall): Promise<HostReply> {
+  await workers.connect(target, sessionOf(call));
+  return {};
+}
+
+/** The session that a call opens: `{socket, method}` and its first frame. @throws {PlatformError} when it may not. */
+export function sessionOf(call: HostCall): WorkerSession {
   const { socket, method } = toRecord(call.args);
   const { owner, parts, span } = call;
   if (typeof method !== 'string') throw new PlatformError('invalid_argument', { reason: 'The method is not valid' });
@@ -76,15 +82,14 @@ async function connect(workers: WorkerCalls, target: WorkerTarget, call: HostCal
   owner.countSubrequest();
   const label = LABEL.test(method) ? method : 'call';
   span?.set('rpc.method', label);
-  await workers.connect(target, {
+  return {
     label,
     frame,
     headers: withTrace([], owner.trace, span?.id),
     received: (name) => owner.header(name),
     socket: openerOf(call, socket, true),
     memory: call.isolate.memory,
-  });
-  return {};
+  };
 }
 
 function begin(workers: WorkerCalls, target: WorkerTarget, call: HostCall): Promise<HostReply> {

@@ -56,8 +56,10 @@ const ownCalls = {
   'exports.fetch': 'async',
   /** The AI binding: `{model, method, url, headers}` and the body as a part -> as fetch. */
   'ai.fetch': 'async',
-  /** The object binding: as fetch, `{binding, id, name?, op, member?}`. */
+  /** The object binding: as fetch, `{binding, id, name?}`. */
   'object.fetch': 'async',
+  /** `{binding, id, name?, socket, method}` and a frame as a part -> nothing, when the session is over. */
+  'object.connect': 'async',
   /** The object binding: `{binding}` -> `{key, class}`: what ids of its class are made of. */
   'object.class': 'sync',
   /**

@@ -47,11 +47,11 @@ export interface CallScope {
    * Opens the guest's socket with that id, to be attached to a wire; closed when the invocation `owner` ends (0:
    * not).
    *
-   * @param ofCall it carries an RPC session: its messages start no new CPU budget, and it outlives a restart of the
-   * service.
+   * @param ofCall it carries an RPC session, which outlives a restart of the service.
+   * @param renews whether each message starts a new CPU budget; by default, unless it carries an RPC session.
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument` for an id that is in use.
    */
-  openSocket(id: number, owner: number, ofCall?: boolean): BridgedSocket;
+  openSocket(id: number, owner: number, ofCall?: boolean, renews?: boolean): BridgedSocket;
   /** Bytes that a socket received from the guest, and how many of them wait; null for a closed one. */
   socketState(id: number): { readonly received: number; readonly buffered: number } | null;
   /** A text with its bundle positions mapped to the sources; null without a source map. */

@@ -92,8 +92,8 @@ export class Link implements CallScope {
       memory: deps.memory,
       openSockets: deps.openSockets,
       mayComeEarly: () => this.calls.hasDeferred,
-      message: (id, invocation, data, ofCall) => {
-        if (!ofCall) owner.messaged(invocation);
+      message: (id, invocation, data, renews) => {
+        if (renews) owner.messaged(invocation);
         this.#sendMessage(id, data);
       },
       failed: (id, message) => this.#send(toGuest.socketFailed, id, JSON.stringify(message)),
@@ -207,8 +207,8 @@ export class Link implements CallScope {
     this.#streams.cancel(id);
   }
 
-  openSocket(id: number, owner: number, ofCall = false): BridgedSocket {
-    return this.#sockets.open(id, owner, ofCall);
+  openSocket(id: number, owner: number, ofCall = false, renews = !ofCall): BridgedSocket {
+    return this.#sockets.open(id, owner, ofCall, renews);
   }
 
   /** Takes a connection that a call has opened and the guest has not read; null: there is no such one. */
@@ -232,6 +232,11 @@ export class Link implements CallScope {
   /** Closes the sockets of an invocation, or all of them. */
   closeSockets(code: number, reason: string, owner?: number): void {
     this.#sockets.close(code, reason, owner);
+  }
+
+  /** Asks the sessions that others have opened with the worker to end as soon as no call of theirs runs. */
+  leaveSessions(): void {
+    this.#sockets.leaveSessions();
   }
 
   /** The response of an invocation is no longer needed. */

@@ -9,6 +9,8 @@ import { BridgedSocket, type SocketDeps, type SocketWire } from './sockets.ts';
 const SOCKET_BYTES = 16 * 1024;
 /** Memory of a message that waits for its socket, besides its bytes. */
 const EARLY_BYTES = 256;
+/** guest/lazy/rpc/session.ts. */
+const LEAVE_FRAME = '[6]';
 
 /** Dependencies of a table. */
 interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'message' | 'attached'> {
@@ -17,7 +19,7 @@ interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'mes
   /** Open WebSockets of all isolates of the deployment. */
   readonly openSockets: { count: number };
   /** Adds a message of an invocation's socket to the next entry. */
-  readonly message: (id: number, owner: number, data: Part, ofCall: boolean) => void;
+  readonly message: (id: number, owner: number, data: Part, renews: boolean) => void;
   /** Whether a socket may get messages before the call that opens it begins. */
   readonly mayComeEarly: () => boolean;
 }
@@ -45,7 +47,7 @@ export class SocketTable {
       },
       message: (id, data) => {
         const socket = this.#sockets.get(id);
-        deps.message(id, socket?.owner ?? 0, data, socket?.ofCall === true);
+        deps.message(id, socket?.owner ?? 0, data, socket?.renews !== false);
       },
       attached: (socket) => this.#sendEarly(socket),
       failed: deps.failed,
@@ -100,15 +102,16 @@ export class SocketTable {
   /**
    * @param owner the invocation with which it ends; 0: none.
    * @param ofCall whether it carries an RPC session.
+   * @param renews whether each message starts a new CPU budget.
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument`, `host_memory_exceeded`.
    */
-  open(id: number, owner: number, ofCall = false): BridgedSocket {
+  open(id: number, owner: number, ofCall: boolean, renews: boolean): BridgedSocket {
     const { limits, openSockets, memory } = this.#deps;
     if (openSockets.count >= limits.webSocketsMax)
       throw new PlatformError('websocket_limit_exceeded', { limit: limits.webSocketsMax });
     if (this.#sockets.has(id)) throw new PlatformError('invalid_argument', { reason: 'The socket is open already' });
     memory.reserve(SOCKET_BYTES, 'A WebSocket');
-    const socket = new BridgedSocket(id, owner, ofCall, this.#socketParts);
+    const socket = new BridgedSocket(id, owner, { ofCall, renews }, this.#socketParts);
     this.#sockets.set(id, socket);
     openSockets.count++;
     return socket;
@@ -133,6 +136,11 @@ export class SocketTable {
     if (this.#sockets.size === 0) return;
     for (const socket of this.#sockets.values())
       if (owner === undefined ? !socket.ofCall : socket.owner === owner) socket.close(code, reason);
+  }
+
+  /** Asks the sessions that others have opened with this isolate to end as soon as no call of theirs runs. */
+  leaveSessions(): void {
+    for (const socket of this.#sockets.values()) if (socket.ofCall && socket.id > 0) socket.message(LEAVE_FRAME);
   }
 
   /** The isolate is gone: peers get a code, the guest is not notified. */

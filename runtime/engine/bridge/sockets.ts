@@ -67,6 +67,8 @@ export class BridgedSocket implements SocketEvents {
   readonly owner: number;
   /** Whether it carries an RPC session. */
   readonly ofCall: boolean;
+  /** Whether each message starts a new CPU budget. */
+  readonly renews: boolean;
   #deps: SocketDeps;
   #wire: SocketWire | null = null;
   #over = false;
@@ -80,10 +82,16 @@ export class BridgedSocket implements SocketEvents {
   #received = 0;
   #counted = 0;
 
-  constructor(id: number, owner: number, ofCall: boolean, deps: SocketDeps) {
+  constructor(
+    id: number,
+    owner: number,
+    { ofCall, renews }: { readonly ofCall: boolean; readonly renews: boolean },
+    deps: SocketDeps,
+  ) {
     this.id = id;
     this.owner = owner;
     this.ofCall = ofCall;
+    this.renews = renews;
     this.#deps = deps;
   }
 

@@ -20,7 +20,7 @@ import { URL } from './web/url.ts';
 import { dueTimers } from './web/timers.ts';
 import { limitEvent, limitWorker, requestLimitMs } from './cpu-limits.ts';
 import { ExecutionContext } from './execution-context.ts';
-import { answerSession, contextOf, fetchEntrypoint, type Callee } from './entrypoints.ts';
+import { answerSession, contextOf, fetchEntrypoint, mainOf, type Callee } from './entrypoints.ts';
 import { isMissingHandler, missingHandler } from './missing-handler.ts';
 
 /** A worker's default export. */
@@ -307,7 +307,12 @@ function callFetch(
 ): void {
   try {
     if (callee?.isSession === true) {
-      answerSession(callee, body as Part | null, env, invocation);
+      answerSession(mainOf(callee, env, invocation), body as Part | null, invocation, false);
+      return;
+    }
+    const of = address === null ? null : (fromJson(address) as { readonly op: string });
+    if (of?.op === 'rpc') {
+      answerSession(objectModule().session(of, env, invocation), body as Part | null, invocation, true);
       return;
     }
     if (address === null && callee === null && typeof worker?.fetch !== 'function') {
@@ -316,8 +321,8 @@ function callFetch(
     }
     const request = createIncomingRequest(method, serialised(url), headerBlock, body, () => invocation.signal());
     const result =
-      address !== null
-        ? objectModule().event(fromJson(address), request, env, invocation)
+      of !== null
+        ? objectModule().event(of, request, env, invocation)
         : callee === null
           ? worker!.fetch!(request, env, contextOf(null, invocation))
           : fetchEntrypoint(callee, request, env, contextOf(callee, invocation));

@@ -69,8 +69,41 @@ export function contextOf(callee: Callee | null, invocation: GuestInvocation): E
   return new ExecutionContext(invocation, onSettled, callee === null ? undefined : fromJson(callee.props));
 }
 
-/** Answers with a session, which keeps the invocation until it is over. */
-export function answerSession(callee: Callee, first: Part | null, env: unknown, invocation: GuestInvocation): void {
+/** What a session with an entrypoint calls. */
+export function mainOf(callee: Callee, env: unknown, invocation: GuestInvocation): SessionMain {
+  let isNew = false;
+  const context = contextOf(callee, invocation);
+  return {
+    object: () => {
+      const opened = openEntrypoint(callee, env, context);
+      ({ isNew } = opened);
+      return opened.entry;
+    },
+    // A method of an exported object is given `env` and `ctx` behind its argument, as handlers are.
+    adapt: (name, args) => {
+      if (isNew) return args;
+      if (args.length > 1)
+        throw new TypeError(
+          `Cannot call handler function "${name}" over RPC: it takes one argument, and env and ctx. ` +
+            'A class that extends WorkerEntrypoint has methods with more.',
+        );
+      return [args[0], env, context];
+    },
+  };
+}
+
+/**
+ * Answers with a session, which keeps the invocation until it is over.
+ *
+ * @param first the first frame; null: it follows as a message.
+ * @param renews whether each message starts a new CPU budget.
+ */
+export function answerSession(
+  main: SessionMain,
+  first: Part | null,
+  invocation: GuestInvocation,
+  renews: boolean,
+): void {
   send(toHost.upgrade, invocation.id, records.part(''));
   invocation.answered = true;
   invocation.waiting++;
@@ -104,25 +137,6 @@ export function answerSession(callee: Callee, first: Part | null, env: unknown, 
     },
     failed: () => {},
   };
-  connectEnd(id, end, invocation, () => {}, false);
-  let isNew = false;
-  const context = contextOf(callee, invocation);
-  const main: SessionMain = {
-    object: () => {
-      const opened = openEntrypoint(callee, env, context);
-      ({ isNew } = opened);
-      return opened.entry;
-    },
-    // A method of an exported object is given `env` and `ctx` behind its argument, as handlers are.
-    adapt: (name, args) => {
-      if (isNew) return args;
-      if (args.length > 1)
-        throw new TypeError(
-          `Cannot call handler function "${name}" over RPC: it takes one argument, and env and ctx. ` +
-            'A class that extends WorkerEntrypoint has methods with more.',
-        );
-      return [args[0], env, context];
-    },
-  };
+  connectEnd(id, end, invocation, () => {}, renews);
   useModule('rpc').serveSession(transport, main, first);
 }

@@ -20,6 +20,8 @@ export interface InputGate {
   readonly isClosed: boolean;
   /** Calls it when the gate is open. */
   later(enter: () => void): void;
+  /** Calls it as soon as an event may enter, on the account of the current invocation. */
+  enter(event: () => void): void;
 }
 
 /** An invocation is the base context of its own code and its own CPU account. */

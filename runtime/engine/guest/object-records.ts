@@ -3,6 +3,7 @@
 import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
 import { checkpoint } from './context.ts';
 import type { GuestInvocation } from './invocation.ts';
+import type { SessionMain } from './lazy/rpc.ts';
 import { loader } from './modules.ts';
 import { records } from './records.ts';
 
@@ -33,6 +34,8 @@ interface ObjectModule {
   event(address: unknown, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown>;
   /** An event of a WebSocket that the engine keeps for an object. */
   socketEvent(event: unknown, data: Part | null, env: unknown, invocation: GuestInvocation): Promise<unknown>;
+  /** What the calls of a session reach. */
+  session(address: unknown, env: unknown, invocation: GuestInvocation): SessionMain;
   forget(id: string): void;
 }
 

@@ -6,7 +6,14 @@ import { REFUSED_STATUS } from '#core/object-address.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { PlatformHosts, PlatformHostRequest, SocketOpener } from '../bindings/platform-hosts.ts';
 import { HeadCache } from './header-block.ts';
-import { answerInside, HOPS_HEADER, HOPS_MAX, insideBlock, LoopbackExchange } from './loopback-exchange.ts';
+import {
+  answerInside,
+  HOPS_HEADER,
+  HOPS_MAX,
+  insideBlock,
+  LOOP_REASON,
+  LoopbackExchange,
+} from './loopback-exchange.ts';
 import type { Exchange } from './listener.ts';
 
 /** Dependencies. */
@@ -62,7 +69,7 @@ export async function fetchInside(
 
 function loopDetected(isOfObject: boolean): FetchedResponse {
   return refusal(isOfObject, 508, 'Loop Detected', {
-    error: `Workers of this platform have passed the request on ${HOPS_MAX} times: they fetch each other`,
+    error: LOOP_REASON,
     code: 'loop_detected',
   });
 }

@@ -1,6 +1,7 @@
-// An RPC session of two workers as an exchange for the handler: the worker that is called answers it as a handshake,
-// and frames cross as messages. Made by worker-calls.ts.
+// An RPC session of two workers, or with a durable object, as an exchange for the handler: the worker that is called
+// answers it as a handshake, and frames cross as messages. Made by worker-calls.ts and received-session.ts.
 import { PlatformError } from '#core/errors.ts';
+import { REFUSED_STATUS } from '#core/object-address.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
@@ -14,6 +15,8 @@ export const NO_ADDRESS = '192.0.0.8';
 const FRAME_BYTES_MAX = 64 * 1024;
 /** Close codes of sockets whose isolate or invocation failed. */
 const FAILED_FROM = 1011;
+/** Close code between engines: the session failed, and the reason is `<error code> <message>`. */
+export const SESSION_FAILED = 4500;
 
 /** A session to open. */
 interface SessionRequest {
@@ -25,8 +28,10 @@ interface SessionRequest {
   readonly props: string;
   /** The first frame. */
   readonly frame: Part;
-  /** Memory account of the worker that calls. */
-  readonly memory: HostMemory;
+  /** Memory account of the worker that calls; null: it is in another engine. */
+  readonly memory: HostMemory | null;
+  /** Whether a durable object is called. */
+  readonly isOfObject?: boolean;
 }
 
 export class SessionExchange implements Exchange {
@@ -37,6 +42,7 @@ export class SessionExchange implements Exchange {
   readonly remoteAddress = NO_ADDRESS;
   readonly bodyBytes = 0;
   readonly callee: Callee;
+  readonly isOfObject: boolean;
   requestId = '';
   refusedCookies = '';
   sentBytes = 0;
@@ -57,6 +63,7 @@ export class SessionExchange implements Exchange {
   constructor(project: string, request: SessionRequest) {
     ({ target: this.target, host: this.host, headerBlock: this.headerBlock } = request);
     this.#project = project;
+    this.isOfObject = request.isOfObject === true;
     const { entrypoint, props, frame, memory } = request;
     const isWithRequest = frame.length <= FRAME_BYTES_MAX;
     this.callee = {
@@ -109,8 +116,11 @@ export class SessionExchange implements Exchange {
 
   resumeBody(): void {}
 
-  send(status: number): void {
-    this.#fail(this.#failure(`it answered with status ${status}`));
+  send(status: number, _headerBlock = '', body: string | Uint8Array | null = null): void {
+    if (status === REFUSED_STATUS && typeof body === 'string') {
+      const { code, message } = JSON.parse(body) as { readonly code: string; readonly message: string };
+      this.#fail(errorOf(code, message));
+    } else this.#fail(this.#failure(this.isOfObject ? 'its engine ended' : `it answered with status ${status}`));
   }
 
   begin(status: number): void {
@@ -128,6 +138,7 @@ export class SessionExchange implements Exchange {
   }
 
   #failure(reason: string): PlatformError {
+    if (this.isOfObject) return new PlatformError('object_reset', { reason });
     return new PlatformError('service_failed', { project: this.#project, reason });
   }
 
@@ -136,6 +147,11 @@ export class SessionExchange implements Exchange {
       const { onAbort } = this;
       this.onAbort = null;
       onAbort?.();
+    }
+    if (code === SESSION_FAILED) {
+      const at = reason.indexOf(' ');
+      this.#fail(errorOf(reason.slice(0, at), reason.slice(at + 1)));
+      return;
     }
     // The end of its invocation, which says why, comes in the same turn.
     if (code >= FAILED_FROM) setImmediate(() => this.#fail(this.#failure(reason)));
@@ -148,10 +164,15 @@ export class SessionExchange implements Exchange {
     this.#resolve();
   }
 
-  #fail(error: PlatformError): void {
+  #fail(error: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#reject(error);
     this.wire.close(1000, '');
   }
+}
+
+/** An error of another engine. */
+function errorOf(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }

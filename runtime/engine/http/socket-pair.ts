@@ -21,6 +21,8 @@ export class PairedWire implements SocketWire {
   next: SocketWire | null = null;
   /** What arrives waits until somebody attaches, also after its end. */
   isUnread = false;
+  /** Called when the other end has taken all that this one sent. */
+  onDrain: (() => void) | null = null;
   #events: SocketEvents | null = null;
   #waiting: Part[] = [];
   #waitingBytes = 0;
@@ -67,7 +69,9 @@ export class PairedWire implements SocketWire {
       this.#waitingBytes -= MESSAGE_BYTES + data.length;
       this.#deliver(data);
     }
-    if (this.#waiting.length === 0 && this.#closing !== null) this.#over(this.#closing.code, this.#closing.reason);
+    if (this.#waiting.length > 0) return;
+    if (this.#closing !== null) this.#over(this.#closing.code, this.#closing.reason);
+    else this.other.onDrain?.();
   }
 
   /** What this end sent and the other has not taken. */

@@ -6,7 +6,14 @@ import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { WorkerCalls, WorkerRequest, WorkerSession, WorkerTarget } from '../bindings/worker-calls.ts';
 import type { HeadCache } from './header-block.ts';
 import type { Callee, Exchange } from './listener.ts';
-import { answerInside, HOPS_HEADER, HOPS_MAX, insideBlock, LoopbackExchange } from './loopback-exchange.ts';
+import {
+  answerInside,
+  HOPS_HEADER,
+  HOPS_MAX,
+  insideBlock,
+  LOOP_REASON,
+  LoopbackExchange,
+} from './loopback-exchange.ts';
 import { SessionExchange } from './session-exchange.ts';
 
 /** Dependencies. */
@@ -40,18 +47,49 @@ function hopOf(received: (name: string) => string | null): number {
   return passed + 1;
 }
 
-async function connect(deps: WorkerCallDeps, target: WorkerTarget, session: WorkerSession): Promise<void> {
-  const { label, frame, headers, received, socket, memory } = session;
-  const hop = hopOf(received);
-  const exchange = new SessionExchange(deps.nameOf(target), {
+function connect(deps: WorkerCallDeps, target: WorkerTarget, session: WorkerSession): Promise<void> {
+  const hop = hopOf(session.received);
+  const exchange = sessionExchange(deps.nameOf(target), session, hop, { ...target, isOfObject: false });
+  return openSession(session, exchange, (opened) => deps.serve(target, opened));
+}
+
+/** Opens a session with a durable object. Resolves at its end. @throws {Error} `loop_detected`, and why it failed. */
+export function connectObject(
+  name: string,
+  session: WorkerSession,
+  serve: (exchange: SessionExchange) => void,
+): Promise<void> {
+  const passed = Number(session.received(HOPS_HEADER) ?? 0);
+  if (!(passed < HOPS_MAX)) throw new PlatformError('loop_detected', { reason: LOOP_REASON });
+  // As a handshake, since it may go to another engine.
+  const asked = { ...session, headers: [...session.headers, 'upgrade', 'websocket'] };
+  const target = { entrypoint: null, props: '{}', isOfObject: true };
+  return openSession(session, sessionExchange(name, asked, passed + 1, target), serve);
+}
+
+function sessionExchange(
+  name: string,
+  { label, frame, headers, memory }: WorkerSession,
+  hop: number,
+  { entrypoint, props, isOfObject }: Pick<WorkerTarget, 'entrypoint' | 'props'> & { readonly isOfObject: boolean },
+): SessionExchange {
+  return new SessionExchange(name, {
     target: `/${label}`,
     host: SESSION_HOST,
     headerBlock: insideBlock(SESSION_HOST, hop, headers, null),
-    entrypoint: target.entrypoint,
-    props: target.props,
+    entrypoint,
+    props,
     frame,
     memory,
+    isOfObject,
   });
+}
+
+async function openSession(
+  { socket }: WorkerSession,
+  exchange: SessionExchange,
+  serve: (exchange: SessionExchange) => void,
+): Promise<void> {
   // The caller's isolate may also be the one that answers: it has to finish its current records first.
   const bridged = socket.open();
   bridged.attach(exchange.wire);
@@ -59,7 +97,7 @@ async function connect(deps: WorkerCallDeps, target: WorkerTarget, session: Work
   setImmediate(() => {
     if (exchange.isOver) return;
     try {
-      deps.serve(target, exchange);
+      serve(exchange);
     } catch (error) {
       exchange.callee.session!.fail(error as PlatformError);
     }

@@ -223,7 +223,9 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
           objects.leave(live);
         });
         if (invocation.isOver || this.#refuses(invocation, lane.busy, this.admitted)) return;
-        this.#startWithBody(exchange, invocation);
+        const { session = null } = exchange.callee ?? {};
+        if (session !== null) this.#start(invocation, session.frame);
+        else this.#startWithBody(exchange, invocation);
       },
     });
   }

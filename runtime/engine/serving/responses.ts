@@ -225,7 +225,7 @@ export class Responses {
     const ofCall = exchange.callee?.session != null;
     invocation.status = ofCall ? 200 : 101;
     try {
-      const socket = this.#link.openSocket(id, id, ofCall);
+      const socket = this.#link.openSocket(id, id, ofCall, !ofCall || invocation.object !== null);
       if (invocation.isClientGone) {
         invocation.phase = 'answered';
         socket.closed(1006, '', false);

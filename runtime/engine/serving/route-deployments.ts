@@ -17,7 +17,7 @@ import { createAiCalls } from '../bindings/ai.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
 import type { BindingStores, BindingTools } from '../bindings/bindings.ts';
 import { createExportCalls } from '../bindings/service.ts';
-import type { WorkerCalls } from '../bindings/worker-calls.ts';
+import type { WorkerCalls, WorkerSession } from '../bindings/worker-calls.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import { createObjectCalls } from '../bindings/object.ts';
@@ -109,6 +109,7 @@ export function createRouteDeployments(
       target: URL,
       request: ObjectRequest,
     ) => Promise<FetchedResponse>;
+    readonly connectObject: (route: Route, address: ObjectAddress, session: WorkerSession) => Promise<void>;
   },
   workersOf: (route: Route) => WorkerCalls,
 ): RouteDeployments {
@@ -180,6 +181,7 @@ export function createRouteDeployments(
       classes: new Map(classes),
       places: engine.openFetches,
       reach: (address, target, request) => serving.reachObject(route, address, target, request),
+      connect: (address, session) => serving.connectObject(route, address, session),
     });
   }
 

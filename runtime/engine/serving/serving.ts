@@ -261,7 +261,10 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
 
   messaged(id: number): void {
     const invocation = this.#running.get(id);
-    if (invocation !== undefined) this.#accounts.renew(invocation);
+    if (invocation === undefined) return;
+    this.#accounts.renew(invocation);
+    // Of a session with an object: each call is an event.
+    invocation.wallFrom = performance.now();
   }
 
   socketClosed(id: number): void {

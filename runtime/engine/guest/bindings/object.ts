@@ -11,32 +11,46 @@ interface ObjectClass {
 
 /** Statuses of responses that stand for errors: of the platform, and thrown by the object. */
 const [REFUSED, THREW] = [998, 999];
-/** Content type of what a method returned. */
-const VALUE_TYPE = 'application/x-platform-value';
 const NAME_CHARS_MAX = 1024;
 
-export default function createObjects({ host, fetchThrough, fromJson, toJson, useModule }: LazyDeps): {
+const OVERLOADED = 'overloaded';
+const MOVED = 'The durable object was replaced by a new version, or moved: get a new stub of it';
+
+/** An error of the platform, as callers of an object see it. */
+function failure(code: string, message: string): Error {
+  const kind = code === OVERLOADED ? { overloaded: true } : { retryable: true };
+  return Object.assign(new Error(message), { code, ...kind, remote: true });
+}
+
+function markThrown(error: unknown): void {
+  if (typeof error === 'object' && error !== null) Object.assign(error, { remote: true });
+}
+
+const errors = {
+  thrown: markThrown,
+  failed: (error: Error | null): Error =>
+    error === null
+      ? failure('object_reset', MOVED)
+      : failure((error as { readonly code?: string }).code ?? 'internal', error.message),
+};
+
+export default function createObjects({ host, fetchThrough, fromJson, useModule }: LazyDeps): {
   create(binding: string): object;
 } {
   async function answered(response: Promise<unknown>): Promise<Body> {
     const given = (await response) as Body;
     if (given.status < REFUSED) return given;
     const text = await given.text();
-    let error: unknown;
     if (given.status === THREW) {
       const { fromStored } = useModule('stored-values');
       const [thrown, fields] = fromJson(text) as [unknown, unknown];
-      error = fromStored(thrown);
+      const error = fromStored(thrown);
       if (typeof error === 'object' && error !== null) Object.assign(error, fromStored(fields));
-    } else {
-      const { code, message } = fromJson(text) as { code: string; message: string };
-      error = Object.assign(new Error(message), {
-        code,
-        ...(code === 'overloaded' ? { overloaded: true } : { retryable: true }),
-      });
+      markThrown(error);
+      throw error;
     }
-    if (typeof error === 'object' && error !== null) Object.assign(error, { remote: true });
-    throw error;
+    const { code, message } = fromJson(text) as { code: string; message: string };
+    throw failure(code, message);
   }
 
   interface Body {
@@ -45,45 +59,34 @@ export default function createObjects({ host, fetchThrough, fromJson, toJson, us
     text(): Promise<string>;
   }
 
-  class DurableObjectStub {
-    readonly #address: Record<string, string>;
+  class DurableObject {
     readonly id: DurableObjectId;
     readonly name: string | undefined;
+    readonly fetch: (input: unknown, init?: unknown) => Promise<unknown>;
 
-    constructor(binding: string, id: DurableObjectId) {
+    constructor(id: DurableObjectId, address: Readonly<Record<string, string>>) {
       this.id = id;
       this.name = id.name;
-      this.#address = { binding, id: id.toString(), ...(id.name === undefined ? {} : { name: id.name }) };
+      this.fetch = (input, init) => answered(fetchThrough('object.fetch', address, input, init));
     }
 
-    fetch(input: unknown, init?: unknown): Promise<unknown> {
-      return answered(fetchThrough('object.fetch', { ...this.#address, op: 'fetch' }, input, init));
-    }
-
-    static async call(stub: DurableObjectStub, member: string, args: readonly unknown[]): Promise<unknown> {
-      const { toStored, fromStored } = useModule('stored-values');
-      const init = { method: 'POST', body: toJson(toStored(args)) };
-      const address = { ...stub.#address, op: 'call', member };
-      const response = await answered(fetchThrough('object.fetch', address, 'http://object/', init));
-      // A response that the method returned.
-      if (response.headers.get('content-type') !== VALUE_TYPE) return response;
-      return fromStored((fromJson(await response.text()) as [unknown])[0]);
+    get [Symbol.toStringTag](): string {
+      return 'DurableObject';
     }
   }
 
-  /** Every other member of a stub is a method of the object. */
+  /** Every other member of a stub is one of the object. */
   function stubOf(binding: string, id: DurableObjectId): object {
-    const stub = new DurableObjectStub(binding, id);
-    const fetch = stub.fetch.bind(stub);
-    return new Proxy(stub, {
-      get(target, member) {
-        if (member === 'fetch') return fetch;
-        if (member === 'id' || member === 'name') return target[member];
+    const address = { binding, id: id.toString(), ...(id.name === undefined ? {} : { name: id.name }) };
+    const { memberOf, receiverOf } = useModule('rpc');
+    const receiver = receiverOf({ connect: 'object.connect', target: address }, errors);
+    return new Proxy(new DurableObject(id, address), {
+      get(target, key) {
+        if (typeof key === 'symbol' || key in target) return Reflect.get(target, key);
         // A promise resolves to the stub itself, not to what a method of this name answers.
-        if (typeof member === 'symbol' || member === 'then') return undefined;
-        return (...args: unknown[]) => DurableObjectStub.call(target, member, args);
+        return key === 'then' ? undefined : memberOf(receiver, key);
       },
-      has: (target, member) => typeof member === 'string' || member in target,
+      has: (target, key) => typeof key === 'string' || key in target,
     });
   }
 

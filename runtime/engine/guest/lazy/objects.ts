@@ -5,8 +5,9 @@ import { AsyncLocalStorage } from '../context.ts';
 import { currentInvocation, type GuestInvocation } from '../invocation.ts';
 import { useModule } from '../modules.ts';
 import { exportOf } from '../object-records.ts';
-import { fromJson, SafeMap, toJson } from '../safe.ts';
-import { createIncomingResponse, Response } from '../web/response.ts';
+import { SafeMap, toJson } from '../safe.ts';
+import type { SessionMain } from './rpc.ts';
+import { createIncomingResponse } from '../web/response.ts';
 import { clearTimeout, setTimeout } from '../web/timers.ts';
 import { Gate } from './objects/gate.ts';
 import { DurableObjectId } from './objects/ids.ts';
@@ -19,25 +20,17 @@ interface Address {
   readonly id: string;
   readonly class: string;
   readonly name?: string;
-  readonly op: 'fetch' | 'call' | 'alarm';
-  /** Of `call`: the method. */
-  readonly member?: string;
+  readonly op: 'fetch' | 'rpc' | 'alarm';
   /** Of `alarm`: how often it was tried before. */
   readonly retries?: number;
 }
 
 type Instance = Record<string, unknown>;
 
-interface RequestBody {
-  text(): Promise<string>;
-}
-
 /** Status of a response that stands for what the object threw; no worker can choose it. */
 const THREW = 999;
 
 const JSON_HEADERS = 'content-type\0application/json\0';
-/** Of what a method returned, unless it is a response itself; bindings/object.ts reads it. */
-const VALUE_HEADERS = 'content-type\0application/x-platform-value\0';
 /** How long a section may run alone. */
 const SECTION_MS_MAX = 30_000;
 
@@ -46,13 +39,13 @@ const TOO_LONG =
   'The call was canceled and the Durable Object was reset.';
 
 class LiveObject implements StateOwner {
-  readonly gate = new Gate();
+  readonly #inside = new AsyncLocalStorage<LiveObject>();
+  readonly gate = new Gate(() => this.#inside.getStore() === this);
   readonly queue: StorageQueue;
   readonly sockets = new AcceptedSockets(this);
   readonly alarm = { isRunning: false, wasSet: false };
   readonly id: string;
   readonly #pending = new Set<(error: Error) => void>();
-  readonly #inside = new AsyncLocalStorage<LiveObject>();
   hasAlarm = false;
   #section: Promise<unknown> = Promise.resolve();
   #instance: Instance | null = null;
@@ -71,6 +64,10 @@ class LiveObject implements StateOwner {
     const state = new DurableObjectState(this, new DurableObjectId(address.id, address.name));
     this.hasAlarm = typeof (exported.prototype as { alarm?: unknown } | undefined)?.alarm === 'function';
     this.#instance = new (exported as new (ctx: unknown, env: unknown) => Instance)(state, env);
+  }
+
+  get instance(): Instance | null {
+    return this.#instance;
   }
 
   readonly reset = (reason: Error): void => {
@@ -109,6 +106,7 @@ class LiveObject implements StateOwner {
 
   /** Runs an event as soon as it may enter. */
   run(event: (instance: Instance) => unknown): Promise<unknown> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
       const settle = (): void => void this.#pending.delete(reject);
@@ -154,24 +152,23 @@ function methodOf(instance: Instance, name: string): (...args: unknown[]) => unk
   return method.bind(instance) as (...args: unknown[]) => unknown;
 }
 
-const hidden = new Set(['constructor', 'fetch', 'alarm', 'webSocketMessage', 'webSocketClose', 'webSocketError']);
+/** Methods that only the platform calls, and one that stubs have. */
+const hidden = new Set(['dup', 'fetch', 'alarm', 'webSocketMessage', 'webSocketClose', 'webSocketError']);
 
-/** A method for callers from outside: of a class of the worker, neither inherited from Object nor an own field. */
-function remoteMethod(instance: Instance, name: string): (...args: unknown[]) => unknown {
-  let owner: object | null = Object.getPrototypeOf(instance) as object | null;
-  while (owner !== null && owner !== Object.prototype && !Object.hasOwn(owner, name))
-    owner = Object.getPrototypeOf(owner) as object | null;
-  if (owner === null || owner === Object.prototype || hidden.has(name) || Object.hasOwn(instance, name))
-    throw new TypeError(`The RPC receiver does not implement the method "${name}".`);
-  return methodOf(instance, name);
-}
-
-async function call(instance: Instance, member: string, text: string): Promise<unknown> {
-  const { fromStored, toStored } = useModule('stored-values');
-  const args = fromStored(fromJson(text)) as unknown[];
-  const result = await remoteMethod(instance, member)(...args);
-  if (result instanceof Response) return result;
-  return createIncomingResponse(200, '', VALUE_HEADERS, toJson([toStored(result)]), '', false);
+/** What an RPC session calls: each call is an event of the object. */
+function session(address: Address, env: unknown, invocation: GuestInvocation): SessionMain {
+  let object: LiveObject;
+  try {
+    object = find(address, env);
+  } catch (error) {
+    return { object: () => null, run: () => Promise.reject(error as Error) };
+  }
+  invocation.gate = object.gate;
+  return {
+    object: () => object.instance,
+    hides: (name) => hidden.has(name),
+    run: (call) => object.run(call),
+  };
 }
 
 async function ring(object: LiveObject, instance: Instance, { retries = 0 }: Address): Promise<unknown> {
@@ -192,21 +189,13 @@ async function ring(object: LiveObject, instance: Instance, { retries = 0 }: Add
 }
 
 /** An event of an object: its response, or one that stands for what it threw. */
-async function event(
-  address: Address,
-  request: RequestBody,
-  env: unknown,
-  invocation: GuestInvocation,
-): Promise<unknown> {
+async function event(address: Address, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown> {
   try {
-    // Before it enters: what runs alone begins with its event.
-    const text = address.op === 'call' ? await request.text() : '';
     const object = find(address, env);
     invocation.gate = object.gate;
-    return await object.run((instance) => {
-      if (address.op === 'fetch') return methodOf(instance, 'fetch')(request);
-      return address.op === 'call' ? call(instance, address.member!, text) : ring(object, instance, address);
-    });
+    return await object.run((instance) =>
+      address.op === 'fetch' ? methodOf(instance, 'fetch')(request) : ring(object, instance, address),
+    );
   } catch (error) {
     return createIncomingResponse(THREW, '', JSON_HEADERS, toJson(stored(error)), '', false);
   }
@@ -246,4 +235,4 @@ function forget(id: string): void {
   live.delete(id);
 }
 
-export { event, forget, socketEvent };
+export { event, forget, session, socketEvent };

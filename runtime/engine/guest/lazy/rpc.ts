@@ -18,16 +18,30 @@ interface Callable {
   readonly target: Readonly<Record<string, string>>;
 }
 
+/** What a caller sees of errors. */
+interface SessionErrors {
+  /** The other side's code threw it. */
+  thrown(error: unknown): void;
+  /** The session failed; null: it was closed in order. @returns the error of what still waits. */
+  failed(error: Error | null): Error | null;
+}
+
 const LABEL_CHARS_MAX = 100;
 
-/** Each call of a service opens a session of its own, which is an invocation of the worker that is called. */
-function receiverOf({ connect, target }: Callable): Receiver {
+/** Each call opens a session of its own, which is an invocation of the worker that is called. */
+function receiverOf({ connect, target }: Omit<Callable, 'fetch'>, errors: SessionErrors | null = null): Receiver {
   return {
     send(path, args) {
       const label = path.join('.').slice(0, LABEL_CHARS_MAX);
-      return new RpcSession(openSocketTransport(connect, { ...target, method: label }), null).main.send(path, args);
+      const transport = openSocketTransport(connect, { ...target, method: label }, errors?.failed);
+      return new RpcSession(transport, null, errors?.thrown).main.send(path, args);
     },
   };
+}
+
+/** Reads or calls a member of what a receiver stands for. */
+function memberOf(receiver: Receiver, name: string): object {
+  return createProperty(receiver, [name]);
 }
 
 /** A stub of an entrypoint: `fetch`, and its methods. */
@@ -136,7 +150,16 @@ function serveSession(transport: RpcTransport, main: SessionMain, first: Part | 
   if (first !== null) session.receive(first);
 }
 
-const rpc = { createExports, createLocalStub, createService, innerOf, prototypes, serveSession };
+const rpc = {
+  createExports,
+  createLocalStub,
+  createService,
+  innerOf,
+  memberOf,
+  prototypes,
+  receiverOf,
+  serveSession,
+};
 
 declare module '../modules.ts' {
   interface Modules {

@@ -212,6 +212,11 @@ export class IsolateObjects {
     setImmediate(() => this.#deps.onBroken(reason));
   }
 
+  /** Newer code, or another engine, waits for an object that only a stub of a caller keeps here. */
+  leaveSessions(): void {
+    if (!this.#isGone) this.#deps.link.leaveSessions();
+  }
+
   /** What lives here is no longer this engine's: it ends without an answer of its own. */
   lapse(): void {
     if (!this.#isGone) this.#deps.onBroken(new PlatformError('object_reset', { reason: 'its engine was held up' }));

@@ -26,6 +26,8 @@ interface ObjectIsolate {
   lapse(): void;
   /** Ends it, with all that runs in it. */
   reset(): void;
+  /** RPC sessions of callers end there as soon as no call of theirs runs. */
+  leaveSessions(): void;
 }
 
 /** Dependencies. */
@@ -285,6 +287,8 @@ export class LiveObjects {
   /** This engine ends: others may have its objects as soon as nothing of them runs here. */
   leaveAll(): void {
     this.#isLeaving = true;
+    const isolates = new Set([...this.#live.values()].flatMap(({ isolate }) => isolate ?? []));
+    for (const isolate of isolates) isolate.leaveSessions();
     for (const live of this.#live.values()) if (this.#isUnused(live)) this.#release(live);
   }
 
@@ -310,7 +314,10 @@ export class LiveObjects {
       const next = live.waiting[0]!;
       if (next.deployment !== null) {
         if (live.deployment !== null && live.deployment !== next.deployment) {
-          if (live.running > 0) return;
+          if (live.running > 0) {
+            live.isolate?.leaveSessions();
+            return;
+          }
           this.#letGo(live);
         }
         live.deployment = next.deployment;

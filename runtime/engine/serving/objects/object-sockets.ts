@@ -169,7 +169,7 @@ export class ObjectSockets {
     if (!areTags || !isAttachment(attachment))
       throw new PlatformError('invalid_argument', { reason: 'The WebSocket is not valid' });
     const number = ++this.#lastNumber;
-    const bridged = new BridgedSocket(number, 0, false, this.#bridge);
+    const bridged = new BridgedSocket(number, 0, { ofCall: false, renews: true }, this.#bridge);
     const socket = new ObjectSocket(number, tags as string[], attachment, bridged);
     account.memory.reserve(socket.bytes, 'A WebSocket');
     this.#sockets.set(number, socket);

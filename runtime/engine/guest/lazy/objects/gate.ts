@@ -16,6 +16,12 @@ export class Gate implements InputGate {
   #later: (() => void)[] = [];
   #events: (() => void)[] = [];
   #isChanged = false;
+  /** Whether the code that runs belongs to a section that runs alone, and what it asked for enters it. */
+  readonly #isInside: () => boolean;
+
+  constructor(isInside: () => boolean) {
+    this.#isInside = isInside;
+  }
 
   get isClosed(): boolean {
     return this.reads > 0 || this.#isChanged || this.#later.length > 0;
@@ -27,14 +33,15 @@ export class Gate implements InputGate {
 
   /** Calls it as soon as an event may enter, on the account of the current invocation. */
   enter(event: () => void): void {
-    const isOpen = this.reads === 0 && this.sections === 0 && !this.#isChanged;
-    if (isOpen && this.#events.length === 0 && this.#later.length === 0) {
+    const isFree = this.reads === 0 && !this.#isChanged && this.#later.length === 0;
+    if (isFree && (this.#isInside() || (this.sections === 0 && this.#events.length === 0))) {
       event();
       return;
     }
     const context = currentContext();
     const invocation = currentInvocation();
-    this.#events.push(() => {
+    const line = this.#isInside() ? this.#later : this.#events;
+    line.push(() => {
       if (invocation?.over === true) return;
       touch(invocation);
       runInContext(context, event);

@@ -3,12 +3,13 @@
 // opening side needs nothing of it any more, or with the invocation of either side.
 import type { Part } from '../../../bridge/protocol.ts';
 import { currentContext, runInContext, type Context } from '../../context.ts';
+import { currentInvocation, touch, type GuestInvocation } from '../../invocation.ts';
 import { DOMException } from '../../web/dom-exception.ts';
 import { fromFrame, toFrame } from './frames.ts';
 import { disposeAll, disposerOf, follow, isPromise, local, quietly } from './local.ts';
 import { Handle, Question } from './remote.ts';
 import { readableOver, sinkOf, sourceOf, writableOver } from './streams.ts';
-import { createStub, innerOf, isTarget, memberOf, type Receiver, type Result } from './stubs.ts';
+import { createStub, innerOf, isTarget, memberOf, missing, type Receiver, type Result } from './stubs.ts';
 import type { RpcTransport } from './transport.ts';
 import { ValueReader, ValueWriter, type Reference, type References } from './values.ts';
 
@@ -19,6 +20,7 @@ const RETURN = 2; // question, value
 const THROW = 3; // question, error
 const RELEASE = 4; // object, how many of its references
 const FINISH = 5; // question: its result is not called any more
+const LEAVE = 6; // of the host: ends the session as soon as no call runs
 
 /** Number of the main object. */
 const MAIN = 0;
@@ -33,6 +35,10 @@ export interface SessionMain {
   object(): unknown;
   /** Changes the arguments of a call of a method of the main object; absent: as they are. */
   adapt?(name: string, args: readonly unknown[]): readonly unknown[];
+  /** Whether a member of the main object is out of reach though its class declares it. */
+  hides?(name: string): boolean;
+  /** Runs a call of the other side, of whichever object; absent: at once. */
+  run?(call: () => unknown): Promise<unknown>;
 }
 
 interface Export {
@@ -54,7 +60,9 @@ export class RpcSession implements References {
   #transport: RpcTransport;
   #opens: boolean;
   #context: Context | undefined = currentContext();
+  #invocation: GuestInvocation | undefined = currentInvocation();
   #main: SessionMain | null;
+  #onThrown: ((error: unknown) => void) | undefined;
   #mainObject: { readonly value: unknown } | null = null;
   #exports = new Map<number, Export>();
   #numbers = new Map<object, number>();
@@ -63,6 +71,9 @@ export class RpcSession implements References {
   /** Results of calls of the other side, for calls that do not wait for them. */
   #answers = new Map<number, Promise<unknown>>();
   #running = 0;
+  /** Streams that cross. */
+  #streams = 0;
+  #isLeaving = false;
   #lastQuestion = 0;
   #lastExport = MAIN;
   /** Why it is over; null: it is not. */
@@ -72,9 +83,17 @@ export class RpcSession implements References {
   /** Stubs in the message being read. */
   #received: object[] | null = null;
 
-  /** @param main what the other side calls; null: this side opens the session and calls the other's. */
-  constructor(transport: RpcTransport, main: SessionMain | null) {
+  /**
+   * @param main what the other side calls; null: this side opens the session and calls the other's.
+   * @param onThrown sees each error of the other side's code before its caller does.
+   */
+  constructor(
+    transport: RpcTransport,
+    main: SessionMain | null,
+    onThrown: ((error: unknown) => void) | undefined = undefined,
+  ) {
     this.#transport = transport;
+    this.#onThrown = onThrown;
     this.#opens = main === null;
     this.#main = main;
     const onFrame = (frame: Part): void => runInContext(this.#context, () => this.#read(frame));
@@ -161,8 +180,8 @@ export class RpcSession implements References {
         if (question === undefined) return;
         const { value, stubs } = this.#decode(rest[0], parts);
         this.#questions.delete(id);
-        if (kind === THROW) question.reject(value);
-        else question.resolve(value, stubs);
+        if (kind === THROW) this.#onThrown?.(value);
+        this.#arrive(() => (kind === THROW ? question.reject(value) : question.resolve(value, stubs)));
         this.#settle();
         if (this.#ended === null) this.#send([FINISH, id], undefined);
         return;
@@ -173,6 +192,10 @@ export class RpcSession implements References {
         return;
       case FINISH:
         this.#answers.delete(id);
+        this.#settle();
+        return;
+      case LEAVE:
+        this.#isLeaving = true;
         this.#settle();
         return;
       default:
@@ -204,10 +227,12 @@ export class RpcSession implements References {
         ({ stubs } = decoded);
       }
       const earlier = target < 0 ? this.#answers.get(-target) : undefined;
+      // Now, since the other side may release it before the call enters; the main object is created when it does.
+      const found = earlier === undefined && target !== MAIN ? this.#objectOf(target) : null;
       result =
         earlier === undefined
-          ? Promise.resolve(this.#reach(this.#objectOf(target), target === MAIN, path, args))
-          : earlier.then((value) => this.#reach(value, false, path, args));
+          ? this.#enter(() => this.#reach(found ?? this.#objectOf(MAIN), target === MAIN, path, args))
+          : earlier.then((value) => this.#enter(() => this.#reach(value, false, path, args)));
     } catch (error) {
       result = Promise.reject(error as Error);
     }
@@ -216,6 +241,35 @@ export class RpcSession implements References {
       (value) => this.#returned(id, value, stubs),
       (error: unknown) => this.#threw(id, error, stubs),
     );
+  }
+
+  /** Runs a call of the other side, which is an event of the durable object that the session belongs to. */
+  #enter(call: () => unknown): Promise<unknown> {
+    if (this.#main?.run !== undefined) return this.#main.run(call);
+    const gate = this.#invocation?.gate ?? null;
+    if (gate === null) return Promise.resolve(call());
+    return new Promise((resolve, reject) => {
+      gate.enter(() => {
+        try {
+          resolve(call());
+        } catch (error) {
+          reject(error as Error);
+        }
+      });
+    });
+  }
+
+  /** Lets a reply in, which waits while the durable object that asked waits for its storage. */
+  #arrive(settle: () => void): void {
+    const invocation = this.#invocation;
+    if (invocation?.gate?.isClosed !== true) {
+      settle();
+      return;
+    }
+    invocation.gate.later(() => {
+      touch(invocation);
+      settle();
+    });
   }
 
   #objectOf(target: number): unknown {
@@ -231,7 +285,9 @@ export class RpcSession implements References {
     let value = from;
     for (const [index, name] of path.entries()) {
       self = value;
-      value = memberOf(value, name, isMain && index === 0);
+      const isOfMain = isMain && index === 0;
+      if (isOfMain && this.#main?.hides?.(name) === true) throw missing(name);
+      value = memberOf(value, name, isOfMain);
       if (index < path.length - 1 && isPromise(value))
         return (value as Promise<unknown>).then((next) => this.#reach(next, false, path.slice(index + 1), args));
     }
@@ -321,11 +377,16 @@ export class RpcSession implements References {
   }
 
   addSource(stream: object): number {
-    return this.#export(sourceOf(stream), null);
+    return this.#exportStream(sourceOf(stream));
   }
 
   addSink(stream: object): number {
-    return this.#export(sinkOf(stream), null);
+    return this.#exportStream(sinkOf(stream));
+  }
+
+  #exportStream(functions: object): number {
+    this.#streams++;
+    return this.#export(functions, () => this.#streams--);
   }
 
   #release(id: number, references: number): void {
@@ -372,7 +433,7 @@ export class RpcSession implements References {
   }
 
   source(id: number): object {
-    const handle = this.#handle(id);
+    const handle = this.#streamHandle(id);
     return readableOver(
       (method, args) => handle.send([method], args).promise,
       () => handle.dispose(),
@@ -380,11 +441,25 @@ export class RpcSession implements References {
   }
 
   sink(id: number): object {
-    const handle = this.#handle(id);
+    const handle = this.#streamHandle(id);
     return writableOver(
       (method, args) => handle.send([method], args).promise,
       () => handle.dispose(),
     );
+  }
+
+  #streamHandle(id: number): Pick<Handle, 'send' | 'dispose'> {
+    this.#streams++;
+    const handle = this.#handle(id);
+    let isOpen = true;
+    return {
+      send: (path, args) => handle.send(path, args),
+      dispose: () => {
+        if (isOpen) this.#streams--;
+        isOpen = false;
+        handle.dispose();
+      },
+    };
   }
 
   #handle(id: number): Handle {
@@ -410,10 +485,11 @@ export class RpcSession implements References {
     this.#settle();
   }
 
-  /** Closes the session once the side that opened it needs nothing more. */
+  /** Closes the session once the side that opened it needs nothing more, or the other has to leave. */
   #settle(): void {
-    if (!this.#opens || this.#ended !== null || this.#running > 0) return;
-    if (this.#questions.size > 0 || this.#imports.size > 0 || this.#exports.size > 0) return;
+    if (!(this.#opens || this.#isLeaving) || this.#ended !== null || this.#running > 0) return;
+    if (this.#questions.size > 0 || this.#streams > 0) return;
+    if (!this.#isLeaving && (this.#imports.size > 0 || this.#exports.size > 0)) return;
     this.#end(new Error('RPC stub used after being disposed.'));
     this.#transport.close();
   }

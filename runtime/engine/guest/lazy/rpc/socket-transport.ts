@@ -11,8 +11,13 @@ import type { RpcTransport } from './transport.ts';
  *
  * @param name a host call that takes `{..., socket}` and the first frame, and replies when the session is over.
  * @param args its arguments.
+ * @param failed changes why the session is over; null: it was closed in order.
  */
-export function openSocketTransport(name: HostCallName, args: object): RpcTransport {
+export function openSocketTransport(
+  name: HostCallName,
+  args: object,
+  failed: (error: Error | null) => Error | null = (error) => error,
+): RpcTransport {
   const id = reserveSocketId();
   const network = new NetworkEnd(id);
   let state: 'new' | 'open' | 'over' = 'new';
@@ -40,7 +45,7 @@ export function openSocketTransport(name: HostCallName, args: object): RpcTransp
     disconnectEnd(id);
     if (state === 'over') return;
     state = 'over';
-    transport.onClosed(error);
+    transport.onClosed(failed(error));
   }
 
   const transport: RpcTransport = {

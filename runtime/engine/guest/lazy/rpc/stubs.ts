@@ -126,7 +126,7 @@ export function isTarget(value: object): boolean {
   return (value as Readonly<Record<symbol, unknown>>)[TARGET] === true;
 }
 
-function missing(name: string): TypeError {
+export function missing(name: string): TypeError {
   return new TypeError(`The RPC receiver does not implement the method "${name}".`);
 }
 
