@@ -87,7 +87,7 @@ export interface Manifest {
   readonly assets: AssetRules | null;
   /** Declared bindings by kind: binding name -> resource name. `auth` has one, without a resource of its own. */
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Durable objects: binding name -> class that the worker exports; absent without any. */
+  /** Durable objects: binding name -> class that the worker exports, or `project#Class`; absent without any. */
   readonly objects?: Readonly<Record<string, string>>;
   /** Queues with settings, by resource name; absent without any. */
   readonly queues?: QueuesSettings;

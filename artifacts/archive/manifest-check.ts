@@ -16,7 +16,7 @@ import { artifactId } from '#core/artifact-id.ts';
 import { descriptorOf } from '#core/bindings/kinds.ts';
 import { isPoolVariable } from '#core/bindings/hyperdrive.ts';
 import { isServiceText } from '#core/bindings/service.ts';
-import { isClassName } from '#core/bindings/object.ts';
+import { isObjectText } from '#core/bindings/object.ts';
 import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#core/manifest.ts';
 import { isBindingName, isResourceName } from '#core/names.ts';
 import { parsePathPattern } from '#core/path-pattern.ts';
@@ -254,7 +254,7 @@ function serverProblem({ start, folder }: ServerRules): string | null {
 function bindingsProblem({ bindings, objects = {}, queues = {}, workflowClasses = {}, cron }: Manifest): string | null {
   for (const [name, exported] of Object.entries(objects)) {
     if (!isBindingName(name)) return `objects: ${shown(name)} is not a binding name`;
-    if (!isClassName(exported)) return `objects: ${shown(exported)} is not the name of a class`;
+    if (!isObjectText(exported)) return `objects: ${shown(exported)} is not the name of a class`;
   }
   for (const [kind, declared] of Object.entries(bindings)) {
     if (descriptorOf(kind) === undefined) return `bindings: ${shown(kind)} is not a kind of bindings`;

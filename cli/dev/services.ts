@@ -3,6 +3,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BuildError } from '#builder/project/build-error.ts';
+import { objectOwners } from '#core/bindings/object.ts';
 import { parseServiceTarget } from '#core/bindings/service.ts';
 import type { DevDeployment } from '#runtime/dev/dev.ts';
 import { buildProject, loadProject, nameOf, type Project } from '../project/project.ts';
@@ -99,7 +100,7 @@ export function openServices({ load, artifacts, warn, changed }: ServiceDeps): S
           folders ??= foldersOf(project, load);
           const folder = folders.get(name);
           if (folder === undefined) {
-            warn(`The workspace has no project ${name}: calls of its service bindings fail`);
+            warn(`The workspace has no project ${name}: calls of its services and objects fail`);
             continue;
           }
           stale.delete(name);
@@ -151,5 +152,6 @@ function inFolder(error: BuildError, folder: string): BuildError {
 }
 
 function calledBy({ config }: Project): string[] {
-  return Object.values(config.bindings.service ?? {}).map((target) => parseServiceTarget(target).project);
+  const services = Object.values(config.bindings.service ?? {}).map((target) => parseServiceTarget(target).project);
+  return [...services, ...objectOwners(config.objects).map(([, owner]) => owner)];
 }

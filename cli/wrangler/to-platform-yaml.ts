@@ -195,12 +195,16 @@ function writeObjects(values: Values, { add, note, binding }: Writer): void {
   for (const entry of listOf(recordOf(values['durable_objects'])['bindings']).map(recordOf)) {
     const name = binding('durable_objects.bindings', entry['name']);
     if (name === null) continue;
-    if (entry['script_name'] !== undefined)
+    const exported = textOf(entry['class_name']);
+    const script = textOf(entry['script_name']);
+    const project = projectNameOf(script);
+    if (project !== script) note('durable_objects.bindings.script_name', `"${script}" is named ${project} here`);
+    lines.push(`  ${name}: ${project === '' ? exported : `{ class: ${exported}, project: ${scalar(project)} }`}`);
+    if (entry['environment'] !== undefined)
       note(
-        'durable_objects.bindings.script_name',
-        `${textOf(entry['class_name'])} belongs to ${textOf(entry['script_name'])}: not supported yet, omitted`,
+        'durable_objects.bindings.environment',
+        'previews use the same branch of the other project if it has one, else production',
       );
-    else lines.push(`  ${name}: ${textOf(entry['class_name'])}`);
   }
   if (lines.length > 0) add(['durable_objects', 'migrations'], 'object:', ...lines);
   for (const migration of listOf(values['migrations']).map(recordOf)) {

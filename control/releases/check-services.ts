@@ -1,4 +1,6 @@
-// Checks before a release that the projects whose workers it calls exist in its organization. Called by release.ts.
+// Checks before a release that the projects whose workers and objects it calls exist in its organization. Called by
+// release.ts.
+import { objectOwners } from '#core/bindings/object.ts';
 import { parseServiceTarget } from '#core/bindings/service.ts';
 import { Failure } from '#core/failure.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -12,11 +14,14 @@ import type { Dependencies } from '../process/dependencies.ts';
 export async function checkServices(
   { sql }: Pick<Dependencies, 'sql'>,
   organizationId: string,
-  { bindings }: Pick<Manifest, 'bindings'>,
+  { bindings, objects }: Pick<Manifest, 'bindings' | 'objects'>,
 ): Promise<void> {
-  const services = Object.entries(bindings['service'] ?? {}).map(
-    ([binding, text]) => [binding, parseServiceTarget(text).project] as const,
-  );
+  const services = [
+    ...Object.entries(bindings['service'] ?? {}).map(
+      ([binding, text]) => [binding, parseServiceTarget(text).project] as const,
+    ),
+    ...objectOwners(objects),
+  ];
   if (services.length === 0) return;
   const names = services.map(([, project]) => project);
   const found = await sql<{ name: string }[]>`
@@ -28,7 +33,7 @@ export async function checkServices(
   const list = missing.map(([binding, project]) => `${binding}: ${project}`).join(', ');
   throw new Failure(
     'release_ended',
-    `The organization has no project for these services: ${list}. Create the project, or remove the binding from platform.yaml.`,
+    `The organization has no project for these services and objects: ${list}. Create the project, or remove the binding from platform.yaml.`,
     { status: 'failure', reason: 'artifact_invalid' },
   );
 }

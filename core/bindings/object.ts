@@ -1,6 +1,8 @@
 // The key `object` of platform.yaml: durable objects, by binding names and classes that the worker exports. Not one of
 // the kinds of kinds.ts: its resources are instances of the worker's own code.
 import { bindingName, EXPECTS_NAMES } from './schemas.ts';
+import { calledByPreviews, isServiceText, parseServiceTarget, projectName, serviceText } from './service.ts';
+import type { ServiceTarget } from './service.ts';
 
 const className = {
   type: 'string',
@@ -8,39 +10,29 @@ const className = {
   expects: 'the name of a class that the worker exports, such as ChatRoom',
 } as const;
 
+const written = {
+  anyOf: [
+    className,
+    {
+      type: 'object',
+      additionalProperties: false,
+      required: ['class'],
+      properties: {
+        class: className,
+        project: { ...projectName, description: 'The project that has the class. Default: this one.' },
+        previews: calledByPreviews,
+      },
+    },
+  ],
+  expects: 'the name of a class that the worker exports, or a map with the key "class"',
+} as const;
+
 export const object = {
   schema: {
     type: 'object',
-    description: 'Durable objects: classes that the worker exports.',
-    patternProperties: {
-      [bindingName.pattern]: {
-        anyOf: [
-          className,
-          {
-            type: 'object',
-            additionalProperties: false,
-            required: ['class'],
-            properties: { class: className, project: { type: 'string', description: 'Not supported yet.' } },
-          },
-        ],
-        expects: 'the name of a class that the worker exports, or a map with the key "class"',
-      },
-    } as {
-      readonly '^[A-Z][A-Z0-9_]{0,63}$': {
-        readonly anyOf: readonly [
-          typeof className,
-          {
-            readonly type: 'object';
-            readonly additionalProperties: false;
-            readonly required: readonly ['class'];
-            readonly properties: {
-              readonly class: typeof className;
-              readonly project: { readonly type: 'string'; readonly description: 'Not supported yet.' };
-            };
-          },
-        ];
-        readonly expects: string;
-      };
+    description: 'Durable objects: classes that the worker, or that of another project, exports.',
+    patternProperties: { [bindingName.pattern]: written } as {
+      readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof written;
     },
     additionalProperties: false,
     expects: 'a map from binding names to classes, such as "ROOM: ChatRoom"',
@@ -54,12 +46,51 @@ export const object = {
   page: { path: 'objects', title: 'Objects', one: 'object binding', area: 'storage' },
 } as const;
 
-/** Whether a manifest may name it as a class. */
-export function isClassName(name: string): boolean {
+function isClassName(name: string): boolean {
   return new RegExp(className.pattern).test(name);
 }
 
-/** The class of a declared binding. */
-export function classOf(value: string | { readonly class: string }): string {
-  return typeof value === 'string' ? value : value.class;
+/** A class as platform.yaml declares it. */
+type WrittenObject =
+  | string
+  | { readonly class: string; readonly project?: string; readonly previews?: 'branch' | 'production' };
+
+/** What an object binding reaches. */
+interface ObjectTarget {
+  readonly class: string;
+  /** The project that has the class; null: the own one. */
+  readonly owner: Pick<ServiceTarget, 'project' | 'previews'> | null;
+}
+
+/**
+ * A class as a manifest has it, in one text.
+ *
+ * @example objectText({ class: 'ChatRoom', project: 'rooms' }); // 'rooms#ChatRoom'
+ */
+export function objectText(value: WrittenObject): string {
+  if (typeof value === 'string') return value;
+  const { class: entrypoint, project, previews } = value;
+  if (project === undefined) return entrypoint;
+  return serviceText({ project, entrypoint, ...(previews === undefined ? {} : { previews }) });
+}
+
+/** Whether a text of a manifest is a class, of this project or of another. */
+export function isObjectText(text: string): boolean {
+  const [first, name] = text.replace(/\?production$/, '').split('#');
+  return name === undefined ? isClassName(text) : isServiceText(`${first}#${name}`) && isClassName(name);
+}
+
+/** The class in a manifest's text. */
+export function parseObject(text: string): ObjectTarget {
+  if (!text.includes('#')) return { class: text, owner: null };
+  const { project, entrypoint, previews } = parseServiceTarget(text);
+  return { class: entrypoint!, owner: { project, previews } };
+}
+
+/** Projects whose objects a manifest uses, by binding name. */
+export function objectOwners(objects: Readonly<Record<string, string>> = {}): (readonly [string, string])[] {
+  return Object.entries(objects).flatMap(([binding, text]) => {
+    const { owner } = parseObject(text);
+    return owner === null ? [] : [[binding, owner.project] as const];
+  });
 }

@@ -3,7 +3,12 @@ import type { BindingDescriptor } from './descriptor.ts';
 import { bindingName, EXPECTS_NAMES } from './schemas.ts';
 
 const EXPECTS = 'the name of a project, or a map such as {project: auth, entrypoint: Admin}';
-const projectName = { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,62}$', expects: EXPECTS } as const;
+export const projectName = { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,62}$', expects: EXPECTS } as const;
+
+export const calledByPreviews = {
+  enum: ['branch', 'production'],
+  description: 'What a preview calls. `branch`: the same branch of the other project if it has one, else production.',
+} as const;
 
 const targetSchema = {
   anyOf: [
@@ -20,11 +25,7 @@ const targetSchema = {
           description: 'A class or an object that the worker exports by this name. Default: its default export.',
           expects: 'the name of an export',
         },
-        previews: {
-          enum: ['branch', 'production'],
-          description:
-            'What a preview calls. `branch`: the same branch of the other project if it has one, else production.',
-        },
+        previews: calledByPreviews,
       },
     },
   ],

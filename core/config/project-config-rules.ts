@@ -129,9 +129,6 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
   }
 
   function checkObjects(written: ProjectFile): void {
-    for (const [name, value] of Object.entries(written.object ?? {}))
-      if (typeof value !== 'string' && value.project !== undefined)
-        fail('Durable objects of another project are not supported yet', `object.${name}.project`);
     if (written.object !== undefined && written.kind === 'static')
       warn('A static project has no worker that could export classes', 'kind');
   }

@@ -5,7 +5,7 @@ import { defaultReleaseSettings, type ReleaseSettings } from '../release-setting
 import type { QueuesSettings } from '../queue-settings.ts';
 import { hasErrors, type Problem } from '../problem.ts';
 import { bindings as descriptors, namedKinds, type NamedKind } from '../bindings/kinds.ts';
-import { classOf, object } from '../bindings/object.ts';
+import { object, objectText } from '../bindings/object.ts';
 import { rulesOf } from './project-config-rules.ts';
 import { projectFileSchema, type ProjectFile } from './project-config-schema.ts';
 import { checkSource } from './schema-check.ts';
@@ -61,7 +61,7 @@ export interface ProjectConfig {
   /** Workflows that are classes: resource name -> exported class; absent without any. */
   readonly workflowClasses?: Readonly<Record<string, string>>;
   readonly auth: { readonly binding: string } | null;
-  /** Durable objects: binding name -> class. */
+  /** Durable objects: binding name -> class, of another project as `project#Class`. */
   readonly objects: Readonly<Record<string, string>>;
   /** Also true when `agentSDK` is. */
   readonly ai: boolean;
@@ -180,7 +180,7 @@ function resolved(written: ProjectFile): ProjectConfig {
     dev: { port: dev?.port ?? 3000, host: dev?.host ?? 'localhost' },
     bindings,
     queues: resolvedQueues(written),
-    objects: Object.fromEntries(Object.entries(written.object ?? {}).map(([name, value]) => [name, classOf(value)])),
+    objects: Object.fromEntries(Object.entries(written.object ?? {}).map(([name, value]) => [name, objectText(value)])),
     ...workflowClasses(written),
     auth: written.auth === undefined ? null : { binding: written.auth.binding },
     ai: written.agentSDK === true || written.ai === true,

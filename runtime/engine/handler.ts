@@ -170,6 +170,7 @@ export function createHandler(deps: HandlerDeps): Handler {
       },
       objects,
       reachObject: (...given) => reachObject(...given),
+      ownerOfObjects,
       connectObject: (route, address, session) =>
         connectObject(address.class, session, (exchange) => enterObject(route, address, exchange)),
       sendErrorPage(exchange, config, failure) {
@@ -285,6 +286,28 @@ export function createHandler(deps: HandlerDeps): Handler {
     });
   }
 
+  /** The route of another project for a caller. @throws {PlatformError} `service_not_found`. */
+  function calledRoute(caller: Route, { project, previews }: Pick<ServiceTarget, 'project' | 'previews'>): Route {
+    const branch = caller.preview === null || previews === 'production' ? null : caller.branch;
+    const route = deps.calledRoute?.(project, branch) ?? null;
+    // A project of another organization is as good as none.
+    if (route === null || route.owner?.organization !== caller.owner?.organization)
+      throw new PlatformError('service_not_found', { project });
+    return route;
+  }
+
+  /** @throws {PlatformError} `service_not_found`; `service_failed` when it declares no such class. */
+  function ownerOfObjects(caller: Route, owner: Pick<ServiceTarget, 'project' | 'previews'>, name: string): Route {
+    const route = calledRoute(caller, owner);
+    const { objects = {} } = served.find(route).artifact.manifest;
+    if (!Object.values(objects).includes(name))
+      throw new PlatformError('service_failed', {
+        project: owner.project,
+        reason: `it declares no durable objects of the class ${name}`,
+      });
+    return route;
+  }
+
   /** Serves a call of another worker in this engine. @throws {PlatformError} when nothing can be called. */
   function serveCall(caller: Route, service: ServiceTarget | null, exchange: Exchange): void {
     if (service === null) {
@@ -293,12 +316,8 @@ export function createHandler(deps: HandlerDeps): Handler {
       own.fetch(exchange);
       return;
     }
-    const { project, previews } = service;
-    const branch = caller.preview === null || previews === 'production' ? null : caller.branch;
-    const route = deps.calledRoute?.(project, branch) ?? null;
-    // A project of another organization is as good as none.
-    if (route === null || route.owner?.organization !== caller.owner?.organization)
-      throw new PlatformError('service_not_found', { project });
+    const { project } = service;
+    const route = calledRoute(caller, service);
     const found = served.find(route);
     const { deployment, remote, artifact } = found;
     if (remote?.isQuarantined === true)

@@ -96,10 +96,8 @@ test('the synchronous calls that there are are those that both sides know, as do
   const { hostFunctions } = handler.engine;
   // Workers that declare objects have these beside.
   const objects = createObjectCalls({
-    classes: new Map(),
+    find: () => null,
     places: handler.engine.openFetches,
-    reach: () => Promise.reject(),
-    connect: () => Promise.reject(),
   });
   const sync = { ...hostFunctions.sync, ...objects.sync, ...objectSocketCalls };
   const waiting = { ...hostFunctions.waiting, ...objectStorageCall };

@@ -1,7 +1,7 @@
 // The host half of object bindings: checks what a worker asks of a durable object, and passes it to `reach` or
 // `connect`, which find the object (serving/objects/). Everything in `args` comes from a worker.
-import type { Readable } from 'node:stream';
 import { PassThrough } from 'node:stream';
+import type { PlatformError } from '#core/errors.ts';
 import type { ObjectAddress } from '#core/object-address.ts';
 import type { HostCall, HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
 import { invalid, toRecord } from './arguments.ts';
@@ -9,49 +9,54 @@ import { FORBIDDEN } from './fetch.ts';
 import { reply, signalOf, type FetchedResponse } from './fetched-response.ts';
 import { isObjectId } from './object-ids.ts';
 import type { OpenFetches } from './open-fetches.ts';
-import type { ObjectRequest, SocketOpener } from './platform-hosts.ts';
+import type { ObjectRequest } from './platform-hosts.ts';
 import { receiveBody } from './streamed-body.ts';
 import { openerOf, sessionOf } from './service.ts';
 import { withTrace } from './trace-headers.ts';
 import type { WorkerSession } from './worker-calls.ts';
 
 /** A class of objects that a deployment declares. */
-interface ObjectClass {
+export interface ObjectClass {
   /** What its ids are made of. */
   readonly key: string;
   readonly class: string;
-}
-
-interface ObjectCallsDeps {
-  /** By binding name. */
-  readonly classes: ReadonlyMap<string, ObjectClass>;
-  readonly places: OpenFetches;
+  /** Whether it belongs to another project: which branch has it may change. */
+  readonly isForeign: boolean;
   /** Sends a request to an object, wherever it lives. */
   readonly reach: (address: ObjectAddress, target: URL, request: ObjectRequest) => Promise<FetchedResponse>;
   /** Opens an RPC session with an object; resolves at its end. */
   readonly connect: (address: ObjectAddress, session: WorkerSession) => Promise<void>;
 }
 
+interface ObjectCallsDeps {
+  /**
+   * The class of a binding; null: there is no such binding.
+   *
+   * @throws {PlatformError} `service_not_found` when the project that has it cannot be called.
+   */
+  readonly find: (binding: string) => ObjectClass | null;
+  readonly places: OpenFetches;
+}
+
 const NAME_CHARS_MAX = 1024;
 
 /** The calls of a deployment's object bindings: `object.fetch` and `object.connect`, as those of services. */
-export function createObjectCalls({ classes, places, reach, connect }: ObjectCallsDeps): {
+export function createObjectCalls({ find, places }: ObjectCallsDeps): {
   readonly async: Readonly<Record<string, HostFunction>>;
   readonly sync: Readonly<Record<string, SyncHostFunction>>;
 } {
   const classOf = (binding: unknown): ObjectClass => {
-    const found = typeof binding === 'string' ? classes.get(binding) : undefined;
-    if (found === undefined) throw invalid('There is no such object binding');
+    const found = typeof binding === 'string' ? find(binding) : null;
+    if (found === null) throw invalid('There is no such object binding');
     return found;
   };
 
   function addressOf(
-    args: Readonly<Record<string, unknown>>,
+    { key, class: className }: ObjectClass,
+    { id, name }: Readonly<Record<string, unknown>>,
     op: ObjectAddress['op'],
     protocol: ObjectAddress['protocol'],
   ): ObjectAddress {
-    const { key, class: className } = classOf(args['binding']);
-    const { id, name } = args;
     if (name !== undefined && (typeof name !== 'string' || name.length > NAME_CHARS_MAX))
       throw invalid('The name of an object is not valid');
     if (!isObjectId(key, id, name)) throw invalid('The id of the object is not one of its class');
@@ -78,41 +83,53 @@ export function createObjectCalls({ classes, places, reach, connect }: ObjectCal
         const { protocol } = target;
         if (protocol !== 'http:' && protocol !== 'https:')
           throw invalid('The URL of a request to an object begins with http or https');
-        const address = addressOf(args, 'fetch', protocol);
+        const of = classOf(args['binding']);
+        const address = addressOf(of, args, 'fetch', protocol);
         const opener = socket === undefined ? null : openerOf(call, socket, false);
         call.owner.countSubrequest();
         // Before the first await: the stream's first chunk may come in the same records.
         const body = stream === null ? (call.parts[0] ?? null) : receiveBody(call, stream as number);
-        const answer = ask(call, address, target, method, toList(headers), body, opener);
+        const answer = ask(call, of, address, target, { method, headers: toList(headers), body, socket: opener });
         // For a request that failed before its body was read.
         if (body instanceof PassThrough) answer.catch(() => body.destroy());
         return answer;
       },
       'object.connect': async (call) => {
-        const address = addressOf(toRecord(call.args), 'rpc', 'https:');
+        const args = toRecord(call.args);
+        const of = classOf(args['binding']);
+        const address = addressOf(of, args, 'rpc', 'https:');
         call.span?.set('object.class', address.class);
-        await connect(address, sessionOf(call));
+        await of.connect(address, sessionOf(call));
         return {};
       },
     },
-    sync: { 'object.class': (args) => classOf(toRecord(args)['binding']) },
+    sync: {
+      'object.class': (args) => {
+        try {
+          const { key, class: className, isForeign } = classOf(toRecord(args)['binding']);
+          return { key, class: className, isForeign };
+        } catch (error) {
+          // What a synchronous call throws has no code in the isolate.
+          const { code, message } = error as PlatformError;
+          return { failure: { code, message } };
+        }
+      },
+    },
   };
 
   async function ask(
     call: HostCall,
+    of: ObjectClass,
     address: ObjectAddress,
     target: URL,
-    method: string,
-    headers: string[],
-    body: Uint8Array | string | Readable | null,
-    socket: SocketOpener | null,
+    { method, headers, body, socket }: Pick<ObjectRequest, 'method' | 'headers' | 'body' | 'socket'>,
   ): ReturnType<typeof reply> {
     const { span } = call;
     span?.set('object.class', address.class);
     const leave = places.take(call.isolate);
     let response: FetchedResponse;
     try {
-      response = await reach(address, target, {
+      response = await of.reach(address, target, {
         method,
         headers: withTrace(
           socket === null ? headers : [...headers, 'upgrade', 'websocket'],

@@ -60,7 +60,7 @@ const ownCalls = {
   'object.fetch': 'async',
   /** `{binding, id, name?, socket, method}` and a frame as a part -> nothing, when the session is over. */
   'object.connect': 'async',
-  /** The object binding: `{binding}` -> `{key, class}`: what ids of its class are made of. */
+  /** `{binding}` -> `{key, class, isForeign}`, with which ids of its class are made; or `{failure}`. */
   'object.class': 'sync',
   /**
    * `{object, after, socket?}` -> `{sockets, next, auto, eventMs}`: a page of the WebSockets that the engine keeps for

@@ -3,6 +3,8 @@
 // checked first.
 import { createHash } from 'node:crypto';
 import { descriptorOf } from '#core/bindings/kinds.ts';
+import { parseObject } from '#core/bindings/object.ts';
+import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { Limits } from '#core/limits.ts';
 import type { ServerRules } from '#core/manifest.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
@@ -20,7 +22,7 @@ import { createExportCalls } from '../bindings/service.ts';
 import type { WorkerCalls, WorkerSession } from '../bindings/worker-calls.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
-import { createObjectCalls } from '../bindings/object.ts';
+import { createObjectCalls, type ObjectClass } from '../bindings/object.ts';
 import type { ObjectRequest } from '../bindings/platform-hosts.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { Engine } from '../engine.ts';
@@ -109,6 +111,8 @@ export function createRouteDeployments(
       target: URL,
       request: ObjectRequest,
     ) => Promise<FetchedResponse>;
+    /** The route whose deployment has the objects of a class. @throws {PlatformError} `service_not_found`. */
+    readonly ownerOfObjects: (caller: Route, owner: Pick<ServiceTarget, 'project' | 'previews'>, name: string) => Route;
     readonly connectObject: (route: Route, address: ObjectAddress, session: WorkerSession) => Promise<void>;
   },
   workersOf: (route: Route) => WorkerCalls,
@@ -173,15 +177,20 @@ export function createRouteDeployments(
     { manifest: { objects } }: OpenArtifact,
   ): ReturnType<typeof createObjectCalls> | null {
     if (objects === undefined) return null;
-    const { project, preview } = route;
-    const classes = Object.entries(objects).map(
-      ([binding, name]) => [binding, { key: objectClassKey(project, preview, name), class: name }] as const,
-    );
+    const classIn = (text: string): ObjectClass => {
+      const { class: name, owner } = parseObject(text);
+      const found = owner === null ? route : serving.ownerOfObjects(route, owner, name);
+      return {
+        key: objectClassKey(found.project, found.preview, name),
+        class: name,
+        isForeign: owner !== null,
+        reach: (address, target, request) => serving.reachObject(found, address, target, request),
+        connect: (address, session) => serving.connectObject(found, address, session),
+      };
+    };
     return createObjectCalls({
-      classes: new Map(classes),
+      find: (binding) => (Object.hasOwn(objects, binding) ? classIn(objects[binding]!) : null),
       places: engine.openFetches,
-      reach: (address, target, request) => serving.reachObject(route, address, target, request),
-      connect: (address, session) => serving.connectObject(route, address, session),
     });
   }
 

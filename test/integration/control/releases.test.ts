@@ -64,7 +64,7 @@ test('a service is called on every engine, in the same branch if it is there; a 
       try { return new Response(await env.BACK.says()); }
       catch ({ code }) { return new Response(code); }
     } };`,
-    yaml: 'service: { BACK: back-office }\n',
+    yaml: 'service: { BACK: back-office }\nobject: { DESK: { class: Desk, project: back-office } }\n',
   };
   const back = (text: string): DeployedSource => ({
     code: `import { WorkerEntrypoint } from 'cloudflare:workers';
@@ -73,7 +73,10 @@ test('a service is called on every engine, in the same branch if it is there; a 
   const frontId = await all.project('front-office');
   const refused = await all.deploy(frontId, front);
   assert.deepEqual([refused.status, refused.reason], ['failure', 'artifact_invalid']);
-  assert.match(refused.error_message!, /no project for these services: BACK: back-office/);
+  assert.match(
+    refused.error_message!,
+    /no project for these services and objects: BACK: back-office, DESK: back-office/,
+  );
   const backId = await all.project('back-office');
   assert.equal((await all.deploy(frontId, front)).status, 'success');
   assert.equal(await says('front-office'), 'service_not_found');

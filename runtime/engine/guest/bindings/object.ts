@@ -7,6 +7,8 @@ interface ObjectClass {
   /** What ids of the class are made of. */
   readonly key: string;
   readonly class: string;
+  /** Whether it belongs to another project. */
+  readonly isForeign: boolean;
 }
 
 /** Statuses of responses that stand for errors: of the platform, and thrown by the object. */
@@ -101,8 +103,14 @@ export default function createObjects({ host, fetchThrough, fromJson, useModule 
     }
 
     get #key(): string {
-      this.#known ??= host.callSync('object.class', { binding: this.#binding }) as ObjectClass;
-      return this.#known.key;
+      if (this.#known !== null) return this.#known.key;
+      const found = host.callSync('object.class', { binding: this.#binding }) as
+        | ObjectClass
+        | { readonly failure: { readonly code: string; readonly message: string } };
+      if ('failure' in found) throw failure(found.failure.code, found.failure.message);
+      // A branch of another project may come and go.
+      if (!found.isForeign) this.#known = found;
+      return found.key;
     }
 
     #id(id: string, name?: string): DurableObjectId {

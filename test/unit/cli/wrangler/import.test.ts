@@ -58,6 +58,11 @@ name = "staging"
 [[durable_objects.bindings]]
 name = "ROOM"
 class_name = "Room"
+
+[[durable_objects.bindings]]
+name = "DESK"
+class_name = "Desk"
+script_name = "Back_Office"
 `;
 
 test('a wrangler.toml becomes a platform.yaml that is valid, with its comments before their keys', () => {
@@ -81,6 +86,7 @@ state:
   CACHE: cache
 object:
   ROOM: Room
+  DESK: { class: Desk, project: back-office }
 queue:
   CLICKS: { name: clicks, max_retries: 5, dead_letter: clicks_dead }
 cron:
@@ -93,7 +99,14 @@ cron:
   assert.deepEqual(variables, { BASE: 'https://sho.rt', LIMITS: '{"a":1}' });
   assert.deepEqual(
     notes.map(({ key }) => key),
-    ['kv_namespaces', 'env.staging', 'account_id', 'vars.LIMITS', 'queues.consumers.max_batch_size'],
+    [
+      'kv_namespaces',
+      'durable_objects.bindings.script_name',
+      'env.staging',
+      'account_id',
+      'vars.LIMITS',
+      'queues.consumers.max_batch_size',
+    ],
   );
 });
 

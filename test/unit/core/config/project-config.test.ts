@@ -74,7 +74,7 @@ fs: { FILES: uploads }
 timer: { TIMER: reminders }
 cache: { CACHE: pages }
 sandbox: { BOX: builds }
-object: { ROOM: ChatRoom, BOARD: { class: Board } }
+object: { ROOM: ChatRoom, BOARD: { class: Board }, DESK: { class: Desk, project: office, previews: production } }
 service: { AUTH: auth, ADMIN: { project: auth, entrypoint: Admin, previews: production } }
 hyperdrive: { PG: DATABASE_URL }
 auth: { binding: PLATFORM_AUTH }
@@ -116,7 +116,7 @@ release: { steps: [10, 100], minutes: 3, errors: 0.5%, p99: 1.25x }
       service: { AUTH: 'auth', ADMIN: 'auth#Admin?production' },
       hyperdrive: { PG: 'DATABASE_URL' },
     },
-    objects: { ROOM: 'ChatRoom', BOARD: 'Board' },
+    objects: { ROOM: 'ChatRoom', BOARD: 'Board', DESK: 'office#Desk?production' },
     queues: { jobs: { maxRetries: 0, retryDelayMs: 60_000, maxConcurrency: 5, deadLetter: 'lost_jobs' } },
     auth: { binding: 'PLATFORM_AUTH' },
     ai: true,
