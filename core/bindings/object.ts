@@ -87,6 +87,11 @@ export function parseObject(text: string): ObjectTarget {
   return { class: entrypoint!, owner: { project, previews } };
 }
 
+/** The classes of a manifest that its own worker exports, by binding name. */
+export function ownClasses(objects: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(objects).filter(([, text]) => parseObject(text).owner === null));
+}
+
 /** Projects whose objects a manifest uses, by binding name. */
 export function objectOwners(objects: Readonly<Record<string, string>> = {}): (readonly [string, string])[] {
   return Object.entries(objects).flatMap(([binding, text]) => {

@@ -122,7 +122,12 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
     of: ObjectClass,
     address: ObjectAddress,
     target: URL,
-    { method, headers, body, socket }: Pick<ObjectRequest, 'method' | 'headers' | 'body' | 'socket'>,
+    {
+      method,
+      headers,
+      body,
+      socket,
+    }: Pick<ObjectRequest, 'method' | 'body' | 'socket'> & { readonly headers: string[] },
   ): ReturnType<typeof reply> {
     const { span } = call;
     span?.set('object.class', address.class);

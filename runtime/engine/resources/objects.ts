@@ -1,5 +1,6 @@
 // Management operations on durable objects. Lists look at the databases without a lease; everything else goes to the
 // engine that has the object (serving/objects/object-operator.ts).
+import { ownClasses } from '#core/bindings/object.ts';
 import { objectClassKey, objectPlace, objectsNamespace } from '#core/object-address.ts';
 import { objectOps } from '#core/object-storage.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -85,7 +86,7 @@ export const objectOperations: OperationsOf<'object'> = {
 
 /** @throws {PlatformError} `binding_not_found`. */
 function classOf({ artifact, binding, route }: RequestScope): { className: string; key: string } {
-  const declared = artifact.manifest.objects ?? {};
+  const declared = ownClasses(artifact.manifest.objects);
   const name = String(binding);
   const className = Object.hasOwn(declared, name)
     ? declared[name]!

@@ -2,6 +2,7 @@
 // the CLI, through `POST /_platform/data`, and by the dashboard of `platform dev` in its own process. The operations
 // are in the other files of this folder, listed by kind in kinds/table.ts.
 import { kinds } from '#core/bindings/kinds.ts';
+import { ownClasses } from '#core/bindings/object.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
@@ -21,7 +22,7 @@ const listing: OperationsOf<'resources'> = {
     return {
       resources: [
         ...kinds.flatMap((kind) => declared(kind, manifest.bindings[kind])),
-        ...declared('object', manifest.objects),
+        ...declared('object', ownClasses(manifest.objects)),
       ],
     };
   },
