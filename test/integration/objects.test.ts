@@ -40,6 +40,14 @@ export class Counter extends DurableObject {
   reset() {
     this.ctx.abort('again');
   }
+  // Refused when it is committed.
+  orphan() {
+    const { sql } = this.ctx.storage;
+    sql.exec('CREATE TABLE IF NOT EXISTS parent (id INTEGER PRIMARY KEY)');
+    sql.exec('CREATE TABLE IF NOT EXISTS child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)');
+    sql.exec('INSERT INTO child VALUES (1)');
+    return 'stored';
+  }
 }
 
 export default {
@@ -116,6 +124,11 @@ test('an object that is reset begins again with what is stored', async () => {
   assert.deepEqual(await json('/?name=r'), { memory: 1, stored: 1, name: 'r' });
   assert.deepEqual(await json('/call?name=r&method=reset'), { name: 'Error', message: 'again' });
   assert.deepEqual(await json('/?name=r'), { memory: 1, stored: 2, name: 'r' });
+});
+
+test('what SQL wrote and could not be committed is not acknowledged', async () => {
+  const { code } = (await json('/call?name=orphan&method=orphan')) as { code: string };
+  assert.equal(code, 'object_reset');
 });
 
 test('a method may return a response', async () => {

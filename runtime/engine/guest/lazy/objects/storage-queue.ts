@@ -115,7 +115,12 @@ export class StorageQueue {
     }
     const { v = [], t = 0 } = fromJson(host.utf8Decode(reply.parts[0] as Uint8Array)) as Reply;
     waiters.forEach((waiter, index) => settle(waiter, v[index]));
-    if (writes || t !== 0) this.#collect().batch.writes = true;
+    if (writes || t !== 0) {
+      const { batch } = this.#collect();
+      batch.writes = true;
+      // Nothing leaves before it is committed.
+      batch.isUnconfirmed = false;
+    }
     const result = v[waiters.length];
     const error = errorIn(result);
     if (error !== null) throw error;
