@@ -8,6 +8,9 @@ import type { Sql } from './sql.ts';
 /** How often the row is renewed, after how long others may take its objects, and after how long it has none itself. */
 const [RENEW_MS, GONE_MS, LAPSED_MS] = [400, 1500, 1000];
 
+/** How often rows that nothing holds are deleted, and how long after their object was last taken. */
+const [SWEEP_MS, KEPT_MS] = [600_000, 3_600_000];
+
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 interface Options {
@@ -15,9 +18,17 @@ interface Options {
   /** Path of this engine's socket for forwarded requests; empty: it has none. */
   readonly link: string;
   readonly log: (message: string) => void;
+  /** How long a row is kept that nothing holds. */
+  readonly keptMs?: number;
 }
 
-export function createObjectLeases({ sql, link, log }: Options): ObjectLeases & { close(): void } {
+interface PostgresLeases extends ObjectLeases {
+  /** Deletes rows that nothing holds; those of the last time that it was called. */
+  sweep(): Promise<void>;
+  close(): void;
+}
+
+export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS }: Options): PostgresLeases {
   const holder = randomBytes(12).toString('base64url');
   /** `performance.now()` before the last renewal that succeeded, which goes on while the process is stopped. */
   let renewedAt = Number.NEGATIVE_INFINITY;
@@ -57,7 +68,25 @@ export function createObjectLeases({ sql, link, log }: Options): ObjectLeases & 
     timer.unref();
   }
 
+  const unheld = `l.fence < (${NOW} - ${keptMs}) * 1000 AND NOT EXISTS (
+    SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${GONE_MS})`;
+
+  /** In this order: who takes an object meanwhile has seen the floor, which was written the last time. */
+  async function sweep(): Promise<void> {
+    await sql.all(`DELETE FROM object_lease l WHERE l.fence <= (SELECT fence FROM object_floor) AND ${unheld}`);
+    await sql.all(
+      `UPDATE object_floor SET fence = greatest(fence, (SELECT max(l.fence) FROM object_lease l WHERE ${unheld}))`,
+    );
+    await sql.all(`DELETE FROM object_engine WHERE seen_at < ${NOW} - ${Math.max(0, keptMs) + GONE_MS}`);
+  }
+
+  const sweeping = setInterval(() => {
+    sweep().catch((error: unknown) => log(`durable objects: leases not deleted: ${(error as Error).message}`));
+  }, SWEEP_MS);
+  sweeping.unref();
+
   return {
+    sweep,
     isValid: () => count === 0 || isValid(),
     async acquire({ namespace, resource: id }) {
       if (!isValid()) await renew();
@@ -65,7 +94,7 @@ export function createObjectLeases({ sql, link, log }: Options): ObjectLeases & 
       keepRenewing();
       try {
         const rows = await sql.all<{ fence: number }>(
-          `INSERT INTO object_lease AS l (namespace, id, holder, fence) VALUES ($1, $2, $3, ${NOW} * 1000)
+          `INSERT INTO object_lease AS l (namespace, id, holder, fence) VALUES ($1, $2, $3, greatest(${NOW} * 1000, (SELECT fence + 1 FROM object_floor)))
            ON CONFLICT (namespace, id) DO UPDATE SET holder = excluded.holder, fence = greatest(l.fence + 1, excluded.fence)
            WHERE l.holder = excluded.holder OR NOT EXISTS (
              SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${GONE_MS})
@@ -112,6 +141,7 @@ export function createObjectLeases({ sql, link, log }: Options): ObjectLeases & 
     },
     close() {
       closed = true;
+      clearInterval(sweeping);
       if (timer !== null) clearInterval(timer);
       sql.all('DELETE FROM object_engine WHERE holder = $1', holder).catch(() => {});
     },

@@ -1,0 +1,62 @@
+// Leases of durable objects over Postgres: one holder each, whose numbers only grow, also after rows were deleted.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { isFailure } from '#core/failure.ts';
+import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { createObjectLeases } from '#runtime/stores/object-leases-postgres.ts';
+import { createTestDatabase } from '#test/setup/postgres.ts';
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let sql: Postgres;
+before(async () => {
+  database = await createTestDatabase();
+  sql = openPostgres({ url: database.url, name: 'test', connectionsMax: 2, schema: 'binding' });
+});
+after(async () => {
+  await sql.close();
+  await database.close();
+});
+
+const place = { namespace: 'shop~~~objects', resource: 'a' };
+const rows = async (): Promise<unknown[]> => sql.all('SELECT id FROM object_lease ORDER BY id');
+const open = (link: string, keptMs: number) =>
+  createObjectLeases({ sql, link, keptMs, log: (message) => assert.fail(message) });
+
+test('a row that nothing holds is deleted, and the next holder has a larger number', async () => {
+  // Of an engine whose clock was ahead.
+  const future = 4_000_000_000_000_000;
+  await sql.all(`INSERT INTO object_lease VALUES ('shop~~~objects', 'a', '', ${future})`);
+  await sql.all(`INSERT INTO object_engine VALUES ('gone', '/gone', 0)`);
+  // Rows are old enough whatever their time.
+  const leases = open('/one', -3_000_000_000_000);
+  try {
+    await leases.sweep();
+    assert.deepEqual(await rows(), [{ id: 'a' }]);
+    await leases.sweep();
+    assert.deepEqual(await rows(), []);
+    assert.deepEqual(await sql.all('SELECT holder FROM object_engine'), []);
+    assert.equal(await leases.acquire(place), future + 1);
+  } finally {
+    leases.close();
+  }
+});
+
+test('a row that an engine holds, or that was taken a moment ago, stays', async () => {
+  const [holder, other] = [open('/one', -1_000_000_000), open('/two', 3_600_000)];
+  try {
+    const held = { ...place, resource: 'b' };
+    const fence = await holder.acquire(held);
+    await holder.sweep();
+    await holder.sweep();
+    assert.ok((await rows()).some((row) => (row as { id: string }).id === 'b'));
+    assert.deepEqual(await other.others(place.namespace), ['/one']);
+    await assert.rejects(other.acquire(held), (error) => isFailure(error, 'object_held'));
+    holder.release(held, fence);
+    await other.sweep();
+    await other.sweep();
+    assert.ok((await rows()).some((row) => (row as { id: string }).id === 'b'));
+  } finally {
+    holder.close();
+    other.close();
+  }
+});
