@@ -95,6 +95,8 @@ export const families = {
     type: 'gauge',
     help: 'Requests that are running or waiting, including open WebSockets',
   },
+  platform_objects: { type: 'gauge', help: 'Durable objects with an instance in memory' },
+  platform_object_sockets: { type: 'gauge', help: 'Open WebSockets that durable objects have accepted' },
   platform_resident_bytes: { type: 'gauge', help: 'Resident memory of a process' },
   platform_host_memory_bytes: { type: 'gauge', help: 'Memory that an engine holds for workers outside their isolates' },
   platform_host_memory_refused_total: {

@@ -8,7 +8,7 @@ import { labels, type MetricsReport, type Sample } from '../metrics/report.ts';
 /** Sources of the reports. */
 interface ReportDeps {
   readonly engine: Engine;
-  readonly handler: Pick<Handler, 'load'>;
+  readonly handler: Pick<Handler, 'load' | 'objectCounts'>;
   /** Null until it listens. */
   readonly listener: () => 'node' | 'uws' | null;
   /** Requests forwarded to other engines. */
@@ -87,6 +87,7 @@ export function createEngineReports(deps: ReportDeps): {
     }),
     metrics() {
       const { user, system } = process.cpuUsage();
+      const objects = handler.objectCounts;
       const gauges: Sample[] = [
         ['platform_isolates', labels({ state: 'live' }), engine.pool.live],
         ['platform_isolates', labels({ state: 'blank' }), engine.pool.blank],
@@ -94,6 +95,8 @@ export function createEngineReports(deps: ReportDeps): {
         ['platform_entries', labels({ state: 'waiting' }), engine.scheduler.waiting],
         ['platform_lost_threads', '', engine.lostThreads.count],
         ['platform_requests_in_flight', '', handler.load],
+        ['platform_objects', '', objects.inMemory],
+        ['platform_object_sockets', '', objects.sockets],
         ['platform_resident_bytes', '', process.memoryUsage.rss()],
         ['platform_host_memory_bytes', '', memory.bytes],
         ['platform_routes', '', deps.routes()],
