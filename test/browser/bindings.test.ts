@@ -48,6 +48,8 @@ for (const [name, at] of [
   ['state', '/storage/state/KV'],
   ['files', '/storage/files/FILES'],
   ['cache', '/storage/caches/CACHE'],
+  ['objects', '/storage/objects/ROOM'],
+  ['object', '/storage/objects/ROOM?key=lobby'],
   ['dead-letters', '/jobs/queues/JOBS'],
   ['runs', '/jobs/workflows/ORDER'],
   ['run', '/jobs/workflows/ORDER?run=run-1'],

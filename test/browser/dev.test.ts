@@ -66,6 +66,8 @@ for (const [name, at] of [
   ['dev-state-entry', '/storage/state/KV?key=settings%2Ftheme'],
   ['dev-files', '/storage/files/FILES'],
   ['dev-cache', '/storage/caches/CACHE'],
+  ['dev-objects', '/storage/objects/ROOM'],
+  ['dev-object', '/storage/objects/ROOM?key=lobby'],
   ['dev-dead', '/jobs/queues/JOBS'],
   ['dev-messages', '/jobs/queues/LATER?list=waiting'],
   ['dev-runs', '/jobs/workflows/ORDER'],

@@ -59,6 +59,8 @@ export async function fillBindings({ ask, visitApp }: TaskPlace): Promise<void> 
   await ask('POST', '/workflows/ORDER/runs', { input: { price: 40 }, id: 'run-1' });
   await ask('POST', '/users', { email: 'ann@example.org', password: PASSWORD, name: 'Ann' });
   await visitApp('/cache');
+  for (const name of ['lobby', 'garden']) await visitApp(`/room?name=${name}&method=say&text=hello`);
+  await visitApp('/room?name=garden&method=wake');
   for (const path of ['/first', '/teapot', '/throw']) await visitApp(path);
   await until(async () => (await ask('GET', '/queues/JOBS/messages?dead=true')).items.length === 3);
 }
@@ -68,6 +70,21 @@ export function testBindingTasks(place: () => TaskPlace): void {
   const visit = (at: string): Promise<Page> => place().dashboard.visit(`/projects/shop${at}`);
   const value = async (sql: string): Promise<unknown> =>
     (await place().ask('POST', '/databases/DB/query', { sql, params: [] })).rows[0][0];
+
+  test('an object is asked with SQL, and its instance ended', async () => {
+    // It is in memory for a minute.
+    await place().visitApp('/room?name=garden&method=say&text=again');
+    const page = await visit('/storage/objects/ROOM');
+    await page.getByText('garden').click();
+    const sheet = page.getByRole('dialog');
+    await sheet.getByText('In memory').waitFor();
+    await sheet.getByRole('button', { name: 'Run', exact: true }).click();
+    await sheet.getByText('CREATE TABLE line').first().waitFor();
+    await sheet.getByRole('button', { name: 'Reset' }).click();
+    await page.getByRole('button', { name: 'Reset object' }).click();
+    await agree(page);
+    await says(page, 'Object reset');
+  });
 
   test('a row is changed, its statement shown before it runs', async () => {
     const page = await visit('/storage/databases/DB?table=guests&row=0');

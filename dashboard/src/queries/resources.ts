@@ -124,6 +124,39 @@ export const stateEntryQuery = (place: BindingPlace, key: string) =>
       ),
   });
 
+export const objectsQuery = (place: BindingPlace) =>
+  infiniteQueryOptions({
+    queryKey: keyOf(place, 'object', place.binding, 'list'),
+    queryFn: ({ signal, pageParam }) =>
+      dataOf(
+        api.get('/projects/:id/objects/:binding', {
+          ...asked(place, 'binding', given('cursor', pageParam)),
+          signal,
+        }),
+      ),
+    ...byCursor,
+  });
+
+export const objectQuery = (place: BindingPlace, object: string) =>
+  queryOptions({
+    queryKey: keyOf(place, 'object', place.binding, 'one', object),
+    queryFn: ({ signal }) =>
+      dataOf(api.get('/projects/:id/objects/:binding/entry', { ...asked(place, 'binding', { object }), signal })),
+  });
+
+export const objectValuesQuery = (place: BindingPlace, object: string) =>
+  infiniteQueryOptions({
+    queryKey: keyOf(place, 'object', place.binding, 'values', object),
+    queryFn: ({ signal, pageParam }) =>
+      dataOf(
+        api.get('/projects/:id/objects/:binding/entry/values', {
+          ...asked(place, 'binding', { object, ...given('cursor', pageParam) }),
+          signal,
+        }),
+      ),
+    ...byCursor,
+  });
+
 export const filesQuery = (place: BindingPlace, prefix: string) =>
   infiniteQueryOptions({
     queryKey: keyOf(place, 'fs', place.binding, prefix),

@@ -53,6 +53,13 @@ const sandboxRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/storage/sandboxes.tsx'), 'SandboxesPage'),
 });
 
+const objectsRoute = createRoute({
+  getParentRoute: () => projectRoute,
+  path: '/storage/objects/$binding',
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import('../pages/storage/objects.tsx'), 'ObjectsPage'),
+});
+
 const jobsRoute = createRoute({
   getParentRoute: () => projectRoute,
   path: '/jobs',
@@ -125,6 +132,7 @@ export const resourceRoutes = [
   byKind.fs,
   byKind.cache,
   byKind.sandbox,
+  objectsRoute,
   jobsRoute,
   byKind.queue,
   byKind.workflow,

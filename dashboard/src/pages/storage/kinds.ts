@@ -1,5 +1,6 @@
 // Areas and kinds of bindings: titles, paths, keys of platform.yaml. core/bindings/ lists the kinds.
 import { bindings, kinds, type Kind as BindingKind } from '#core/bindings/kinds.ts';
+import { object } from '#core/bindings/object.ts';
 
 /** A kind of binding, or a page of its area. */
 export interface Kind {
@@ -29,6 +30,8 @@ export interface Area {
 /** The kind of a page. */
 export const bindingKind = (name: BindingKind): Kind => ({ ...bindings[name].page, kind: name, isAlone: false });
 
+export const objectKind: Kind = { ...object.page, kind: 'object', isAlone: false };
+
 /** The workflow of the agent library. */
 const AGENT_WORKFLOW = 'PLATFORM_AGENT_WORKFLOW';
 export const workflowKind: Kind = { ...bindingKind('workflow'), shows: (binding) => binding !== AGENT_WORKFLOW };
@@ -56,7 +59,7 @@ const kindsIn = (area: 'storage' | 'jobs'): readonly Kind[] =>
 export const storageArea: Area = {
   path: 'storage',
   title: 'Storage',
-  kinds: kindsIn('storage'),
+  kinds: [...kindsIn('storage'), objectKind],
   emptyTitle: 'No databases, state or files yet',
   emptyText: 'Add a database to platform.yaml. Your worker uses it as env.DB.',
   example: 'db: { DB: main }',
