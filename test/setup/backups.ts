@@ -38,6 +38,13 @@ export async function makeDataFolder(extra = 'hello'): Promise<string> {
     `PRAGMA journal_mode = WAL; CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'one'), (2, '${'two'.repeat(5000)}')`,
   );
   db.close();
+  // Storage of a durable object, with its fence and its alarm.
+  mkdirSync(path.join(folder, 'databases', 'shop~~~objects'), { recursive: true });
+  const object = new DatabaseSync(path.join(folder, 'databases', 'shop~~~objects', `${'0a'.repeat(32)}.sqlite`));
+  object.exec(`PRAGMA journal_mode = WAL;
+    CREATE TABLE platform_internal_object (id INTEGER PRIMARY KEY, fence INTEGER, alarm INTEGER, name TEXT);
+    INSERT INTO platform_internal_object VALUES (1, 1800000000000000, 1900000000000, 'lobby')`);
+  object.close();
   const files = openFilesDisk(path.join(folder, 'files'));
   await files.put({ namespace: 'shop', resource: 'uploads' }, 'a/b.txt', Buffer.from(extra), write);
   await files.put({ namespace: 'shop', resource: 'uploads' }, 'empty', Buffer.from(''), write);
