@@ -2,11 +2,15 @@
 
 /** A TCP socket, as `connect` of `cloudflare:sockets` returns it. */
 export interface PoolSocket {
-  readonly readable: ReadableStream<Uint8Array>;
-  readonly writable: WritableStream<Uint8Array>;
-  readonly opened: Promise<object>;
-  readonly closed: Promise<void>;
+  get readable(): ReadableStream;
+  get writable(): WritableStream;
+  get opened(): Promise<{ remoteAddress?: string; localAddress?: string }>;
+  get closed(): Promise<void>;
+  get upgraded(): boolean;
+  get secureTransport(): 'on' | 'off' | 'starttls';
   close(): Promise<void>;
+  /** Throws: a pool takes no TLS. */
+  startTls(options?: object): PoolSocket;
 }
 
 /**
