@@ -21,10 +21,35 @@ const unbounded = Object.fromEntries([
 /** The handler as `npm start` runs it, over Postgres, with one engine. @param databaseUrl '' for the embedded one. */
 export async function startProduction(name: string, worker = 'bindings', databaseUrl = ''): Promise<Server> {
   const folder = await publishFolder(path.join(here, 'workers'), `main: ${worker}.js\n${declared}`, [project]);
-  const server = await startServer(name, `${project}.localhost`, '/up', (port) => ({
+  const server = await startHandler(name, folder, databaseUrl);
+  return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
+}
+
+/** The durable objects of objects.bench.ts, on our handler or on miniflare. */
+export async function startObjects(name: 'handler' | 'miniflare'): Promise<Server | string> {
+  if (name === 'miniflare') return startInstalled(name, 'miniflare', 'miniflare-objects');
+  const folder = await publishFolder(path.join(here, 'workers'), 'main: objects.js\nobject: { BENCH: Bench }\n', [
+    project,
+  ]);
+  const server = await startHandler(name, folder, '', {
+    WORKER_OBJECT_IDLE_MS: '1000',
+    WORKER_WEBSOCKETS_MAX: '20000',
+    WORKER_HOST_MEMORY_MB: '512',
+  });
+  return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
+}
+
+function startHandler(
+  name: string,
+  folder: string,
+  databaseUrl: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Server> {
+  return startServer(name, `${project}.localhost`, '/up', (port) => ({
     words: [process.execPath, ...nodeFlags, path.join(root, 'runtime/supervisor/main.ts')],
     environment: {
       ...unbounded,
+      ...settings,
       FS_PATH: folder,
       HANDLER_PORT: String(port),
       HANDLER_PRIVATE_PORT: '0',
@@ -34,7 +59,6 @@ export async function startProduction(name: string, worker = 'bindings', databas
       DATABASE_URL: databaseUrl,
     },
   }));
-  return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
 }
 
 /** `platform dev` over SQLite files. */
@@ -59,11 +83,11 @@ export const startMiniflare = (name: string): Promise<Server | string> => startI
 export const startGraphileWorker = (name: string): Promise<Server | string> => startInstalled(name, 'graphile-worker');
 
 /** The program of that name in peers/, over a folder of its own. */
-async function startInstalled(name: string, library: string): Promise<Server | string> {
+async function startInstalled(name: string, library: string, program = library): Promise<Server | string> {
   if (!existsSync(path.join(here, 'node_modules', library))) return notInstalled;
   const folder = temporaryFolder();
   const server = await startServer(name, 'localhost', '/up', (port) => ({
-    words: [process.execPath, path.join(here, `peers/${library}.mjs`), folder, String(port)],
+    words: [process.execPath, path.join(here, `peers/${program}.mjs`), folder, String(port)],
   }));
   return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
 }

@@ -300,7 +300,6 @@ export class LiveObjects {
 
   #release(live: LiveObject): void {
     this.#letGo(live);
-    live.sockets.closeAll(1012, 'Service restart');
     this.#forget(live);
     if (live.store !== null) this.#deps.leases.release(live.place, live.store.fence);
   }
@@ -362,7 +361,7 @@ export class LiveObjects {
     this.#deps.leases.lapsed();
     const isolates = new Set(all.flatMap(({ isolate }) => isolate ?? []));
     for (const isolate of isolates) isolate.lapse();
-    for (const { sockets } of all) sockets.closeAll(1012, 'Service restart');
+    for (const { sockets } of all) sockets.close();
     for (const live of all)
       for (const waiting of live.waiting.splice(0)) waiting.refuse(reset('its engine was held up'));
   }
@@ -394,11 +393,11 @@ export class LiveObjects {
   /** Another engine has it now. */
   shutOut(live: LiveObject): void {
     this.#forget(live);
-    live.sockets.closeAll(1012, 'Service restart');
     for (const waiting of live.waiting.splice(0)) waiting.refuse(reset('another engine has taken it over'));
   }
 
   #forget(live: LiveObject): void {
+    live.sockets.close();
     const key = `${live.place.namespace}/${live.place.resource}`;
     if (this.#live.get(key) === live) this.#live.delete(key);
   }
@@ -425,7 +424,7 @@ export class LiveObjects {
 
   /** The engine ends. */
   close(): void {
-    for (const { sockets } of this.#live.values()) sockets.closeAll(1012, 'Service restart');
+    for (const { sockets } of this.#live.values()) sockets.close();
   }
 }
 

@@ -108,6 +108,7 @@ export class ObjectSockets {
   auto: readonly [request: string, response: string] | null = null;
   /** How long an event may run; 0: as any other. */
   eventMs = 0;
+  #isClosed = false;
 
   constructor(deps: ObjectSocketsDeps) {
     this.#deps = deps;
@@ -158,6 +159,7 @@ export class ObjectSockets {
    */
   accept(given: { readonly tags: unknown; readonly attachment: unknown }): ObjectSocket {
     const { account, limits } = this.#deps;
+    if (this.#isClosed) throw new PlatformError('object_reset', { reason: 'it does not live here any more' });
     const limit = Math.min(SOCKETS_MAX, limits.webSocketsMax);
     if (this.#sockets.size >= limit || account.open >= limits.webSocketsMax)
       throw new PlatformError('websocket_limit_exceeded', { limit });
@@ -222,6 +224,14 @@ export class ObjectSockets {
       this.auto = auto as [string, string];
     }
     if (typeof closes === 'string') this.closeAll(1011, closes);
+  }
+
+  /** The object is this engine's no more. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.closeAll(1012, 'Service restart');
+    this.#deps.account.objects--;
   }
 
   /** Closes them without an event of the object. */

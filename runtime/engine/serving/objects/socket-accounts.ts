@@ -6,6 +6,8 @@ import type { BridgedSocket } from '../../bridge/sockets.ts';
 /** One account. */
 export class SocketAccount {
   readonly memory: HostMemory;
+  /** Objects in this engine that count here. */
+  objects = 0;
   /** Bytes that clients have not received, as of each one's last message. */
   readonly buffered: HeldBytes;
   readonly #sockets = new Set<BridgedSocket>();
@@ -42,10 +44,11 @@ export class SocketAccounts {
     this.#memory = memory;
   }
 
-  /** @param name `<project>/<what tells its previews apart>`. */
+  /** An object counts here until it takes one off `objects`. @param name `<project>/<what tells previews apart>`. */
   open(name: string): SocketAccount {
     let account = this.#accounts.get(name);
     if (account === undefined) this.#accounts.set(name, (account = new SocketAccount(this.#memory.open(name))));
+    account.objects++;
     return account;
   }
 
@@ -56,10 +59,10 @@ export class SocketAccounts {
     return size;
   }
 
-  /** Drops accounts without a socket. */
+  /** Drops accounts without an object. */
   sweep(): void {
-    for (const [name, { open, memory }] of this.#accounts) {
-      if (open > 0 || memory.bytes > 0) continue;
+    for (const [name, { objects, memory }] of this.#accounts) {
+      if (objects > 0) continue;
       this.#accounts.delete(name);
       this.#memory.close(memory);
     }

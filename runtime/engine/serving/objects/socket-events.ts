@@ -36,6 +36,8 @@ export class SocketEventQueue<Event extends QueuedEvent> {
   #waiting: Event[] = [];
   #at = 0;
   readonly #handed = new Set<Event>();
+  /** How many the object may have at a time: few after it was lost with some of them. */
+  #handedMax = HANDED_MAX;
   #pause: NodeJS.Timeout | null = null;
 
   constructor(deps: SocketEventQueueDeps<Event>) {
@@ -59,7 +61,7 @@ export class SocketEventQueue<Event extends QueuedEvent> {
   }
 
   #pump(): void {
-    while (this.#pause === null && this.#handed.size < HANDED_MAX && this.#at < this.#waiting.length) {
+    while (this.#pause === null && this.#handed.size < this.#handedMax && this.#at < this.#waiting.length) {
       const event = this.#waiting[this.#at++]!;
       if (this.#at === this.#waiting.length || this.#at >= 1024) {
         this.#waiting.splice(0, this.#at);
@@ -81,12 +83,14 @@ export class SocketEventQueue<Event extends QueuedEvent> {
       }
       this.#deps.lost(event);
     }
+    if (event.isBegun) this.#handedMax = Math.min(HANDED_MAX, 2 * this.#handedMax);
     this.#deps.memory.release(bytesOf(event));
     this.#pump();
     return true;
   }
 
   #again(event: Event): void {
+    this.#handedMax = 1;
     this.#waiting.splice(0, this.#at);
     this.#at = 0;
     let at = 0;
