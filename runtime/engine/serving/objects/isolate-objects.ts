@@ -60,7 +60,8 @@ export class IsolateObjects {
   store(call: number, owner: CallOwner, json: string, steps: string): Promise<void> | null {
     const { link } = this.#deps;
     const args = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    const done = this.#request(args, steps, owner);
+    // Nothing waits for what is unconfirmed: its event may be over by then.
+    const done = this.#request(args, steps, args['unconfirmed'] === 1 ? undefined : owner);
     const isGated = args['end'] === 1 && args['writes'] === 1 && args['unconfirmed'] !== 1;
     const answered = done.then(
       (text) => link.answerStorage(call, text),
@@ -78,7 +79,7 @@ export class IsolateObjects {
   async #request(
     { object, end, alarm }: Readonly<Record<string, unknown>>,
     steps: string,
-    owner: CallOwner,
+    owner: CallOwner | undefined,
   ): Promise<string> {
     const live = typeof object === 'string' ? this.#live.get(object) : undefined;
     if (live === undefined || live.store === null)
@@ -92,7 +93,7 @@ export class IsolateObjects {
       steps,
       commits: end === 1,
       alarm: alarm === undefined ? undefined : Math.max(-1, alarm as number),
-      owner: owner.isOver ? undefined : owner,
+      owner: owner?.isOver === true ? undefined : owner,
     };
     try {
       return await live.store.request(request);
