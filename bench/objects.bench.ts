@@ -84,8 +84,9 @@ async function compare(name: string, aim: number, measure: (server: Server) => P
   process.stdout.write(`${formatTable(head, rows)}\n\n`);
 }
 
-const openAt = (server: Server, path: string): Promise<Socket> =>
-  openSocket({ ...server, url: `${new URL(server.url).origin}${path}` });
+function openAt(server: Server, path: string): Promise<Socket> {
+  return openSocket({ ...server, url: `${new URL(server.url).origin}${path}` });
+}
 
 /** The first message to each of some objects that sleep. */
 async function wake(): Promise<void> {
