@@ -1,4 +1,5 @@
-// What a durable object wrote in one event is there in the next, also where SQL alone wrote it, or nothing waits for it.
+// What a durable object wrote in one event is there in the next, also where SQL alone wrote it, or nothing waits for
+// it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startDatabases } from '#test/setup/databases.ts';

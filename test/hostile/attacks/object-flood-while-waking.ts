@@ -1,5 +1,5 @@
-// Sockets that send as fast as they can to a durable object whose constructor takes its time: what waits is bounded, and
-// their clients are slowed down.
+// Sockets that send as fast as they can to a durable object whose constructor takes its time: what waits is bounded,
+// and their clients are slowed down.
 import type { Socket } from 'node:net';
 import type { Attack } from '#test/setup/hostile.ts';
 
