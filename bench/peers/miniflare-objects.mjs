@@ -5,11 +5,19 @@ import { join } from 'node:path';
 import { Miniflare } from 'miniflare';
 
 const [, , folder, port] = process.argv;
-const contents = readFileSync(join(import.meta.dirname, '../workers/objects.js'), 'utf8');
+const operations = readFileSync(join(import.meta.dirname, '../workers/object-operations.js'), 'utf8');
+const worker = `
+import { DurableObject } from 'cloudflare:workers';
+import { answer, benchOf } from './object-operations.js';
+export class Bench extends benchOf(DurableObject) {}
+export default { fetch: answer };`;
 const miniflare = new Miniflare({
   host: '127.0.0.1',
   port: Number(port),
-  modules: [{ type: 'ESModule', path: 'objects.js', contents }],
+  modules: [
+    { type: 'ESModule', path: 'objects.js', contents: worker },
+    { type: 'ESModule', path: 'object-operations.js', contents: operations },
+  ],
   compatibilityDate: '2026-07-01',
   defaultPersistRoot: folder,
   durableObjects: { BENCH: { className: 'Bench', useSQLite: true } },

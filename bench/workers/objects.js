@@ -1,59 +1,12 @@
-// The worker of objects.bench.ts, on our engine and on miniflare: a durable object for each operation that is measured.
-import { DurableObject } from 'cloudflare:workers';
+// The worker of objects.bench.ts on our side.
+import { answer, benchOf } from './object-operations.js';
 
-const VALUE = 'a value of some length, as a session has';
-
-export class Bench extends DurableObject {
-  #isNew = true;
-
-  fetch(request) {
-    this.#isNew = false;
-    if (request.headers.get('upgrade') === null) return new Response('ok');
-    const { 0: client, 1: server } = new WebSocketPair();
-    this.ctx.acceptWebSocket(server);
-    return new Response(null, { status: 101, webSocket: client });
-  }
-
-  webSocketMessage(socket, message) {
-    socket.send(message === 'wake' ? (this.#isNew ? 'new' : 'old') : message);
-    this.#isNew = false;
-  }
-
-  call(n) {
-    return n;
-  }
-
-  async put(n) {
-    await this.ctx.storage.put(`key ${n % 100}`, VALUE);
-  }
-
-  prepare() {
-    this.ctx.storage.sql.exec('CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, a TEXT)');
-    for (let id = 0; id < 100; id++) this.ctx.storage.sql.exec('INSERT OR REPLACE INTO t VALUES (?, ?)', id, VALUE);
-  }
-
-  sql(n) {
-    return this.ctx.storage.sql.exec('SELECT * FROM t WHERE id = ?', n % 100).one();
+class Base {
+  constructor(ctx) {
+    this.ctx = ctx;
   }
 }
 
-const operations = {
-  fetch: (object) => object.fetch('https://object/').then((response) => response.text()),
-  call: (object, n) => object.call(n),
-  put: (object, n) => object.put(n),
-  sql: (object, n) => object.sql(n),
-};
+export class Bench extends benchOf(Base) {}
 
-export default {
-  async fetch(request, { BENCH }) {
-    const { pathname, searchParams } = new URL(request.url);
-    if (request.headers.get('upgrade') !== null) return BENCH.getByName(pathname).fetch(request);
-    if (pathname === '/prepare') await BENCH.getByName('one').prepare();
-    if (pathname === '/live')
-      for (let n = Number(searchParams.get('n')); n > 0; n--) await BENCH.getByName(`live ${n}`).call(n);
-    const operation = operations[searchParams.get('op')];
-    const object = BENCH.getByName('one');
-    if (operation !== undefined) for (let n = Number(searchParams.get('n')); n > 0; n--) await operation(object, n);
-    return new Response('done');
-  },
-};
+export default { fetch: answer };
