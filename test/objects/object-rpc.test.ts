@@ -59,6 +59,7 @@ export class Room extends DurableObject {
   self() { return this; }
   async put(value) { await this.ctx.storage.put('value', value); return value; }
   get() { return this.ctx.storage.get('value'); }
+  async readAndAsk() { await this.ctx.storage.get('value'); this.ctx.storage.sql.exec('SELECT 1'); return 'asked'; }
   async readAround(callback) { const before = await this.ctx.storage.get('value'); await callback(); return [before, await this.ctx.storage.get('value')]; }
   alone(callback) { return this.ctx.blockConcurrencyWhile(async () => { const said = await callback(this.count); this.count += 100; return said; }); }
   async callOther(name) { const desk = await this.env.ROOM.getByName(name).desk(); return await desk.add(3); }
@@ -278,6 +279,10 @@ runObjects(
       'const desk = await room.desk(); return await Promise.all([1, 2, 3].map((n) => desk.add(n)))',
     ),
     'what a call wrote is there for the next': room('write', 'await room.put(5); return await room.get()'),
+    'SQL after a read, again and again': room(
+      'ask',
+      'return [await room.readAndAsk(), await room.readAndAsk(), await room.readAndAsk()]',
+    ),
     'a callback while storage is read': room(
       'around',
       'await room.put(1); return await room.readAround(() => room.put(2))',

@@ -94,7 +94,8 @@ export class StorageQueue {
 
   /** Adds a step, and waits for its result. */
   now(step: readonly unknown[], writes: boolean): unknown {
-    const collected = this.#collected;
+    // Of a batch that was sent, the host settles the steps: once more would open the gate twice.
+    const collected = this.#collected?.batch.isSent === false ? this.#collected : null;
     const text = toJson(step);
     const before = collected?.batch.steps ?? '';
     const waiters = collected?.waiters ?? [];
