@@ -9,6 +9,8 @@ export const SSL_REQUEST = 80_877_103;
 export const GSS_REQUEST = 80_877_104;
 export const CANCEL_REQUEST = 80_877_102;
 
+const NOTHING = Buffer.alloc(0);
+
 /** Follows the messages of one direction; bodies pass without being kept, except those that are asked for. */
 export class MessageReader {
   #onMessage: (type: number, body: Buffer | null) => void;
@@ -22,8 +24,12 @@ export class MessageReader {
   /** Bytes of the body that are missing. */
   #left = 0;
   #kept: Buffer[] | null = null;
+  #count = 0;
 
-  /** @param onType called with each type before its message; false: nothing more is read. */
+  /**
+   * @param onMessage takes a kept body for as long as it runs: the memory may be that of the chunk.
+   * @param onType called with each type before its message; false: nothing more is read.
+   */
   constructor(
     onMessage: (type: number, body: Buffer | null) => void,
     keeps: (type: number) => number,
@@ -37,6 +43,11 @@ export class MessageReader {
   /** Whether no message is begun. */
   get isBetween(): boolean {
     return this.#type === -1;
+  }
+
+  /** Messages so far. */
+  get count(): number {
+    return this.#count;
   }
 
   /**
@@ -60,26 +71,31 @@ export class MessageReader {
         this.#left = this.#length - 4;
         if (this.#left < 0 || this.#length > 0x7fff_ffff) throw new Error('A message has an impossible length');
         const most = this.#keeps(this.#type);
-        this.#kept = most > 0 && this.#left <= most ? [] : null;
-        if (this.#left === 0) this.#end();
+        const isKept = most > 0 && this.#left <= most;
+        if (this.#left === 0) this.#end(isKept ? NOTHING : null);
+        else if (isKept && at + this.#left <= chunk.length) {
+          const end = at + this.#left;
+          this.#end(chunk.subarray(at, end));
+          at = end;
+        } else this.#kept = isKept ? [] : null;
       } else {
         const bytes = Math.min(this.#left, chunk.length - at);
         // A copy: the chunk goes on to a worker, with its memory.
         this.#kept?.push(Buffer.from(chunk.subarray(at, at + bytes)));
         at += bytes;
         this.#left -= bytes;
-        if (this.#left === 0) this.#end();
+        if (this.#left === 0) this.#end(this.#kept === null ? null : Buffer.concat(this.#kept));
       }
     }
     return at;
   }
 
-  #end(): void {
+  #end(body: Buffer | null): void {
     const type = this.#type;
-    const kept = this.#kept;
     this.#type = -1;
     this.#kept = null;
-    this.#onMessage(type, kept === null ? null : Buffer.concat(kept));
+    this.#count++;
+    this.#onMessage(type, body);
   }
 }
 

@@ -34,8 +34,8 @@ export interface Opener {
 
 /** The session that has the connection. */
 export interface ConnectionUser {
-  /** False: no more until {@link ServerConnection.resume}. */
-  received(chunk: Buffer): boolean;
+  /** False: no more until {@link ServerConnection.resume}. @param messages how many ended in the chunk. */
+  received(chunk: Buffer, messages: number): boolean;
   /** The connection is lost. */
   lost(): void;
   drained(): void;
@@ -140,9 +140,9 @@ export class ServerConnection {
       };
       this.#listener = (type, body) => {
         if (type === codeOf('E'))
-          fail(refused(errorField(body!, 'C') ?? '08001', 'The server refused the connection', body!));
+          fail(refused(errorField(body!, 'C') ?? '08001', 'The server refused the connection', Buffer.from(body!)));
         else if (type === codeOf('R')) answers(body ?? Buffer.alloc(0));
-        else if (type === codeOf('K') && body !== null) this.#cancelKey = body;
+        else if (type === codeOf('K') && body !== null) this.#cancelKey = Buffer.from(body);
         else if (type === codeOf('Z')) {
           if (!authentication.isDone) return fail(new Error('the server did not authenticate'));
           clearTimeout(timer);
@@ -228,13 +228,14 @@ export class ServerConnection {
 
   #take(chunk: Buffer): void {
     const user = this.#user;
+    const before = this.#reader.count;
     if (user === null && (this.#unasked += chunk.length) > GREETING_BYTES_MAX) return this.destroy();
     try {
       this.#reader.push(chunk);
     } catch {
       return this.destroy();
     }
-    if (user !== null && !user.received(chunk)) this.#socket.pause();
+    if (user !== null && !user.received(chunk, this.#reader.count - before)) this.#socket.pause();
   }
 
   #message(type: number, body: Buffer | null): void {
@@ -243,7 +244,7 @@ export class ServerConnection {
       this.#transaction = body?.[0] ?? 0;
     } else if (type === codeOf('S') && body !== null) {
       const name = body.toString('latin1', 0, body.indexOf(0));
-      if (this.parameters.has(name) || this.parameters.size < PARAMETERS_MAX) this.parameters.set(name, body);
+      if (this.parameters.has(name) || this.parameters.size < PARAMETERS_MAX) this.parameters.set(name, Buffer.from(body));
     }
     if (this.#listener !== null) this.#listener(type, body);
     // Between sessions a server reports parameters and notices only.

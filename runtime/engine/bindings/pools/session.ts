@@ -30,6 +30,8 @@ interface SessionPool {
 }
 
 const BUFFER_BYTES = 64 * 1024;
+/** CPU of following one message, beside that of its bytes. */
+const MESSAGE_MS = 0.0002;
 /** As Postgres. */
 const STARTUP_BYTES_MAX = 10_000;
 /** As many parameters as a client may set for its session. */
@@ -182,12 +184,14 @@ export class PoolSession extends Duplex implements ConnectionUser {
 
   #pass(chunk: Buffer, done: () => void): void {
     const connection = this.#connection!;
+    const before = this.#reader.count;
     let read = 0;
     try {
       read = this.#reader.push(chunk);
     } catch {
       this.#isWrong = true;
     }
+    this.#pool.opener.charge((this.#reader.count - before) * MESSAGE_MS);
     if (this.#isWrong) {
       this.#refuse('08P01', 'A message of the client is not valid');
       return done();
@@ -212,8 +216,10 @@ export class PoolSession extends Duplex implements ConnectionUser {
     if (!this.destroyed) this.push(null);
   }
 
-  received(chunk: Buffer): boolean {
-    return this.#isOver || this.push(chunk);
+  received(chunk: Buffer, messages: number): boolean {
+    if (this.#isOver) return true;
+    this.#pool.opener.charge(messages * MESSAGE_MS);
+    return this.push(chunk);
   }
 
   drained(): void {

@@ -1,9 +1,12 @@
 // The connections of all pools of an engine: who shares one, who waits, and which are ended for others.
 import assert from 'node:assert/strict';
 import { lookup } from 'node:dns';
+import { EventEmitter, once } from 'node:events';
 import { afterEach, before, test } from 'node:test';
+import { codeOf, message, MessageReader, startupMessage } from '#runtime/engine/bindings/pools/messages.ts';
 import { Pools } from '#runtime/engine/bindings/pools/pools.ts';
 import { parseServerAddress, type ServerAddress } from '#runtime/engine/bindings/pools/server-address.ts';
+import { PoolSession } from '#runtime/engine/bindings/pools/session.ts';
 import { poolUrl, startPoolServer } from '#test/setup/pool-server.ts';
 
 let address: ServerAddress;
@@ -107,4 +110,28 @@ test('a server that is not there frees the place of its connection', async () =>
   for (let at = 0; at < 3; at++)
     await assert.rejects(pools.take(away, never), { kind: 'pool_refused', state: '08001' });
   assert.equal(pools.connections, 0);
+});
+
+test('each message of a session is charged, in both directions', async () => {
+  const pools = open(1);
+  let charged = 0;
+  const counting = { lookup, charge: (ms: number) => void (charged += ms) };
+  const session = new PoolSession({ pools, namespace: 'shop', preview: null, address, opener: counting });
+  const ready = new EventEmitter();
+  let count = 0;
+  const readies = new MessageReader(
+    (type) => void (type === codeOf('Z') && ready.emit(String(++count))),
+    () => 0,
+  );
+  session.on('data', (chunk: Buffer) => readies.push(chunk));
+  const first = once(ready, '1');
+  const last = once(ready, '1001');
+  session.write(startupMessage({ user: 'any' }));
+  await first;
+  charged = 0;
+  // Each is answered with two messages.
+  session.write(Buffer.concat(Array.from({ length: 1000 }, () => message('Q', 'rollback\0'))));
+  await last;
+  assert.equal(charged.toFixed(3), '0.600');
+  session.destroy();
 });
