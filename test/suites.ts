@@ -170,9 +170,9 @@ export const suites: readonly Suite[] = [
   },
   {
     name: 'objects',
-    proves: 'Calls between workers, and objects, answer as they do on miniflare.',
+    proves: 'Calls between workers, and objects, answer as on miniflare, and packages built on objects run unmodified.',
     folder: 'test/objects/',
-    installs: ['bench'],
+    installs: ['bench', 'test/objects/packages'],
     covers: ['runtime/engine/', 'builder/shims/'],
   },
   {

@@ -19,7 +19,7 @@ export default {
     const base = searchParams.get('base');
     if (pathname === '/proxy') return fetch(base.replace('ws:', 'http:') + '/echo', request);
     if (pathname === '/classes') return Response.json([
-      new WebSocketPair()[0] instanceof WebSocket, WebSocket.OPEN, typeof WebSocket.prototype.accept, new WebSocketPair()[1] instanceof EventTarget,
+      new WebSocketPair()[0] instanceof WebSocket, WebSocket.OPEN, WebSocket.READY_STATE_CLOSED, typeof WebSocket.prototype.accept, new WebSocketPair()[1] instanceof EventTarget,
       thrown(() => new WebSocket('nonsense')), thrown(() => new WebSocket('ftp://a.example')), thrown(() => new WebSocket('ws://a.example/#x')),
       thrown(() => new WebSocket('ws://a.example', ['a', 'a'])), thrown(() => new WebSocket('ws://a.example', 'a b')),
       thrown(() => new Response(null, { webSocket: new WebSocketPair()[0] })), thrown(() => new Response(null, { status: 101, webSocket: {} })),
@@ -181,6 +181,7 @@ describe('the WebSocket classes', () => {
     assert.deepEqual(await result('/classes'), [
       true,
       1,
+      3,
       'function',
       true,
       'SyntaxError',

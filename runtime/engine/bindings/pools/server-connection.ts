@@ -244,7 +244,8 @@ export class ServerConnection {
       this.#transaction = body?.[0] ?? 0;
     } else if (type === codeOf('S') && body !== null) {
       const name = body.toString('latin1', 0, body.indexOf(0));
-      if (this.parameters.has(name) || this.parameters.size < PARAMETERS_MAX) this.parameters.set(name, Buffer.from(body));
+      if (this.parameters.has(name) || this.parameters.size < PARAMETERS_MAX)
+        this.parameters.set(name, Buffer.from(body));
     }
     if (this.#listener !== null) this.#listener(type, body);
     // Between sessions a server reports parameters and notices only.

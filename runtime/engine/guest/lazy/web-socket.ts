@@ -337,7 +337,11 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     }
   }
   finishInterface(WebSocket);
-  defineConstants(WebSocket, { CONNECTING, OPEN, CLOSING, CLOSED });
+  const states = { CONNECTING, OPEN, CLOSING, CLOSED };
+  defineConstants(WebSocket, states);
+  // Names of Workers for the same.
+  for (const [name, value] of Object.entries(states))
+    Object.defineProperty(WebSocket, `READY_STATE_${name}`, { value, enumerable: true });
   for (const type of ['open', 'message', 'error', 'close']) defineEventHandler(WebSocket.prototype, type);
 
   class WebSocketPair {
