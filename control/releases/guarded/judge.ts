@@ -19,7 +19,7 @@ const CERTAIN_MIN = 30;
 /** Fewer failed or slow requests are always attributed to chance. */
 const COUNT_MIN = 3;
 /** Smaller differences do not count: in ms of latency and of CPU per request. */
-const [LATENCY_MS_MIN, CPU_MS_MIN] = [10, 1];
+const [LATENCY_MS_MIN, CPU_MS_MIN] = [10, 2];
 /** Share of requests above the limit of a p99. */
 const P99_SHARE = 0.01;
 /** Means of fewer requests are not compared. */

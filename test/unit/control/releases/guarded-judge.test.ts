@@ -95,6 +95,11 @@ test('a release that uses three times the CPU is rolled back', () => {
   assert.equal(judged(figures(300, { cpuMs: 3.5 }), figures(5700), 5).action, 'advance');
 });
 
+test('CPU that grows by less than two milliseconds may triple', () => {
+  assert.equal(judged(figures(300, { cpuMs: 2.4 }), figures(5700, { cpuMs: 0.8 }), 5).action, 'advance');
+  assert.equal(judged(figures(300, { cpuMs: 3.4 }), figures(5700, { cpuMs: 0.8 }), 5).action, 'roll_back');
+});
+
 test('a step with few requests is extended six times, and then goes on', () => {
   assert.deepEqual(judged(figures(40), figures(760), 29), {
     action: 'wait',
