@@ -1,10 +1,7 @@
 // Connects the parts of the handler: the listener passes a request, the route table selects its deployment, static
 // assets are served before the worker, and an isolate gets the rest. main.ts and dev.ts choose the implementations.
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
-import { REFUSED_STATUS, type ObjectAddress } from '#core/object-address.ts';
 import { ofPreview } from '#core/preview.ts';
 import { assetDecision } from './assets/asset-rules.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
@@ -15,29 +12,24 @@ import { startForCheck, StartLines, startServed, type StartEnd } from './serving
 import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { WorkerCalls } from './bindings/worker-calls.ts';
 import { HeadCache } from './http/header-block.ts';
-import { createWorkerCalls, connectObject } from './http/worker-calls.ts';
-import { receiveSession } from './http/received-session.ts';
+import { createWorkerCalls } from './http/worker-calls.ts';
 import { createClientHeaders } from './http/client-address.ts';
 import type { ExposedPorts } from './servers/exposed-ports.ts';
 import { failureHeaders, sendFailure } from './http/error-pages.ts';
-import type { FetchedResponse } from './bindings/fetched-response.ts';
-import type { ObjectRequest } from './bindings/platform-hosts.ts';
 import type { PassGate } from './http/gates.ts';
-import { fetchInside } from './http/platform-hosts.ts';
 import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
 import { SIGNED_FILES_PATH } from './http/signed-files.ts';
 import { createSkewProtection, type PinnedTarget } from './http/skew-protection.ts';
 import type { DeliveryEnd } from './invocation/delivery.ts';
-import { failed, failureResponse, isFailureCode, ok, type FailureCode } from './invocation/outcome.ts';
+import { failed, failureResponse, isFailureCode, type FailureCode } from './invocation/outcome.ts';
 import type { ObjectLeases } from './bindings/object-leases.ts';
 import { LiveObjects } from './serving/objects/live-objects.ts';
 import { createObjectOperator, type ObjectOperator } from './serving/objects/object-operator.ts';
+import { isObjectKey, ObjectEvents } from './serving/objects/object-events.ts';
 import { createLocalLeases } from './serving/objects/local-leases.ts';
-import { dueAlarm, ObjectAlarms, type AlarmOwner, type DueAlarm } from './serving/objects/object-alarms.ts';
-import type { SocketEvent } from './serving/objects/object-sockets.ts';
-import { SocketEventExchange } from './serving/objects/socket-exchange.ts';
+import { dueAlarm, ObjectAlarms } from './serving/objects/object-alarms.ts';
 import type { RouteMatch, Route } from './router/project-routes.ts';
 
 /** Dependencies of a handler. */
@@ -115,29 +107,6 @@ export interface Handler {
   close(): void;
 }
 
-/** Begins the key of a forwarded event of an object. */
-const OBJECT_KEY = 'object ';
-
-/** What the key says. */
-interface ForwardedObject {
-  readonly deployment: string;
-  readonly address: ObjectAddress;
-  /** The first frame of an RPC session. */
-  readonly frame?: { readonly text?: string; readonly bytes?: string };
-}
-
-function objectKey({ deployment }: Route, address: ObjectAddress, exchange: Exchange): string {
-  const first = exchange.callee?.session?.frame ?? null;
-  const frame =
-    first === null
-      ? {}
-      : typeof first === 'string'
-        ? { text: first }
-        : { bytes: Buffer.from(first).toString('base64') };
-  const key: ForwardedObject = { deployment, address, ...(first === null ? {} : { frame }) };
-  return OBJECT_KEY + JSON.stringify(key);
-}
-
 export function createHandler(deps: HandlerDeps): Handler {
   const engineCounters = deps.engine.counters;
   // Memory account of requests to sandboxes, which belong to no deployment.
@@ -158,7 +127,17 @@ export function createHandler(deps: HandlerDeps): Handler {
     leases: deps.objectLeases ?? createLocalLeases(),
     memory: deps.engine.hostMemory,
     limits: deps.limits,
-    deliver: deliverSocketEvent,
+    deliver: (owner, event) => objectEvents.deliver(owner, event),
+  });
+  const objectEvents = new ObjectEvents({
+    heads,
+    bodyBytesMax: deps.limits.bodyBytesMax,
+    namespaceOf: deps.namespaceOf,
+    findDeployment: deps.findDeployment,
+    branchRoute: (project, branch) => deps.calledRoute?.(project, branch) ?? null,
+    find: (route) => served.find(route),
+    alarms: objects.alarms,
+    forward: deps.forwardObject ?? null,
   });
   const routeDeployments = createRouteDeployments(
     { ...deps, onLog: lines.keep(deps.onLog) },
@@ -169,10 +148,8 @@ export function createHandler(deps: HandlerDeps): Handler {
         return artifact === null ? 0 : deps.assets.serve(exchange, artifact);
       },
       objects,
-      reachObject: (...given) => reachObject(...given),
+      objectEvents,
       ownerOfObjects,
-      connectObject: (route, address, session) =>
-        connectObject(address.class, session, (exchange) => enterObject(route, address, exchange)),
       sendErrorPage(exchange, config, failure) {
         const artifact = served.artifactOf(config);
         return (
@@ -192,90 +169,6 @@ export function createHandler(deps: HandlerDeps): Handler {
     forward: deps.forwardObject,
   });
   const served = new ServedDeployments(deps, routeDeployments, (now) => objects.sweep(now));
-
-  /** Sends a request to a durable object of a route's project. */
-  function reachObject(
-    route: Route,
-    address: ObjectAddress,
-    target: URL,
-    request: ObjectRequest,
-  ): Promise<FetchedResponse> {
-    const { socket } = request;
-    const serveObject = (exchange: Exchange): void => enterObject(route, address, exchange);
-    return fetchInside(
-      { serve: serveObject, bodyBytesMax: deps.limits.bodyBytesMax, heads, isOfObject: true, socket },
-      target,
-      request,
-    );
-  }
-
-  function enterObject(route: Route, address: ObjectAddress, exchange: Exchange, isForwarded = false): void {
-    try {
-      const { deployment, remote } = served.find(route);
-      const { forwardObject } = deps;
-      const forward =
-        isForwarded || forwardObject === undefined
-          ? null
-          : (link: string) => forwardObject(link, objectKey(route, address, exchange), exchange);
-      if (remote?.isQuarantined === true)
-        refuse(
-          exchange,
-          new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: 'it is quarantined' }),
-          true,
-        );
-      else if (deployment !== null) deployment.object(exchange, address, forward);
-      else
-        refuse(
-          exchange,
-          new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: '' }),
-          true,
-        );
-    } catch (error) {
-      refuse(exchange, error as PlatformError, true);
-    }
-  }
-
-  /** The code that an object has now; null: its project or preview is gone. */
-  function routeOf({ project, preview, branch }: AlarmOwner): Route | null {
-    const route = deps.calledRoute?.(project, preview === null ? null : branch) ?? null;
-    return route?.preview === preview ? route : null;
-  }
-
-  function deliverSocketEvent(owner: AlarmOwner, event: SocketEvent): void {
-    const { id, class: className, name } = owner;
-    const route = routeOf(owner);
-    if (route === null) {
-      event.sockets.closeAll(1001, 'Deleted');
-      return;
-    }
-    try {
-      const { deployment, remote } = served.find(route);
-      if (deployment === null || remote?.isQuarantined === true)
-        throw new PlatformError('deployment_unavailable', { deployment: route.deployment, reason: '' });
-      const named = name === undefined ? {} : { name };
-      const address: ObjectAddress = { id, class: className, ...named, op: 'socket', protocol: 'https:' };
-      deployment.object(new SocketEventExchange(event.content.event), address, null, event);
-    } catch {
-      event.ended(failed('draining'));
-    }
-  }
-
-  /** Wakes an object for its alarm. */
-  async function ring(route: Route, due: DueAlarm): Promise<DeliveryEnd> {
-    const { project, branch, preview } = route;
-    const owner = { ...due, namespace: deps.namespaceOf(project), project, branch, preview };
-    const { retries, ...named } = due;
-    const address: ObjectAddress = { ...named, op: 'alarm', retries, protocol: 'https:' };
-    const signal = new AbortController().signal;
-    const request = { method: 'POST', headers: [], body: null, signal, received: () => null, socket: null };
-    const response = await reachObject(route, address, new URL('https://object/alarm'), request);
-    const text = await new Response(Readable.toWeb(response.body) as ReadableStream).text();
-    if (response.statusCode === 200) {
-      const { at } = JSON.parse(text) as { readonly at: unknown };
-      if (typeof at === 'number') await objects.alarms?.set(owner, at);
-    } else await objects.alarms?.again(owner, retries);
-    return { outcome: ok, result: 'null', cpuMs: 0 };
-  }
 
   function workersOf(caller: Route): WorkerCalls {
     return createWorkerCalls({
@@ -403,19 +296,7 @@ export function createHandler(deps: HandlerDeps): Handler {
 
   function serveHere(key: string, exchange: Exchange): boolean {
     if (operator.serve(key, exchange)) return true;
-    if (key.startsWith(OBJECT_KEY)) {
-      const { deployment: id, address, frame } = JSON.parse(key.slice(OBJECT_KEY.length)) as ForwardedObject;
-      const asked = deps.findDeployment(id);
-      if (asked === null) return false;
-      // One that comes back from an engine that died is not forwarded.
-      const isForwarded = exchange.isOfObject !== true;
-      if (isForwarded && address.op === 'rpc')
-        receiveSession(exchange, frame?.text ?? new Uint8Array(Buffer.from(frame?.bytes ?? '', 'base64')), (session) =>
-          enterObject(asked, address, session, true),
-        );
-      else enterObject(asked, address, exchange, isForwarded);
-      return true;
-    }
+    if (isObjectKey(key)) return objectEvents.serve(key, exchange);
     const route = deps.findDeployment(key.slice(key.indexOf('/') + 1));
     if (route === null) return false;
     try {
@@ -450,7 +331,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     const route = deps.findDeployment(id);
     if (route === null) return refused('deployment_not_found', { deployment: id });
     const due = kind === 'timer' ? dueAlarm(event) : null;
-    if (due !== null) return ring(route, due).catch(() => refused('internal', {}));
+    if (due !== null) return objectEvents.ring(route, due).catch(() => refused('internal', {}));
     let deployment: Deployment | null;
     try {
       ({ deployment } = served.find(route));
@@ -474,7 +355,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     warm: (route) => served.warm(route),
     changeRoutes(changes) {
       served.changeRoutes(changes);
-      if (changes.gone.length > 0) objects.closeSockets((owner) => routeOf(owner) === null);
+      if (changes.gone.length > 0) objects.closeSockets((owner) => objectEvents.isGone(owner));
     },
     objects: operator,
     drain: () => objects.leaveAll(),
@@ -491,12 +372,7 @@ export function createHandler(deps: HandlerDeps): Handler {
   };
 }
 
-/** @param isOfObject the caller's stub throws the error; a response would pass for one that the object gave. */
-function refuse(exchange: Exchange, error: PlatformError, isOfObject = false): void {
-  if (isOfObject) {
-    exchange.send(REFUSED_STATUS, '', JSON.stringify({ code: error.code, message: error.message }));
-    return;
-  }
+function refuse(exchange: Exchange, error: PlatformError): void {
   const response = failureResponse(
     error.code === 'artifact_corrupt' || error.code === 'deployment_unavailable'
       ? failed(error.code, error.details)

@@ -5,17 +5,7 @@ import { allOf, ask } from '../../api/requests.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
-import { classFlag, noObject } from './object.ts';
-
-interface Shown {
-  readonly id: string;
-  readonly name: string | null;
-  readonly bytes: number;
-  readonly activeAt: number;
-  readonly alarm: number | null;
-  readonly isLive: boolean;
-  readonly sockets: number;
-}
+import { classFlag, noObject, type DurableObject } from './object.ts';
 
 interface Value {
   readonly key: string;
@@ -38,7 +28,7 @@ export const command = defineCommand({
     const limit = wholeNumber('platform objects get', '--limit', args.limit, 1, 1_000_000);
     const { api, path, query, binding } = await needResource(shell, args, 'object', args.class, 'platform objects get');
     const asked = { ...query, object: args.object };
-    const object = await ask<Shown>(api, 'GET', `${path}/entry`, { query: asked }).catch((error: unknown) => {
+    const object = await ask<DurableObject>(api, 'GET', `${path}/entry`, { query: asked }).catch((error: unknown) => {
       throw noObject(error, binding, args.object);
     });
     const page = { ...asked, prefix: args.prefix, limit: Math.min(limit, 200) };

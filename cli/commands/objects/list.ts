@@ -5,16 +5,7 @@ import { allOf } from '../../api/requests.ts';
 import { wholeNumber } from '../../terminal/arguments.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
-
-interface DurableObject {
-  readonly id: string;
-  readonly name: string | null;
-  readonly bytes: number;
-  readonly activeAt: number;
-  readonly alarm: number | null;
-  readonly isLive: boolean;
-  readonly sockets: number;
-}
+import type { DurableObject } from './object.ts';
 
 export const command = defineCommand({
   meta: { name: 'list', description: 'List durable objects' },

@@ -1,5 +1,16 @@
-// What the commands of `platform objects` share: the flag for the class, and the error for a missing object.
+// What the commands of `platform objects` share: an object, the flag for its class, the error for a missing one.
 import { CliError } from '../../terminal/failure.ts';
+
+/** A durable object, as the API gives it. */
+export interface DurableObject {
+  readonly id: string;
+  readonly name: string | null;
+  readonly bytes: number;
+  readonly activeAt: number;
+  readonly alarm: number | null;
+  readonly isLive: boolean;
+  readonly sockets: number;
+}
 
 export const classFlag = {
   class: {

@@ -8,7 +8,7 @@ import type { DescribedObject } from '#core/resource-call/objects.ts';
 import type { WireValue } from '#core/database-request.ts';
 import { fromCursor, invalid, toCursor, toWhole } from '../bindings/arguments.ts';
 import { isObjectId, objectIdOf } from '../bindings/object-ids.ts';
-import type { LiveState } from '../serving/objects/live-objects.ts';
+import type { LiveState } from '../serving/objects/live-object.ts';
 import type { OperatedObject } from '../serving/objects/object-operator.ts';
 import { namespaceOf, opened, type OperationsOf, type RequestScope } from './request-scope.ts';
 

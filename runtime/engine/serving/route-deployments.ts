@@ -10,7 +10,7 @@ import type { ServerRules } from '#core/manifest.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
 import { pooledVariables } from '#core/bindings/hyperdrive.ts';
 import { AI_TOKEN_VARIABLE, LOCAL_ORGANIZATION } from '#core/ai-caller.ts';
-import { objectClassKey, type ObjectAddress } from '#core/object-address.ts';
+import { objectClassKey } from '#core/object-address.ts';
 import { ofPreview } from '#core/preview.ts';
 import { toWorkerText } from '#core/worker-text.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
@@ -19,11 +19,9 @@ import { createAiCalls } from '../bindings/ai.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
 import type { BindingStores, BindingTools } from '../bindings/bindings.ts';
 import { createExportCalls } from '../bindings/service.ts';
-import type { WorkerCalls, WorkerSession } from '../bindings/worker-calls.ts';
+import type { WorkerCalls } from '../bindings/worker-calls.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
-import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import { createObjectCalls, type ObjectClass } from '../bindings/object.ts';
-import type { ObjectRequest } from '../bindings/platform-hosts.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { Engine } from '../engine.ts';
 import { createTrust } from '../http/client-address.ts';
@@ -41,6 +39,7 @@ import { noServers, type ServerLink } from '../servers/server-link.ts';
 import type { DeploymentConfig, ServingDeps } from './config.ts';
 import { objectSocketCalls, objectStorageCall } from './objects/isolate-objects.ts';
 import type { LiveObjects } from './objects/live-objects.ts';
+import type { ObjectEvents } from './objects/object-events.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { Deployment, type DeploymentDeps, type RequestRecord } from './deployment.ts';
 import type { Explain } from './failed-requests.ts';
@@ -105,15 +104,9 @@ export function createRouteDeployments(
   deps: RouteDeploymentDeps,
   serving: Pick<ServingDeps, 'clientHeaders' | 'fallBackToAssets' | 'sendErrorPage'> & {
     readonly objects: LiveObjects;
-    readonly reachObject: (
-      route: Route,
-      address: ObjectAddress,
-      target: URL,
-      request: ObjectRequest,
-    ) => Promise<FetchedResponse>;
+    readonly objectEvents: Pick<ObjectEvents, 'reach' | 'connect'>;
     /** The route whose deployment has the objects of a class. @throws {PlatformError} `service_not_found`. */
     readonly ownerOfObjects: (caller: Route, owner: Pick<ServiceTarget, 'project' | 'previews'>, name: string) => Route;
-    readonly connectObject: (route: Route, address: ObjectAddress, session: WorkerSession) => Promise<void>;
   },
   workersOf: (route: Route) => WorkerCalls,
 ): RouteDeployments {
@@ -184,8 +177,8 @@ export function createRouteDeployments(
         key: objectClassKey(found.project, found.preview, name),
         class: name,
         isForeign: owner !== null,
-        reach: (address, target, request) => serving.reachObject(found, address, target, request),
-        connect: (address, session) => serving.connectObject(found, address, session),
+        reach: (address, target, request) => serving.objectEvents.reach(found, address, target, request),
+        connect: (address, session) => serving.objectEvents.connect(found, address, session),
       };
     };
     return createObjectCalls({

@@ -8,7 +8,8 @@ import type { Part } from '../../bridge/protocol.ts';
 import { toRecord } from '../../bindings/arguments.ts';
 import { toFailure } from '../../bridge/host-calls.ts';
 import type { ObjectEvent } from '../../invocation/invocation.ts';
-import type { LiveObject, LiveObjects } from './live-objects.ts';
+import type { LiveObject } from './live-object.ts';
+import type { LiveObjects } from './live-objects.ts';
 import { described, SocketEvent, type ObjectSocket } from './object-sockets.ts';
 import type { StorageRequest } from './object-store.ts';
 

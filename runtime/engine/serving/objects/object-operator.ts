@@ -10,7 +10,8 @@ import type { Exchange } from '../../http/listener.ts';
 import { LoopbackExchange } from '../../http/loopback-exchange.ts';
 import type { Route } from '../../router/project-routes.ts';
 import { collectBody } from '../request-body.ts';
-import { stateOf, type LiveObject, type LiveObjects, type LiveState } from './live-objects.ts';
+import { stateOf, type LiveObject, type LiveState } from './live-object.ts';
+import type { LiveObjects } from './live-objects.ts';
 
 /** An object of a route's project. */
 export interface OperatedObject {

@@ -90,7 +90,7 @@ export class SocketEvent {
   }
 }
 
-/** What an isolate is told of a socket. */
+/** A socket, as its isolate gets it. */
 interface DescribedSocket {
   readonly socket: number;
   readonly tags: readonly string[];
@@ -304,7 +304,7 @@ export class ObjectSockets {
   }
 }
 
-/** What an isolate is told of a socket. */
+/** A socket, as its isolate gets it. */
 export function described({ tags, attachment }: ObjectSocket, known: number): DescribedSocket {
   return { socket: known, tags, attachment };
 }
