@@ -2,8 +2,8 @@
 import { disposeAll, disposerOf, follow, local } from './local.ts';
 import { innerOf, type Receiver, type Result } from './stubs.ts';
 
-/** The session that they belong to. */
-interface Asking {
+/** What they belong to. */
+export interface Asking {
   /** Sends a call, or with `args` null reads a property. @param target negative: the result of a question. */
   ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result;
   /** Another handle of an object of the other side. */
@@ -53,14 +53,14 @@ export class Handle implements Receiver {
 export class Question implements Result, Receiver {
   readonly promise: Promise<unknown>;
   readonly receiver: Receiver = this;
-  #session: Asking;
+  #session: Pick<Asking, 'ask'>;
   #id: number;
   #resolve!: (value: unknown) => void;
   #reject!: (error: unknown) => void;
   #settled: { readonly value: unknown } | null = null;
   #isDisposed = false;
 
-  constructor(session: Asking, id: number) {
+  constructor(session: Pick<Asking, 'ask'>, id: number) {
     this.#session = session;
     this.#id = id;
     this.promise = new Promise((resolve, reject) => {

@@ -4,14 +4,13 @@
 import type { Part } from '../../../bridge/protocol.ts';
 import { currentContext, runInContext, type Context } from '../../context.ts';
 import { currentInvocation, touch, type GuestInvocation } from '../../invocation.ts';
-import { DOMException } from '../../web/dom-exception.ts';
 import { fromFrame, toFrame } from './frames.ts';
-import { disposeAll, disposerOf, follow, isPromise, local, quietly } from './local.ts';
-import { Handle, Question } from './remote.ts';
-import { readableOver, sinkOf, sourceOf, writableOver } from './streams.ts';
-import { createStub, innerOf, isTarget, memberOf, missing, type Receiver, type Result } from './stubs.ts';
+import { disposeAll, isPromise } from './local.ts';
+import { PassedObjects } from './passed-objects.ts';
+import { Question } from './remote.ts';
+import { memberOf, missing, type Receiver, type Result } from './stubs.ts';
 import type { RpcTransport } from './transport.ts';
-import { ValueReader, ValueWriter, type Reference, type References } from './values.ts';
+import { ValueReader, ValueWriter } from './values.ts';
 
 /** Messages: `[kind, ...]`. Questions are numbered by the side that asks, objects by the side that has them. */
 const CALL = 0; // question, target, path, arguments; a negative target: the result of an earlier question
@@ -41,22 +40,8 @@ export interface SessionMain {
   run?(call: () => unknown): Promise<unknown>;
 }
 
-interface Export {
-  readonly value: object;
-  /** References that the other side holds. */
-  references: number;
-  readonly onReleased: (() => void) | null;
-}
-
-interface Import {
-  /** References that were received, to be given back. */
-  references: number;
-  /** Handles in this isolate. */
-  handles: number;
-}
-
 /** A session. */
-export class RpcSession implements References {
+export class RpcSession {
   #transport: RpcTransport;
   #opens: boolean;
   #context: Context | undefined = currentContext();
@@ -64,24 +49,21 @@ export class RpcSession implements References {
   #main: SessionMain | null;
   #onThrown: ((error: unknown) => void) | undefined;
   #mainObject: { readonly value: unknown } | null = null;
-  #exports = new Map<number, Export>();
-  #numbers = new Map<object, number>();
-  #imports = new Map<number, Import>();
+  readonly #passed = new PassedObjects({
+    ask: (target, path, args) => this.ask(target, path, args),
+    release: (id, references) => {
+      if (this.#ended === null) this.#send([RELEASE, id, references], undefined);
+    },
+    settle: () => this.#settle(),
+  });
   #questions = new Map<number, Question>();
   /** Results of calls of the other side, for calls that do not wait for them. */
   #answers = new Map<number, Promise<unknown>>();
   #running = 0;
-  /** Streams that cross. */
-  #streams = 0;
   #isLeaving = false;
   #lastQuestion = 0;
-  #lastExport = MAIN;
   /** Why it is over; null: it is not. */
   #ended: Error | null = null;
-  /** Stubs of the message being sent that are no longer this side's. */
-  #givenAway: Receiver[] = [];
-  /** Stubs in the message being read. */
-  #received: object[] | null = null;
 
   /**
    * @param main what the other side calls; null: this side opens the session and calls the other's.
@@ -134,8 +116,8 @@ export class RpcSession implements References {
 
   /** @throws {DOMException} DataCloneError; {Error} for a message that is too large. */
   #send(head: readonly unknown[], value: unknown, isResult = false): void {
-    const writer = new ValueWriter(isResult ? this.#results : this);
-    const before = this.#lastExport;
+    const writer = new ValueWriter(isResult ? this.#passed.inResult : this.#passed);
+    const before = this.#passed.last;
     try {
       const written = head[0] === RELEASE || head[0] === FINISH || head[0] === GET ? undefined : writer.write(value);
       const frame = toFrame(written === undefined ? head : [...head, written], writer.parts);
@@ -145,11 +127,9 @@ export class RpcSession implements References {
             `but the size of this value was: ${frame.length} bytes.`,
         );
       this.#transport.send(frame);
-      for (const receiver of this.#givenAway.splice(0)) receiver.dispose?.();
+      this.#passed.sent();
     } catch (error) {
-      this.#givenAway.length = 0;
-      // The other side never hears of these.
-      for (let id = before + 1; id <= this.#lastExport; id++) this.#release(id, 1);
+      this.#passed.unsent(before);
       throw error;
     }
   }
@@ -187,7 +167,7 @@ export class RpcSession implements References {
         return;
       }
       case RELEASE:
-        this.#release(id, rest[0] as number);
+        this.#passed.release(id, rest[0] as number);
         this.#settle();
         return;
       case FINISH:
@@ -204,12 +184,7 @@ export class RpcSession implements References {
   }
 
   #decode(written: unknown, parts: readonly Uint8Array[]): { value: unknown; stubs: object[] } {
-    const stubs: object[] = (this.#received = []);
-    try {
-      return { value: new ValueReader(this, parts).read(written), stubs };
-    } finally {
-      this.#received = null;
-    }
+    return this.#passed.collect(() => new ValueReader(this.#passed, parts).read(written));
   }
 
   /** Does a call of the other side. */
@@ -274,9 +249,7 @@ export class RpcSession implements References {
 
   #objectOf(target: number): unknown {
     if (target === MAIN && this.#main !== null) return (this.#mainObject ??= { value: this.#main.object() }).value;
-    const found = target > 0 ? this.#exports.get(target) : undefined;
-    if (found === undefined) throw new Error('RPC stub used after being disposed.');
-    return found.value;
+    return this.#passed.own(target);
   }
 
   /** Follows a path from an object, and calls what is at its end. */
@@ -329,167 +302,11 @@ export class RpcSession implements References {
     }
   }
 
-  // What is passed by reference.
-
-  add(value: object): Reference | null {
-    return this.#add(value, false);
-  }
-
-  /** In a result, stubs are given away; in arguments, the caller keeps its own. */
-  readonly #results: References = {
-    add: (value) => this.#add(value, true),
-    addSource: (stream) => this.addSource(stream),
-    addSink: (stream) => this.addSink(stream),
-    stub: (reference) => this.stub(reference),
-    source: (id) => this.source(id),
-    sink: (id) => this.sink(id),
-  };
-
-  #add(value: object, isResult: boolean): Reference | null {
-    const inner = innerOf(value);
-    if (inner === null) {
-      if (typeof value !== 'function' && !isTarget(value)) return null;
-      return ['f', this.#export(value, () => disposerOf(value)?.())];
-    }
-    if (inner.kind !== 'stub')
-      throw new DOMException('A promise or a property of a stub cannot be sent: await it first', 'DataCloneError');
-    const { receiver } = inner;
-    if (receiver instanceof Handle && receiver.isOf(this)) {
-      const id = receiver.id;
-      if (isResult) this.#givenAway.push(receiver);
-      return ['x', id];
-    }
-    const passed = isResult || receiver.dup === undefined ? receiver : receiver.dup();
-    return ['f', this.#export(isResult ? value : createStub(passed), () => passed.dispose?.())];
-  }
-
-  #export(value: object, onReleased: (() => void) | null): number {
-    const known = this.#numbers.get(value);
-    const entry = known === undefined ? undefined : this.#exports.get(known);
-    if (entry !== undefined) {
-      entry.references++;
-      return known!;
-    }
-    const id = ++this.#lastExport;
-    this.#exports.set(id, { value, references: 1, onReleased });
-    this.#numbers.set(value, id);
-    return id;
-  }
-
-  addSource(stream: object): number {
-    return this.#exportStream(sourceOf(stream));
-  }
-
-  addSink(stream: object): number {
-    return this.#exportStream(sinkOf(stream));
-  }
-
-  #exportStream(functions: object): number {
-    this.#streams++;
-    return this.#export(functions, () => this.#streams--);
-  }
-
-  #release(id: number, references: number): void {
-    const entry = this.#exports.get(id);
-    if (entry === undefined) return;
-    entry.references -= references;
-    if (entry.references > 0) return;
-    this.#exports.delete(id);
-    this.#numbers.delete(entry.value);
-    quietly(entry.onReleased);
-  }
-
-  stub([kind, id]: Reference): object {
-    const stub = createStub(kind === 'x' ? this.#own(id) : this.#handle(id));
-    this.#received?.push(stub);
-    return stub;
-  }
-
-  /** An object of this side that the other one gives back. */
-  #own(id: number): Receiver {
-    const entry = this.#exports.get(id);
-    if (entry === undefined) throw new Error('RPC stub used after being disposed.');
-    entry.references++;
-    let isDisposed = false;
-    const check = (): void => {
-      if (isDisposed) throw new Error('RPC stub used after being disposed.');
-    };
-    return {
-      send: (path, args) => {
-        check();
-        return local(() => follow(entry.value, path, args));
-      },
-      dup: () => {
-        check();
-        return this.#own(id);
-      },
-      dispose: () => {
-        if (isDisposed) return;
-        isDisposed = true;
-        this.#release(id, 1);
-        this.#settle();
-      },
-    };
-  }
-
-  source(id: number): object {
-    const handle = this.#streamHandle(id);
-    return readableOver(
-      (method, args) => handle.send([method], args).promise,
-      () => handle.dispose(),
-    );
-  }
-
-  sink(id: number): object {
-    const handle = this.#streamHandle(id);
-    return writableOver(
-      (method, args) => handle.send([method], args).promise,
-      () => handle.dispose(),
-    );
-  }
-
-  #streamHandle(id: number): Pick<Handle, 'send' | 'dispose'> {
-    this.#streams++;
-    const handle = this.#handle(id);
-    let isOpen = true;
-    return {
-      send: (path, args) => handle.send(path, args),
-      dispose: () => {
-        if (isOpen) this.#streams--;
-        isOpen = false;
-        handle.dispose();
-      },
-    };
-  }
-
-  #handle(id: number): Handle {
-    const known = this.#imports.get(id) ?? { references: 0, handles: 0 };
-    known.references++;
-    this.#imports.set(id, known);
-    return this.duplicate(id);
-  }
-
-  /** Another handle of an object of the other side. */
-  duplicate(id: number): Handle {
-    const known = this.#imports.get(id);
-    if (known !== undefined) known.handles++;
-    return new Handle(this, id);
-  }
-
-  /** A handle is disposed. */
-  forget(id: number): void {
-    const known = this.#imports.get(id);
-    if (known === undefined || --known.handles > 0) return;
-    this.#imports.delete(id);
-    if (this.#ended === null) this.#send([RELEASE, id, known.references], undefined);
-    this.#settle();
-  }
-
   /** Closes the session once the side that opened it needs nothing more, or the other has to leave. */
   #settle(): void {
     if (!(this.#opens || this.#isLeaving) || this.#ended !== null || this.#running > 0) return;
-    if (this.#questions.size > 0 || this.#streams > 0) return;
-    if (!this.#isLeaving && (this.#imports.size > 0 || this.#exports.size > 0)) return;
+    if (this.#questions.size > 0 || this.#passed.hasStreams) return;
+    if (!this.#isLeaving && !this.#passed.isEmpty) return;
     this.#end(new Error('RPC stub used after being disposed.'));
     this.#transport.close();
   }
@@ -500,10 +317,6 @@ export class RpcSession implements References {
     for (const question of Array.from(this.#questions.values())) question.reject(error);
     this.#questions.clear();
     this.#answers.clear();
-    this.#imports.clear();
-    const left = Array.from(this.#exports.values());
-    this.#exports.clear();
-    this.#numbers.clear();
-    for (const { onReleased } of left) quietly(onReleased);
+    this.#passed.clear();
   }
 }

@@ -1,0 +1,260 @@
+// The objects that the two sides of an RPC session have passed to each other by reference: those of this side, by the
+// number that the other one has of it, and how often each side holds the other's. Used by session.ts.
+import { DOMException } from '../../web/dom-exception.ts';
+import { disposerOf, follow, local, quietly } from './local.ts';
+import { Handle, type Asking } from './remote.ts';
+import { readableOver, sinkOf, sourceOf, writableOver } from './streams.ts';
+import { createStub, innerOf, isTarget, type Receiver, type Result } from './stubs.ts';
+import type { Reference, References } from './values.ts';
+
+/** The session. */
+interface PassedObjectsDeps {
+  /** Sends a call, or with `args` null reads a property. */
+  readonly ask: (target: number, path: readonly string[], args: readonly unknown[] | null) => Result;
+  /** Gives references of an object of the other side back to it. */
+  readonly release: (id: number, references: number) => void;
+  /** The session may be over. */
+  readonly settle: () => void;
+}
+
+interface Export {
+  readonly value: object;
+  /** References that the other side holds. */
+  references: number;
+  readonly onReleased: (() => void) | null;
+}
+
+interface Import {
+  /** References that were received, to be given back. */
+  references: number;
+  /** Handles in this isolate. */
+  handles: number;
+}
+
+export class PassedObjects implements References, Asking {
+  readonly #deps: PassedObjectsDeps;
+  #exports = new Map<number, Export>();
+  #numbers = new Map<object, number>();
+  #imports = new Map<number, Import>();
+  /** Streams that cross. */
+  #streams = 0;
+  /** Number of the last object of this side; 0 is the main one. */
+  #last = 0;
+  /** Stubs of the message being sent that are no longer this side's. */
+  #givenAway: Receiver[] = [];
+  /** Stubs in the message being read. */
+  #received: object[] | null = null;
+
+  constructor(deps: PassedObjectsDeps) {
+    this.#deps = deps;
+  }
+
+  get last(): number {
+    return this.#last;
+  }
+
+  get hasStreams(): boolean {
+    return this.#streams > 0;
+  }
+
+  get isEmpty(): boolean {
+    return this.#imports.size === 0 && this.#exports.size === 0;
+  }
+
+  /** The message with what was added is sent. */
+  sent(): void {
+    for (const receiver of this.#givenAway.splice(0)) receiver.dispose?.();
+  }
+
+  /** It is not: the other side never hears of what was added. @param before the last object then. */
+  unsent(before: number): void {
+    this.#givenAway.length = 0;
+    for (let id = before + 1; id <= this.#last; id++) this.release(id, 1);
+  }
+
+  /** Reads a value. @returns it, with its stubs. */
+  collect(read: () => unknown): { value: unknown; stubs: object[] } {
+    const stubs: object[] = (this.#received = []);
+    try {
+      return { value: read(), stubs };
+    } finally {
+      this.#received = null;
+    }
+  }
+
+  /** An object of this side. @throws {Error} once it is released. */
+  own(id: number): object {
+    return this.#exportOf(id).value;
+  }
+
+  #exportOf(id: number): Export {
+    const entry = this.#exports.get(id);
+    if (entry === undefined) throw new Error('RPC stub used after being disposed.');
+    return entry;
+  }
+
+  add(value: object): Reference | null {
+    return this.#add(value, false);
+  }
+
+  /** In a result, stubs are given away; in arguments, the caller keeps its own. */
+  readonly inResult: References = {
+    add: (value) => this.#add(value, true),
+    addSource: (stream) => this.addSource(stream),
+    addSink: (stream) => this.addSink(stream),
+    stub: (reference) => this.stub(reference),
+    source: (id) => this.source(id),
+    sink: (id) => this.sink(id),
+  };
+
+  #add(value: object, isResult: boolean): Reference | null {
+    const inner = innerOf(value);
+    if (inner === null) {
+      if (typeof value !== 'function' && !isTarget(value)) return null;
+      return ['f', this.#export(value, () => disposerOf(value)?.())];
+    }
+    if (inner.kind !== 'stub')
+      throw new DOMException('A promise or a property of a stub cannot be sent: await it first', 'DataCloneError');
+    const { receiver } = inner;
+    if (receiver instanceof Handle && receiver.isOf(this)) {
+      const id = receiver.id;
+      if (isResult) this.#givenAway.push(receiver);
+      return ['x', id];
+    }
+    const passed = isResult || receiver.dup === undefined ? receiver : receiver.dup();
+    return ['f', this.#export(isResult ? value : createStub(passed), () => passed.dispose?.())];
+  }
+
+  #export(value: object, onReleased: (() => void) | null): number {
+    const known = this.#numbers.get(value);
+    const entry = known === undefined ? undefined : this.#exports.get(known);
+    if (entry !== undefined) {
+      entry.references++;
+      return known!;
+    }
+    const id = ++this.#last;
+    this.#exports.set(id, { value, references: 1, onReleased });
+    this.#numbers.set(value, id);
+    return id;
+  }
+
+  addSource(stream: object): number {
+    return this.#exportStream(sourceOf(stream));
+  }
+
+  addSink(stream: object): number {
+    return this.#exportStream(sinkOf(stream));
+  }
+
+  #exportStream(functions: object): number {
+    this.#streams++;
+    return this.#export(functions, () => this.#streams--);
+  }
+
+  /** The other side gives references of an object of this side back. */
+  release(id: number, references: number): void {
+    const entry = this.#exports.get(id);
+    if (entry === undefined) return;
+    entry.references -= references;
+    if (entry.references > 0) return;
+    this.#exports.delete(id);
+    this.#numbers.delete(entry.value);
+    quietly(entry.onReleased);
+  }
+
+  stub([kind, id]: Reference): object {
+    const stub = createStub(kind === 'x' ? this.#givenBack(id) : this.#handle(id));
+    this.#received?.push(stub);
+    return stub;
+  }
+
+  /** An object of this side that the other one gives back. */
+  #givenBack(id: number): Receiver {
+    const entry = this.#exportOf(id);
+    entry.references++;
+    let isDisposed = false;
+    const check = (): void => {
+      if (isDisposed) throw new Error('RPC stub used after being disposed.');
+    };
+    return {
+      send: (path, args) => {
+        check();
+        return local(() => follow(entry.value, path, args));
+      },
+      dup: () => {
+        check();
+        return this.#givenBack(id);
+      },
+      dispose: () => {
+        if (isDisposed) return;
+        isDisposed = true;
+        this.release(id, 1);
+        this.#deps.settle();
+      },
+    };
+  }
+
+  source(id: number): object {
+    const handle = this.#streamHandle(id);
+    return readableOver(
+      (method, args) => handle.send([method], args).promise,
+      () => handle.dispose(),
+    );
+  }
+
+  sink(id: number): object {
+    const handle = this.#streamHandle(id);
+    return writableOver(
+      (method, args) => handle.send([method], args).promise,
+      () => handle.dispose(),
+    );
+  }
+
+  #streamHandle(id: number): Pick<Handle, 'send' | 'dispose'> {
+    this.#streams++;
+    const handle = this.#handle(id);
+    let isOpen = true;
+    return {
+      send: (path, args) => handle.send(path, args),
+      dispose: () => {
+        if (isOpen) this.#streams--;
+        isOpen = false;
+        handle.dispose();
+      },
+    };
+  }
+
+  #handle(id: number): Handle {
+    const known = this.#imports.get(id) ?? { references: 0, handles: 0 };
+    known.references++;
+    this.#imports.set(id, known);
+    return this.duplicate(id);
+  }
+
+  ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result {
+    return this.#deps.ask(target, path, args);
+  }
+
+  duplicate(id: number): Handle {
+    const known = this.#imports.get(id);
+    if (known !== undefined) known.handles++;
+    return new Handle(this, id);
+  }
+
+  forget(id: number): void {
+    const known = this.#imports.get(id);
+    if (known === undefined || --known.handles > 0) return;
+    this.#imports.delete(id);
+    this.#deps.release(id, known.references);
+    this.#deps.settle();
+  }
+
+  /** The session is over. */
+  clear(): void {
+    this.#imports.clear();
+    const left = Array.from(this.#exports.values());
+    this.#exports.clear();
+    this.#numbers.clear();
+    for (const { onReleased } of left) quietly(onReleased);
+  }
+}
