@@ -1,5 +1,5 @@
 // `platform start` (`npm start`): publishes the example projects of the checkout, starts the supervisor, and prints a
-// line for each step, then the URLs that answer. One at a time per data folder.
+// line for each step, then the URLs. One at a time per data folder.
 import { fork, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { once } from 'node:events';
@@ -68,6 +68,8 @@ interface Control {
 
 const API_PORT = '4002';
 const PROBE_MS = 10_000;
+/** Projects whose URL is printed; the others are counted. */
+const ADDRESSES_MAX = 20;
 const STOP_MS = 15_000;
 
 /** Dependencies of `start`. */
@@ -100,6 +102,7 @@ export async function startPlatform(shell: Shell, deps: StartDeps): Promise<numb
     checkSettings(shell);
     const given = activatedSocket(shell);
     const upgrade = await upgradeOnStart(shell, folder);
+    let isNew: readonly string[] = [];
     if (examples !== null && existsSync(examples)) {
       const published = await step(
         shell,
@@ -108,8 +111,9 @@ export async function startPlatform(shell: Shell, deps: StartDeps): Promise<numb
         examplesText,
       );
       if (published === null) return 0;
+      isNew = published.published;
     }
-    return await superviseUntil(stopped, deps, folder, shell, upgrade, given);
+    return await superviseUntil(stopped, { ...deps, isNew }, folder, shell, upgrade, given);
   } finally {
     lock.release();
   }
@@ -135,7 +139,8 @@ async function step<Result>(
 
 function examplesText(examples: Examples | null): string | null {
   if (examples === null) return null;
-  const { all, published } = examples;
+  const { all } = examples;
+  const published = examples.published.length;
   if (published === 0) return `${all} examples unchanged`;
   return `${published === all ? all : `${published} of ${all}`} examples published`;
 }
@@ -163,7 +168,7 @@ async function publishExamples(examples: string, folder: string, stopped: Promis
 
 async function superviseUntil(
   stopped: Promise<unknown>,
-  { supervisor, verbose }: StartDeps,
+  { supervisor, verbose, isNew }: StartDeps & { readonly isNew: readonly string[] },
   folder: string,
   shell: Shell,
   upgrade: UpgradeState | null,
@@ -218,7 +223,7 @@ async function superviseUntil(
           () => 'API and dashboard started',
         )
       : null;
-    await printAddresses(readRoutes(folder), { ...address, port }, shell);
+    await printAddresses(readRoutes(folder), isNew, { ...address, port }, shell);
     if (sites !== null) printControl(sites, shell);
     if (hasControl && isMock)
       shell.out(shell.paint('dim', 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another'));
@@ -273,19 +278,29 @@ function printControl({ port, uiPort, docsPort, firstRun }: Control, shell: Shel
   shell.out(shell.paint('dim', 'No token is needed for the CLI on this machine'));
 }
 
-/** Prints the URL of each project, and which do not respond. */
-async function printAddresses(routes: readonly RouteRecord[], address: HandlerAddress, shell: Shell): Promise<void> {
-  const served = routes.filter((route) => route.production !== null);
+/**
+ * Prints the URLs of the first projects. Requests only those that this start published, and names those that do not
+ * respond: a request starts the worker, and thousands of sleeping projects must not wake because the platform restarts.
+ */
+async function printAddresses(
+  routes: readonly RouteRecord[],
+  isNew: readonly string[],
+  address: HandlerAddress,
+  shell: Shell,
+): Promise<void> {
+  const served = routes.flatMap(({ project, production }) => (production === null ? [] : [project]));
+  const { port, domain } = address;
   const answers = await Promise.all(
-    served.map(({ project }) => probe(`${project}.${address.domain}:${address.port}`, address.port)),
+    isNew.map(async (project) => [project, await probe(`${project}.${domain}:${port}`, port)] as const),
   );
-  shell.out(shell.paint('bold', `The platform is running on port ${address.port}`));
-  for (const [index, { project }] of served.entries()) {
-    const status = answers[index]!;
-    if (typeof status === 'number' && status < 500)
-      shell.out(`  ${shell.paint('cyan', projectUrl(address, project, null))}`);
-    else shell.err(`  ${project} does not respond: ${typeof status === 'number' ? `HTTP ${status}` : status}`);
-  }
+  const failing = new Map(answers.filter(([, status]) => typeof status === 'string' || status >= 500));
+  shell.out(shell.paint('bold', `The platform is running on port ${port}`));
+  for (const project of served.filter((name) => !failing.has(name)).slice(0, ADDRESSES_MAX))
+    shell.out(`  ${shell.paint('cyan', projectUrl(address, project, null))}`);
+  for (const [project, status] of failing)
+    shell.err(`  ${project} does not respond: ${typeof status === 'number' ? `HTTP ${status}` : status}`);
+  const left = served.length - failing.size - ADDRESSES_MAX;
+  if (left > 0) shell.out(shell.paint('dim', `  and ${left} more`));
   if (served.length === 0) shell.out('  No deployments yet: `platform deploy <folder> --name <name>`');
 }
 

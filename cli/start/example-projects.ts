@@ -11,13 +11,14 @@ import { processShell, type Shell } from '../terminal/shell.ts';
 /** Examples of a start. */
 export interface Examples {
   readonly all: number;
-  /** Published now; the others are unchanged. */
-  readonly published: number;
+  /** Names of those published now; the others are unchanged. */
+  readonly published: readonly string[];
 }
 
 /** Publishes every folder with a platform.yaml; unchanged projects keep their deployment. */
 export async function publishExamples(examples: string, folder: string, shell: Shell): Promise<Examples> {
-  const counts = { all: 0, published: 0 };
+  const published: string[] = [];
+  let all = 0;
   const { diskFreeBytesMin } = limitsFrom(shell.env);
   for (const name of readdirSync(examples).sort()) {
     const projectFolder = path.join(examples, name);
@@ -34,10 +35,10 @@ export async function publishExamples(examples: string, folder: string, shell: S
       artifactId: built.id,
       onlyWhenChanged: true,
     });
-    counts.all++;
-    if (changed) counts.published++;
+    all++;
+    if (changed) published.push(name);
   }
-  return counts;
+  return { all, published };
 }
 
 if (process.argv[1] === import.meta.filename) {

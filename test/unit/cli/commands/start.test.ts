@@ -1,7 +1,7 @@
 // `platform start` with real builds, real routes and a stand-in for the supervisor. In a process of their own the
 // examples are published by test/e2e/start.test.ts.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -52,7 +52,7 @@ const withoutTime = (line: string): string => line.replace(/\(\d+\.\d s\)$/, '(T
 const publish: StartDeps['publish'] = (examples, folder) => publishExamples(examples, folder, recordingShell(folder));
 const deps = { supervisor, publish, verbose: false };
 
-test('the examples are published, served and told once they answer; started again, they keep their deployments', async (t) => {
+test('the examples are published and requested once; started again, they keep their deployments and sleep', async (t) => {
   const { cwd, examples } = folders(t, 'broken', 'hello', 'shop');
   const first = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'new' });
   assert.equal(await startPlatform(first, { ...deps, examples }), 0);
@@ -77,14 +77,50 @@ test('the examples are published, served and told once they answer; started agai
   const said = 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another';
   assert.ok(first.output.includes(said));
 
+  const asked = path.join(cwd, 'state/asked.txt');
+  assert.deepEqual(readFileSync(asked, 'utf8').split('\n').toSorted(), ['', 'broken', 'hello', 'shop']);
+  rmSync(asked);
+
   const route = readFileSync(path.join(routes, 'hello.json'), 'utf8');
   const second = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'again', AI_PROVIDER_OPENAI_KEY: 'sk-1' });
   await startPlatform(second, { ...deps, examples });
   assert.equal(readFileSync(path.join(routes, 'hello.json'), 'utf8'), route);
   assert.equal(withoutTime(second.output[0]!), '3 examples unchanged (TIME)');
   assert.ok(second.output.includes('  http://localhost:4503 is the dashboard'));
+  // A restart wakes no worker.
+  assert.equal(existsSync(asked), false);
   assert.ok(!second.output.some((line) => line.includes('plt_first') || line === said));
   assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), / AI=set LOG=warn\n$/);
+});
+
+test('a start prints the URLs of twenty projects, and how many more there are', async (t) => {
+  const { cwd } = folders(t);
+  const routes = path.join(cwd, 'state/routes');
+  mkdirSync(routes);
+  for (let at = 10; at < 33; at++) {
+    const deployments = {
+      d0123456789ab: {
+        id: 'd0123456789ab',
+        artifact: 'a'.repeat(64),
+        branch: 'main',
+        createdAt: '2026-01-01T00:00:00.000Z',
+      },
+    };
+    const record = {
+      version: 1,
+      project: `app${at}`,
+      plan: 'free',
+      vars: {},
+      domains: [],
+      production: 'd0123456789ab',
+    };
+    writeFileSync(path.join(routes, `app${at}.json`), JSON.stringify({ ...record, branches: {}, deployments }));
+  }
+  const shell = stoppingShell(cwd, 'Ctrl-C');
+  await startPlatform(shell, { ...deps, examples: null });
+  assert.equal(shell.output.filter((line) => line.startsWith('  http://app')).length, 20);
+  assert.ok(shell.output.includes('  and 3 more'));
+  assert.equal(existsSync(path.join(cwd, 'state/asked.txt')), false);
 });
 
 for (const [asked, verbose, env, level] of [
