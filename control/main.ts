@@ -3,8 +3,10 @@
 import { createEdgeStateReader } from '#core/edge-state.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
+import { openArtifactStore } from '#artifacts/store/open.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
+import { readInstallation } from '#postgres/installation-id.ts';
 import { openSql } from '#postgres/sql.ts';
 import { deliverAlerts } from './alerts/deliver.ts';
 import { evaluateAlerts } from './alerts/evaluate.ts';
@@ -44,6 +46,8 @@ import { followStorage } from './storage/follow.ts';
 import { deliverWebhooks } from './webhooks/deliver.ts';
 
 const SWEEP_MS = 10 * 60_000;
+/** How long a request waits for a storage of artifacts that does not answer. */
+const STORE_AWAY_MS_MAX = 5000;
 
 const log = openLog('api', process.env);
 const stopping = new AbortController();
@@ -57,9 +61,16 @@ async function start(): Promise<() => Promise<void>> {
   const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
   const settings = await openLiveSettings({ sql, keys: config.keys, log, environment: process.env });
   const sandboxes = openSandboxService(config.sandboxes, portOrigin(config.addresses));
+  const artifacts = await openArtifactStore(process.env, {
+    dataFolder: config.folder,
+    limits,
+    installation: () => readInstallation(sql),
+    awayMsMax: STORE_AWAY_MS_MAX,
+  });
   const deps: Dependencies = {
     sql,
     log,
+    artifacts,
     keys: config.keys,
     folder: config.folder,
     privatePort: openPrivatePort(config.privatePort.origins, config.privatePort.token),
@@ -148,6 +159,7 @@ async function start(): Promise<() => Promise<void>> {
     await Promise.all([server.close(), ui?.close(), gitPush.close(), aiProxy.close()]);
     await Promise.allSettled(running);
     await sandboxes?.close();
+    await artifacts.close();
     await deps.signIn.sessions.close();
     await sql.end({ timeout: 5 });
   };

@@ -92,6 +92,13 @@ interface FailureFields {
     readonly advice: string;
   };
 
+  // Artifacts.
+  /**
+   * The store of artifacts has none of that id (`missing`), does not answer (`away`, may be retried), refuses the
+   * request (`refused`), or has other bytes than the id says (`damaged`).
+   */
+  artifact_store: { readonly reason: 'missing' | 'away' | 'refused' | 'damaged' };
+
   // Files and settings.
   /** A variable of the process has an invalid value. */
   configuration: object;

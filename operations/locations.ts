@@ -7,7 +7,7 @@ import type { Failure } from '#core/failure.ts';
 import { readSecret } from '#core/process/secret-file.ts';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '#postgres/embedded.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
-import type { BucketOptions } from '#runtime/stores/s3-bucket.ts';
+import type { BucketOptions } from '#core/s3/bucket.ts';
 import { backupError } from './archive/backup-error.ts';
 import { readDataFolderRecord } from '#core/process/platform-record.ts';
 

@@ -1,9 +1,9 @@
-// Extracts an artifact from an uploaded archive into `artifacts/`, atomically. Its id is derived from its content, so
-// a forged one cannot replace another. Called by the upload route.
+// Extracts an artifact from an archive into `artifacts/`, atomically. Its id is derived from its content, so a forged
+// one cannot replace another. Called by the upload route, and for archives from the bucket of artifacts.
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { canonicalJson } from '#core/artifact-id.ts';
+import { artifactId, canonicalJson } from '#core/artifact-id.ts';
 import type { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { archiveError } from '#core/archive/archive-error.ts';
@@ -29,10 +29,42 @@ const JSON_BYTES_MAX = 32 * 1024 * 1024;
  *
  * @throws {PlatformError} and nothing is kept.
  */
-export async function receiveArtifact(
+export function receiveArtifact(dataFolder: string, archive: string, limits: ArchiveLimits): Promise<ReceivedArtifact> {
+  return extract(dataFolder, createReadStream(archive), limits, checkManifest);
+}
+
+/**
+ * The same for an artifact that was accepted before: only its hashes are checked, since a newer version of the platform
+ * may have written its manifest.
+ *
+ * @throws {PlatformError} also when it is another artifact than `id`.
+ */
+export function receiveKnownArtifact(
   dataFolder: string,
-  archive: string,
+  id: string,
+  chunks: AsyncIterable<Uint8Array>,
   limits: ArchiveLimits,
+): Promise<ReceivedArtifact> {
+  return extract(dataFolder, chunks, limits, (text) => {
+    const manifest = parseManifest(text);
+    if (manifest === null || artifactId(manifest) !== id) throw wrong(`manifest.json is not that of ${id}`);
+    return { id, manifest };
+  });
+}
+
+function parseManifest(text: string): Manifest | null {
+  try {
+    return JSON.parse(text) as Manifest | null;
+  } catch {
+    return null;
+  }
+}
+
+async function extract(
+  dataFolder: string,
+  chunks: AsyncIterable<Uint8Array>,
+  limits: ArchiveLimits,
+  readManifest: typeof checkManifest,
 ): Promise<ReceivedArtifact> {
   const incoming = temporaryFolder(dataFolder, 'artifacts');
   const root = path.join(incoming, 'artifact');
@@ -45,12 +77,12 @@ export async function receiveArtifact(
       folders.add(folder);
     };
     await mkdir(root, { mode: 0o700 });
-    const files = await readArchive(createReadStream(archive), limits, async (name, content) => {
+    const files = await readArchive(chunks, limits, async (name, content) => {
       const file = path.join(root, name);
       await makeParents(file);
       await writeWhole(file, content);
     });
-    const checked = await checkFiles(files, (name) => readFile(path.join(root, name), 'utf8'));
+    const checked = await checkFiles(files, (name) => readFile(path.join(root, name), 'utf8'), readManifest);
     // As our builder writes it, so that an id has exactly one text.
     await writeFile(path.join(root, 'manifest.json'), canonicalJson(checked.manifest));
     for (const folder of [root, ...folders]) await syncFolder(folder);
@@ -70,12 +102,13 @@ export async function receiveArtifact(
 export async function checkFiles(
   files: ReadonlyMap<string, ReadFile>,
   read: (name: string) => Promise<string>,
+  readManifest: typeof checkManifest = checkManifest,
 ): Promise<{ readonly id: string; readonly manifest: Manifest }> {
   const given = files.get('manifest.json');
   if (given === undefined) throw wrong('it has no manifest.json');
   for (const name of ['manifest.json', 'migrations.json'])
     if ((files.get(name)?.bytes ?? 0) > JSON_BYTES_MAX) throw wrong(`${name} is larger than ${JSON_BYTES_MAX} bytes`);
-  const { id, manifest } = checkManifest(await read('manifest.json'));
+  const { id, manifest } = readManifest(await read('manifest.json'));
   const expected = filesOf(manifest);
   for (const [name, { hash, bytes }] of expected) {
     const file = files.get(name);

@@ -6,7 +6,9 @@ import type { Logger } from 'pino';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import { Failure, isFailure } from '#core/failure.ts';
 import type { Limits } from '#core/limits.ts';
-import { takeArtifact } from '#artifacts/artifact-store.ts';
+import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
+import { storeProblem } from '#artifacts/store/stored.ts';
+import { takeArtifact } from '#artifacts/store/take-artifact.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { Confinement } from '#core/process/confinement/types.ts';
 import { OPTIONS_HEADER, type MachineSize } from '#core/sandbox/options.ts';
@@ -40,6 +42,8 @@ export interface AttemptDeps {
   readonly keys: EncryptionKeys;
   /** Data folder (`FS_PATH`). */
   readonly folder: string;
+  /** Artifacts of all machines. */
+  readonly artifacts: ArtifactStore;
   /** Parent of checkouts and caches. */
   readonly folders: WorkFolders;
   readonly address: PublicAddress;
@@ -278,6 +282,12 @@ async function store(
   if (!(await retryUntilAvailable(() => markUploading(sql, job), signal)))
     throw new Failure('lease_lost', 'Another builder has the build');
   await takeArtifact(deps.folder, result.artifactId, result.folder);
+  await deps.artifacts.upload(result.artifactId).catch((error: unknown) => {
+    if (!isFailure(error, 'artifact_store')) throw error;
+    throw buildFailure('artifact_not_stored', storeProblem('The artifact could not be stored', error), {
+      cause: error,
+    });
+  });
   log.line('upload', 'info', `Stored ${result.files} files, ${result.bytes} bytes (${took()} ms)`);
   await log.flush();
   signal.throwIfAborted();

@@ -3,6 +3,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openArtifactStore } from '#artifacts/store/open.ts';
 import type { SandboxExecutor } from '#core/build-executor.ts';
 import { createOwnAddresses } from '#core/egress.ts';
 import { isFailure } from '#core/failure.ts';
@@ -14,6 +15,7 @@ import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { cloneSource, type CloneDeps } from '#git/clone-source.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
 import { openApplication, overridingVariable, readApplication } from '#git/host/application.ts';
+import { readInstallation } from '#postgres/installation-id.ts';
 import { openSql } from '#postgres/sql.ts';
 import { confinementOf, describeConfinement } from '#core/process/confinement/confinement.ts';
 import { machineMemory } from '#core/process/machine-memory.ts';
@@ -31,6 +33,8 @@ import type { FindRemote } from './jobs/source.ts';
 
 /** Time to record results at shutdown: Postgres may be unavailable; the next builder finds the rest by their leases. */
 const CLOSE_MS_MAX = 8000;
+/** How long a finished build waits for a storage of artifacts that does not answer. */
+const STORE_AWAY_MS_MAX = 60_000;
 
 const log = openLog('builder', process.env);
 
@@ -106,9 +110,16 @@ async function start({ stop }: RunningProcess): Promise<() => Promise<void>> {
   const hasOwn = overridingVariable(process.env) !== null;
   const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder }, hasOwn);
   const sandboxes = sandboxBuilds(config.sandboxes);
+  const artifacts = await openArtifactStore(process.env, {
+    dataFolder: config.folder,
+    limits: config.limits,
+    installation: () => readInstallation(sql),
+    awayMsMax: STORE_AWAY_MS_MAX,
+  });
   const builder = await startBuilder({
     ...config,
     sql,
+    artifacts,
     log,
     confinement,
     outbound,

@@ -1,6 +1,7 @@
 // Dependencies of the control plane: created once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
 import type { ArchiveLimits } from '#artifacts/archive/read-archive.ts';
+import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
 import type { OperatorAi } from '#core/ai-readiness.ts';
 import type { EdgeState } from '#core/edge-state.ts';
 import type { EncryptionKeys } from '#core/encryption.ts';
@@ -33,6 +34,8 @@ export interface Dependencies {
   readonly keys: EncryptionKeys;
   /** Data folder (`FS_PATH`), shared with handlers: route records, artifacts, repositories. */
   readonly folder: string;
+  /** Artifacts of all machines. */
+  readonly artifacts: ArtifactStore;
   /** Private port of the supervisors, to call engines; responds `no_engine` while none is running. */
   readonly privatePort: PrivatePort;
   readonly addresses: Addresses;

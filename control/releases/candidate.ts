@@ -10,6 +10,7 @@ import { check, hasDatabases, migrate } from './engines.ts';
 import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
 import { riskyStatements } from './migration-risk.ts';
 import { readProjectRows } from './project-rows.ts';
+import { fetchArtifact } from './stored-artifacts.ts';
 import { toRouteRecord, type ProjectRow } from './route-projection.ts';
 
 /** A deployment that may become production. */
@@ -29,7 +30,8 @@ interface Readied {
 }
 
 /** Reads a deployment that may become production. @throws {ApiError} `not_found`; `conflict` if it may not. */
-export async function readCandidate({ sql, folder }: Dependencies, projectId: string, id: string): Promise<Candidate> {
+export async function readCandidate(deps: Dependencies, projectId: string, id: string): Promise<Candidate> {
+  const { sql, folder } = deps;
   const [row] = await sql<(Candidate & { status: string; is_fork: boolean; removed_at: Date | null })[]>`
     SELECT id, artifact, branch, target, variables, status, is_fork, removed_at FROM control.deployment
     WHERE id = ${id} AND project_id = ${projectId}`;
@@ -40,8 +42,10 @@ export async function readCandidate({ sql, folder }: Dependencies, projectId: st
     throw new ApiError('conflict', { reason: `${id} is from a fork: merge its pull request, which builds production` });
   if (row.removed_at !== null) throw new ApiError('conflict', { reason: `${id} was deleted: deploy its commit again` });
   try {
+    if (!(await fetchArtifact(deps, row.artifact))) throw new Error('gone');
     openArtifact(folder, row.artifact);
-  } catch {
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
     throw new ApiError('conflict', { reason: `The artifact of ${id} was deleted: deploy its commit again` });
   }
   return row;

@@ -8,6 +8,7 @@ import { newDeploymentId } from '../records/ids.ts';
 import { systemAudit, tell, type Audit } from './audit-entries.ts';
 import { runningGuarded } from './guarded/changes.ts';
 import type { ProjectSettings } from './route-projection.ts';
+import { fetchArtifact } from './stored-artifacts.ts';
 import { addRelease } from './uploads.ts';
 
 /** Scope of changed variables: production, all previews, or the previews of one branch. */
@@ -23,12 +24,16 @@ export interface ChangedVariables {
  * @returns its id.
  * @throws {ApiError} `not_found`; `conflict` if the artifact was deleted.
  */
-export function redeploy(
-  { sql, folder }: Pick<Dependencies, 'sql' | 'folder'>,
+export async function redeploy(
+  deps: Pick<Dependencies, 'sql' | 'folder' | 'artifacts' | 'log'>,
   deploymentId: string,
   createdBy: string | null,
   audit: Audit = systemAudit,
 ): Promise<string> {
+  const { sql, folder } = deps;
+  const [given] = await sql<{ artifact: string | null }[]>`
+    SELECT artifact FROM control.deployment WHERE id = ${deploymentId}`;
+  if (given?.artifact != null) await fetchArtifact(deps, given.artifact);
   return sql.begin(async (tx) => {
     const [from] = await tx<{ artifact: string | null; removed_at: Date | null }[]>`
       SELECT artifact, removed_at FROM control.deployment WHERE id = ${deploymentId}`;

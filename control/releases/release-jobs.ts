@@ -1,6 +1,7 @@
 // The loop that claims release jobs, under a lease that is renewed, at most one per project. Woken by NOTIFY, with slow
 // polling as a fallback. Runs in the API process.
 import { randomUUID } from 'node:crypto';
+import { storeProblem } from '#artifacts/store/stored.ts';
 import { isFailure } from '#core/failure.ts';
 import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -12,7 +13,7 @@ const AT_ONCE_MAX = 2;
 const LEASE_MS = 30_000;
 const POLL_MS = 2000;
 const AGAIN_MS = 1000;
-/** Releases wait this long for unavailable engines before they fail. */
+/** Releases wait this long for unavailable engines, and for the storage of artifacts, before they fail. */
 const AWAY_MS_MAX = 10 * 60_000;
 const LOCK_WAIT_MS = 60_000;
 /** Time for running releases to finish when the process shuts down. */
@@ -91,7 +92,7 @@ async function runOne(deps: Dependencies, job: ReleaseJob): Promise<void> {
     await withProject(deps, job.projectId, LOCK_WAIT_MS, () => release(deps, job));
   } catch (error) {
     if (isFailure(error, 'lease_lost')) return;
-    const isWaiting = isFailure(error, 'engines_away', 'not_routed');
+    const isWaiting = isFailure(error, 'engines_away', 'not_routed', 'artifact_store');
     log.warn({ err: error, deployment: job.deploymentId, attempt: job.attempt }, 'Release interrupted');
     try {
       const [waits] = await sql<{ ms: number }[]>`
@@ -112,6 +113,7 @@ async function runOne(deps: Dependencies, job: ReleaseJob): Promise<void> {
 
 /** The message shown to the user; internal causes are only logged. */
 function inWords(error: unknown): string {
+  if (isFailure(error, 'artifact_store')) return storeProblem('The artifact could not be stored', error);
   return isFailure(error, 'engines_away')
     ? error.message
     : 'The release was interrupted too often: the log of the platform has the cause';

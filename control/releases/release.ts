@@ -2,6 +2,7 @@
 // engines, migrate databases, move the pointer, wait for all engines. Every step may be repeated: a process that takes
 // over the job starts from the top. Called by release-jobs.ts under the project's lock.
 import { openArtifact } from '#artifacts/artifact-source.ts';
+import { storeProblem } from '#artifacts/store/stored.ts';
 import type { PlatformError } from '#core/errors.ts';
 import { Failure, isFailure } from '#core/failure.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -78,6 +79,7 @@ async function steps(deps: Dependencies, job: ReleaseJob, row: Row): Promise<voi
         reason: 'release_failed',
       });
     await checkWanted(deps, job, row);
+    await storeArtifact(deps, row);
     const { manifest } = checkArtifact(folder, row);
     await checkServices(deps, row.organization_id, manifest);
     await finishBranchRemoval(deps, row.project_id, row.branch);
@@ -148,6 +150,22 @@ async function checkWanted({ sql }: Dependencies, { id, lease }: ReleaseJob, row
       status: 'canceled',
       reason: 'superseded',
     });
+}
+
+/** Brings the artifact to this machine, and makes sure that the store has it for the others. */
+async function storeArtifact({ artifacts, log }: Dependencies, { artifact }: Row): Promise<void> {
+  if (artifact === null) return;
+  try {
+    await artifacts.fetch(artifact);
+    await artifacts.upload(artifact);
+  } catch (error) {
+    if (!isFailure(error, 'artifact_store') || error.reason === 'away') throw error;
+    log.error({ artifact, reason: error.message }, 'Artifact of a release not stored');
+    throw new Failure('release_ended', storeProblem('The artifact could not be stored', error), {
+      status: 'failure',
+      reason: error.reason === 'refused' ? 'artifact_not_stored' : 'artifact_invalid',
+    });
+  }
 }
 
 function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: Manifest } {

@@ -2,9 +2,9 @@
 // log lines; expired uploads; unreachable commits in repositories; and leftovers of killed processes.
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isArtifactId } from '#core/names.ts';
 import { pause } from '#core/process/wake.ts';
 import { readRoutes } from '#artifacts/route-records.ts';
+import { listArtifacts } from '#artifacts/store/artifact-store-disk.ts';
 import { shrinkRepositories } from '../repositories/shrink.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { touchRoute, untilRouted, writeRoute } from './project-routes.ts';
@@ -100,7 +100,9 @@ async function retireDeployments(deps: Dependencies): Promise<number> {
 /** Deletes artifacts that neither a deployment nor a route record refers to. */
 async function removeArtifacts(deps: Dependencies): Promise<number> {
   const folder = path.join(deps.folder, 'artifacts');
-  const names = (await readdir(folder).catch(() => [])).filter(isArtifactId);
+  const here = await listArtifacts(deps.folder);
+  const stored = deps.artifacts.isShared ? await deps.artifacts.list() : here;
+  const names = [...new Set([...stored.keys(), ...here.keys()])];
   // Includes records of projects unknown to the database.
   const named = new Set(
     readRoutes(deps.folder).flatMap(({ deployments }) => Object.values(deployments).map(({ artifact }) => artifact)),
@@ -114,7 +116,9 @@ async function removeArtifacts(deps: Dependencies): Promise<number> {
       WHERE d.artifact = ANY(${some}) AND d.removed_at IS NULL AND p.deleted_at IS NULL`;
     const kept = new Set(used.map(({ artifact }) => artifact));
     for (const id of some) {
-      if (kept.has(id) || !(await isOlder(path.join(folder, id), YOUNG_MS))) continue;
+      const since = Math.max(stored.get(id) ?? 0, here.get(id) ?? 0);
+      if (kept.has(id) || Date.now() - since <= YOUNG_MS) continue;
+      await deps.artifacts.remove(id);
       await rm(path.join(folder, id), { recursive: true, force: true });
       removed++;
     }

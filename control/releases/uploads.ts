@@ -13,6 +13,7 @@ import { refuseFull } from '../storage/refuse.ts';
 import { supersede } from './create-deployment.ts';
 import { addLogLines } from './deployment-log.ts';
 import { tell, type Audit } from './audit-entries.ts';
+import { uploadArtifact } from './stored-artifacts.ts';
 
 /** The deployment that an upload creates. */
 interface UploadInput {
@@ -46,7 +47,9 @@ interface Row {
   readonly input: UploadInput;
 }
 
-type UploadDeps = Pick<Dependencies, 'sql' | 'folder' | 'mutex' | 'storage'> & { readonly uploadLimits: UploadLimits };
+type UploadDeps = Pick<Dependencies, 'sql' | 'folder' | 'artifacts' | 'log' | 'mutex' | 'storage'> & {
+  readonly uploadLimits: UploadLimits;
+};
 
 const OPEN_MAX = 20;
 const LIFE_MS = 24 * 3_600_000;
@@ -192,6 +195,8 @@ export function deployUpload(
       if (isArchiveError(error)) throw new ApiError(error.code, { reason: error.message });
       throw error;
     }
+    // If this fails the upload stays, and can be deployed again.
+    await uploadArtifact(deps, artifact.id);
     const deploymentId = await insertDeployment(deps, row, artifact, audit, accountId);
     await rm(file, { force: true });
     return { deploymentId, artifact: artifact.id };

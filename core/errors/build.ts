@@ -17,6 +17,7 @@ export const buildErrors = {
   confinement_failed: { status: 503, blame: 'platform', message: '{reason}' },
   sandbox_failed: { status: 503, blame: 'platform', message: '{reason}' },
   sandbox_unfit: { status: 422, blame: 'worker', message: '{reason}' },
+  artifact_not_stored: { status: 503, blame: 'platform', message: '{reason}' },
   interrupted: { status: 503, blame: 'platform', message: '{reason}' },
   not_confined: { status: 503, blame: 'platform', message: '{reason}' },
   variables_unreadable: { status: 503, blame: 'platform', message: '{reason}' },

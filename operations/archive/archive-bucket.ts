@@ -3,8 +3,8 @@
 // one backup at a time may write to a prefix.
 import { createHash } from 'node:crypto';
 import { isFailure } from '#core/failure.ts';
-import { openBucket, unquote, type BucketOptions } from '#runtime/stores/s3-bucket.ts';
-import { childText } from '#runtime/stores/xml.ts';
+import { openBucket, unquote, type BucketOptions } from '#core/s3/bucket.ts';
+import { childText } from '#core/s3/xml.ts';
 import { backupError } from './backup-error.ts';
 import { damaged, parseHeader, type BackupHeader } from './manifest.ts';
 import type { BackupSink, BackupSource } from './store.ts';

@@ -2,7 +2,7 @@
 // the commands; nothing is created before it is needed.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { BucketOptions } from '#runtime/stores/s3-bucket.ts';
+import type { BucketOptions } from '#core/s3/bucket.ts';
 import { createArchiveBucket, openRepository } from '../archive/archive-bucket.ts';
 import { createArchiveFile } from '../archive/archive-file.ts';
 import { backupError } from '../archive/backup-error.ts';

@@ -1,7 +1,9 @@
 // One attempt at a run: opens the artifact, migrates each of its databases one migration after the other, and records
 // each. None is applied twice: a database records its migrations in the transaction of each, and is queried before
 // every one (docs/decisions/93-the-database-says-what-is-applied.md). Called by migrator.ts.
+import { storeProblem } from '#artifacts/store/stored.ts';
 import { pendingMigrations } from '#core/database-migrations.ts';
+import { isFailure } from '#core/failure.ts';
 import type { MigratorLimits } from '#core/limits.ts';
 import { branchSlug } from '#core/names.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
@@ -23,7 +25,8 @@ import { endRun, releaseRun, type ClaimedRun } from './claims.ts';
 export interface AttemptDeps {
   readonly sql: Sql;
   readonly databases: MigratedDatabases;
-  readonly openArtifact: (id: string) => OpenArtifact;
+  /** Fetches it first, if it is not on this machine. */
+  readonly openArtifact: (id: string) => OpenArtifact | Promise<OpenArtifact>;
   readonly limits: MigratorLimits;
   /** Name of this process in the audit. */
   readonly member: string;
@@ -48,10 +51,16 @@ export async function attemptRun(deps: AttemptDeps, run: ClaimedRun): Promise<vo
   if (run.obsolete !== null) return endRun(sql, run, { status: 'canceled', error: run.obsolete, databases: [] });
   let opened: OpenArtifact;
   try {
-    opened = deps.openArtifact(run.artifact);
+    opened = await deps.openArtifact(run.artifact);
     opened.migrations();
   } catch (error) {
-    return fail((error as Error).message);
+    const isAway = isFailure(error, 'artifact_store') && error.reason === 'away';
+    if (isAway && run.ageMs <= limits.awayMs) return releaseRun(sql, run);
+    return fail(
+      isFailure(error, 'artifact_store')
+        ? storeProblem('The artifact could not be read', error)
+        : (error as Error).message,
+    );
   }
   // One more than allowed: it checks the state left by the others, and applies nothing.
   const isOver = run.attempt > limits.attemptsMax;

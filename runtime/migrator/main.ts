@@ -8,6 +8,8 @@ import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { createArtifactSource } from '#artifacts/artifact-source.ts';
+import { openArtifactStore } from '#artifacts/store/open.ts';
+import { readInstallation } from '#postgres/installation-id.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createDatabaseClient, databaseAddress } from '../stores/database-service.ts';
 import { startMigrator, type Migrator } from './migrator.ts';
@@ -33,12 +35,21 @@ async function start(): Promise<() => Promise<void>> {
     connectionsMax: 2 + limits.migrator.concurrency,
   });
   const databases = createDatabaseClient(address, limits.database);
+  const store = await openArtifactStore(process.env, {
+    dataFolder: folder,
+    limits,
+    installation: () => readInstallation(sql),
+  });
+  const openArtifact = createArtifactSource(folder);
   const member = `${hostname()}.${process.pid}.${randomBytes(4).toString('hex')}`;
   const migrator: Migrator = await startMigrator({
     sql,
     log,
     databases,
-    openArtifact: createArtifactSource(folder),
+    async openArtifact(id) {
+      await store.fetch(id);
+      return openArtifact(id);
+    },
     limits: limits.migrator,
     member,
   });
@@ -47,6 +58,7 @@ async function start(): Promise<() => Promise<void>> {
   return async () => {
     await migrator.close();
     databases.close();
+    await store.close();
     await sql.end({ timeout: 1 });
   };
 }

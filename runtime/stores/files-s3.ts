@@ -11,8 +11,8 @@ import { ByteBudget, type Share } from './byte-budget.ts';
 import { FILE_BYTES, textBytes, textsOf } from './file-bytes.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { createDigests } from './file-digests.ts';
-import { openBucket, refusal, refused, unavailable, unquote, type BucketOptions } from './s3-bucket.ts';
-import { childText, escapeXml, type XmlElement } from './xml.ts';
+import { openBucket, refusal, refused, unavailable, unquote, type BucketOptions } from '#core/s3/bucket.ts';
+import { childText, escapeXml, type XmlElement } from '#core/s3/xml.ts';
 
 /** A bucket, and the layout of its files. */
 interface S3Options extends BucketOptions {

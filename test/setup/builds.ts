@@ -1,5 +1,6 @@
 // Builds for tests: a database with an organization and a project, a bare repository with real commits, and a builder
 // in the test's process.
+import { openArtifactsDisk } from '#artifacts/store/artifact-store-disk.ts';
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -96,6 +97,7 @@ export async function openBuilds(runBuild: RunBuild, url?: string): Promise<Test
     log: openLog('builder', {}, { write: (line) => void (process.env['TEST_LOG'] && process.stderr.write(line)) }),
     keys,
     folder,
+    artifacts: openArtifactsDisk(folder),
     workFolder: null,
     concurrency: 2,
     address: { protocol: 'http', domain: 'localhost', port: 4001 },

@@ -1,5 +1,6 @@
 // A control plane in the test's process: the API over a database of its own, with an organization, its owner and a
 // token. The private port is a double where none is given.
+import { openArtifactsDisk } from '#artifacts/store/artifact-store-disk.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -109,6 +110,7 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
       ways: ['password', 'passkey', 'git-host', 'oidc'],
       passwords: createPasswords(2),
     },
+    artifacts: openArtifactsDisk(overrides.folder ?? folder),
     uploadLimits: defaultLimits,
     databaseLimits: defaultLimits.database,
     migrationsExecutor: 'engine',

@@ -124,6 +124,7 @@ export const zones: readonly Zone[] = [
     may: [
       'core/',
       'artifacts/artifact-source.ts',
+      'artifacts/store/',
       'postgres/',
       'runtime/stores/database-service.ts',
       'runtime/engine/process/migrations.ts',
@@ -254,7 +255,7 @@ export const zones: readonly Zone[] = [
   { prefix: 'builder/node/', may: [] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
   // The process joins all of it; below it lie the API, then the features, then records, then what all of them need.
-  { prefix: 'control/', may: ['core/', 'postgres/', 'control/'] },
+  { prefix: 'control/', may: ['core/', 'artifacts/store/', 'postgres/', 'control/'] },
   {
     prefix: 'control/api/',
     may: ['core/', 'postgres/', 'git/', 'packages/worker/', 'resources/', 'gateway/accounts/', 'control/'],

@@ -5,6 +5,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsFrom } from '#core/limits.ts';
+import { bucketFrom } from '#core/s3/bucket-variables.ts';
 import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
 import { StorageGuard, type KeptBytes } from '#core/storage-left.ts';
 import type { HostWork } from '../work/host-work.ts';
@@ -213,14 +214,6 @@ function isLocal(url: string): boolean {
   return URL.parse(url)?.searchParams.get('host')?.startsWith('/') === true;
 }
 
-const S3_VARIABLES = [
-  'FILES_S3_ENDPOINT',
-  'FILES_S3_BUCKET',
-  'FILES_S3_REGION',
-  'FILES_S3_ACCESS_KEY_ID',
-  'FILES_S3_SECRET_ACCESS_KEY',
-];
-
 /** A bucket if one is configured, else a folder. */
 async function openFiles(
   get: (name: string) => string,
@@ -229,22 +222,12 @@ async function openFiles(
   space: FreeSpace,
   storage: StorageGuard,
 ): Promise<CountedFiles> {
-  const missing = S3_VARIABLES.filter((name) => get(name) === '');
-  if (missing.length === S3_VARIABLES.length)
+  const bucket = bucketFrom(get, 'FILES_S3', 'Files');
+  if (bucket === null)
     return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space, storage });
-  if (missing.length > 0) throw new Error(`Files in S3 need ${missing.join(' and ')}, which is not set`);
-  if (!/^https?:\/\/[^/]+\/?$/.test(get('FILES_S3_ENDPOINT')))
-    throw new Error(
-      `FILES_S3_ENDPOINT must be an address such as https://s3.eu-central-1.amazonaws.com, but is "${get('FILES_S3_ENDPOINT')}"`,
-    );
   const { openFilesS3 } = await import('../../stores/files-s3.ts');
   return openFilesS3({
-    endpoint: get('FILES_S3_ENDPOINT'),
-    bucket: get('FILES_S3_BUCKET'),
-    region: get('FILES_S3_REGION'),
-    accessKeyId: get('FILES_S3_ACCESS_KEY_ID'),
-    secretAccessKey: get('FILES_S3_SECRET_ACCESS_KEY'),
-    prefix: get('FILES_S3_PREFIX').replace(/^\/+|\/+$/g, ''),
+    ...bucket,
     uploadBytesHeldMax: limits.uploadBytesHeldMax,
     storage,
   });

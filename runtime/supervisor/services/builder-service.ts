@@ -4,6 +4,7 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { buildExecutor } from '#core/build-executor.ts';
 import { sharedEncryptionKey } from '#core/process/generated-secrets.ts';
+import { artifactVariables } from '#core/s3/bucket-variables.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
 
@@ -40,6 +41,7 @@ export function builderService(given: BuilderServiceDeps): ServiceSpec {
   const inSandboxes = buildExecutor(environment) !== null;
   const isKept = (name: string): boolean => KEPT.test(name) || (inSandboxes && OF_SANDBOXES.test(name));
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => isKept(name)));
+  const artifacts = artifactVariables(environment);
   const ENCRYPTION_KEY = sharedEncryptionKey(environment, folder);
   const [program, ...before] = nodeCommand();
   const script = join(
@@ -55,6 +57,7 @@ export function builderService(given: BuilderServiceDeps): ServiceSpec {
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
         env: {
           ...own,
+          ...artifacts,
           ...(stays && { BUILD_IDLE_MS: String(NEVER_MS) }),
           ...(runsServers && { PLATFORM_SERVERS_HERE: '1' }),
           ENCRYPTION_KEY,

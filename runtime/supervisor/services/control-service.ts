@@ -4,6 +4,7 @@ import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { operatorAiText, type OperatorAi } from '#core/ai-readiness.ts';
 import { sharedSecrets } from '#core/process/generated-secrets.ts';
+import { artifactVariables } from '#core/s3/bucket-variables.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
 import type { WebProxy } from './web-service.ts';
@@ -64,6 +65,7 @@ export function controlService(deps: ControlServiceDeps): ServiceSpec {
   const { environment, folder } = deps;
   const own = controlEnvironment(environment);
   const secrets = sharedSecrets(environment, folder);
+  const artifacts = artifactVariables(environment);
   const [program, ...before] = nodeCommand();
   const script = join(
     import.meta.dirname,
@@ -79,6 +81,7 @@ export function controlService(deps: ControlServiceDeps): ServiceSpec {
         env: {
           ...own,
           ...secrets,
+          ...artifacts,
           FS_PATH: folder,
           DATABASE_URL: deps.databaseUrl(),
           API_HANDLER_URL: urls,

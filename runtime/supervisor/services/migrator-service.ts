@@ -2,6 +2,7 @@
 // Postgres, and uses the database service; it gets no other secret.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
+import { artifactVariables } from '#core/s3/bucket-variables.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
 
@@ -26,6 +27,7 @@ export function migratorService({
   readonly databaseUrl: () => string;
 }): ServiceSpec {
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
+  const artifacts = artifactVariables(environment);
   const [program, ...before] = nodeCommand();
   const script = join(
     import.meta.dirname,
@@ -37,7 +39,7 @@ export function migratorService({
       fork(script, {
         execPath: program,
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
-        env: { ...own, ...sockets, FS_PATH: folder, DATABASE_URL: databaseUrl() },
+        env: { ...own, ...artifacts, ...sockets, FS_PATH: folder, DATABASE_URL: databaseUrl() },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),
     readyMsMax: 30_000,

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { runBuild } from '#builder/service/run-build.ts';
 import type { RunBuild } from '#builder/steps/types.ts';
+import { Failure } from '#core/failure.ts';
 import { createDeployment } from '#control/releases/create-deployment.ts';
 import { watchBuilds } from '#control/releases/request-builder.ts';
 import { approveDeployment } from '#control/git-host/approval.ts';
@@ -269,6 +270,24 @@ test('what a build writes beyond the bound is dropped, said so once, and the bui
   const lines = (await other.log(id)).filter(({ step }) => step === 'build');
   assert.equal(lines.filter(({ text }) => text.startsWith('output truncated')).length, 1);
   assert.ok(lines.length < 1000);
+  await builder.close();
+});
+
+test('a build whose artifact cannot be stored for all machines fails, and says so', async () => {
+  const message = 's3://bucket/ cannot be used: the storage answers 403';
+  const upload = () => Promise.reject(new Failure('artifact_store', message, { reason: 'refused' }));
+  const builder = await other.start({ artifacts: { ...other.options.artifacts, upload } });
+  const { push } = await other.project('unstored');
+  const { id } = await push({ 'build.sh': page });
+  const row = await other.ended(id);
+  assert.deepEqual(
+    [row.status, row.reason, row.error_message],
+    [
+      'failure',
+      'artifact_not_stored',
+      'The artifact could not be stored: the storage of artifacts refuses the request. The log of the platform has the cause',
+    ],
+  );
   await builder.close();
 });
 

@@ -8,6 +8,9 @@ import { after, before, test } from 'node:test';
 import { serveApi } from '#control/process/servers.ts';
 import { createApi } from '#control/api/app.ts';
 import { retire } from '#control/releases/retention.ts';
+import { openArtifactsDisk } from '#artifacts/store/artifact-store-disk.ts';
+import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
+import { Failure } from '#core/failure.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { archiveOf, staticArtifact } from '#test/setup/archives.ts';
 import { startControl, type TestControl } from '#test/setup/control.ts';
@@ -15,8 +18,17 @@ import { until } from '#test/setup/until.ts';
 
 let control: TestControl;
 let project: string;
+let isStoreAway = false;
 before(async () => {
-  control = await startControl({ uploadLimits: { ...defaultLimits, artifactBytesMax: 100_000, artifactFilesMax: 10 } });
+  const artifacts: ArtifactStore = {
+    ...openArtifactsDisk('/none'),
+    upload: () =>
+      isStoreAway
+        ? Promise.reject(new Failure('artifact_store', 's3://bucket/ cannot be used: no route', { reason: 'away' }))
+        : Promise.resolve(),
+  };
+  const uploadLimits = { ...defaultLimits, artifactBytesMax: 100_000, artifactFilesMax: 10 };
+  control = await startControl({ uploadLimits, artifacts });
   const { body } = await control.call('POST', '/projects', { name: 'shop', organizationId: control.organizationId });
   project = body.id as string;
 });
@@ -161,4 +173,22 @@ test("another organization's uploads do not exist, and those whose time is over 
   await control.sql`UPDATE control.upload SET expires_at = now() - interval '1 s' WHERE id = ${body.id}`;
   assert.ok((await retire(control.deps)).uploads >= 1);
   assert.equal(files('uploads').includes(body.id as string), false);
+});
+
+test('an upload whose artifact cannot be stored for all machines makes no deployment, and can be deployed later', async () => {
+  const { body } = await announce(archive);
+  assert.equal((await put(body.id, archive, 0, archive.length)).status, 200);
+  isStoreAway = true;
+  const count = async (): Promise<number> =>
+    (await control.deps.sql`SELECT FROM control.deployment WHERE project_id = ${project}`).length;
+  const deployments = await count();
+  const refused = await control.call('POST', `/uploads/${body.id}/deploy`);
+  assert.deepEqual(
+    [refused.status, refused.body.code, refused.body.message],
+    [503, 'unavailable', 'The artifact could not be stored: the storage of artifacts does not answer. Try again'],
+  );
+  assert.equal(await count(), deployments);
+  isStoreAway = false;
+  assert.equal((await control.call('POST', `/uploads/${body.id}/deploy`)).status, 202);
+  assert.equal(await count(), deployments + 1);
 });

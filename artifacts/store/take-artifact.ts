@@ -3,7 +3,7 @@
 import { chown, cp, lchown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
-import { temporaryFolder } from './route-records.ts';
+import { temporaryFolder } from '../route-records.ts';
 
 /**
  * Stores an artifact under `<dataFolder>/artifacts/<id>`; an existing one is kept. Its original folder is gone

@@ -1,9 +1,10 @@
 // Requests to a bucket of S3-compatible storage: signed, with the hash of their bytes, retried if the storage fails;
-// its documents and its errors. Used by files-s3.ts; independent of files.
+// its documents and its errors. Used for files of projects, artifacts and backups; independent of their content.
 import { createHash } from 'node:crypto';
+import { openAsBlob } from 'node:fs';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, fetch, type Response } from 'undici';
-import { PlatformError } from '#core/errors.ts';
+import { PlatformError } from '../errors.ts';
 import { childText, readXml, type XmlElement } from './xml.ts';
 
 /** A bucket, and a key with read and write access. */
@@ -17,8 +18,16 @@ export interface BucketOptions {
 }
 
 const ATTEMPTS_MAX = 3;
+const STALL_MS_MAX = 300_000;
 /** A list of 1,000 keys of 1,024 bytes, each three times as long when encoded, has less than 4 MB. */
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** A file as the body of a request: it is streamed, and its hash is signed. */
+interface FileBody {
+  readonly path: string;
+  /** SHA-256, hex. */
+  readonly sha256: string;
+}
 
 /** One request. */
 interface BucketRequest {
@@ -27,10 +36,14 @@ interface BucketRequest {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** In place of `body`. */
+  readonly file?: FileBody;
+  /** Ends the request and its response. */
+  readonly signal?: AbortSignal;
 }
 
 /** A bucket. */
-interface Bucket {
+export interface Bucket {
   /** @throws {PlatformError} `binding_unavailable` when there is no response. */
   send(request: BucketRequest): Promise<Response>;
   /** A successful response. @throws {PlatformError} as for {@link refusal}. */
@@ -40,17 +53,23 @@ interface Bucket {
   close(): Promise<void>;
 }
 
-/** Opens the bucket; sends no request before the first call. */
-export function openBucket(options: BucketOptions): Bucket {
+/**
+ * Opens the bucket; sends no request before the first call.
+ *
+ * @param stallMsMax how long a connection, a response and each piece of it may take; default: five minutes.
+ */
+export function openBucket(options: BucketOptions, stallMsMax = STALL_MS_MAX): Bucket {
   const base = `${options.endpoint.replace(/\/+$/, '')}/${options.bucket}`;
-  const agent = new Agent({ connections: 64 });
+  const agent = new Agent({ connections: 64, headersTimeout: stallMsMax, bodyTimeout: stallMsMax });
 
-  async function send({ method, key, query = {}, headers = {}, body }: BucketRequest): Promise<Response> {
+  async function send({ method, key, query = {}, headers = {}, body, file, signal }: BucketRequest): Promise<Response> {
     const url = new URL(key === undefined ? `${base}/` : `${base}/${key.split('/').map(encodeSegment).join('/')}`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const hash = createHash('sha256')
-      .update(body ?? '')
-      .digest('hex');
+    const hash =
+      file?.sha256 ??
+      createHash('sha256')
+        .update(body ?? '')
+        .digest('hex');
     for (let attempt = 1; ; attempt++) {
       const signed = await new AwsV4Signer({
         ...options,
@@ -58,19 +77,20 @@ export function openBucket(options: BucketOptions): Bucket {
         method,
         url: url.href,
         headers: { ...headers, 'x-amz-content-sha256': hash },
-        ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
       }).sign();
+      const sent = file === undefined ? (body as Uint8Array<ArrayBuffer> | undefined) : await openAsBlob(file.path);
       try {
         const response = await fetch(signed.url, {
           method,
           headers: [...signed.headers],
-          ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
+          ...(sent === undefined ? {} : { body: sent }),
+          ...(signal !== undefined && { signal }),
           dispatcher: agent,
         });
         if (response.status < 500 || attempt === ATTEMPTS_MAX) return response;
         await response.body?.cancel();
       } catch (error) {
-        if (attempt === ATTEMPTS_MAX) throw unavailable((error as Error).message, error);
+        if (attempt === ATTEMPTS_MAX || signal?.aborted === true) throw unavailable((error as Error).message, error);
       }
       await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
     }

@@ -1,7 +1,7 @@
-// runtime/stores/xml.ts: documents as storages send them, and what none should send.
+// core/s3/xml.ts: documents as storages send them, and what none should send.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { childText, escapeXml, readXml, type XmlElement } from '#runtime/stores/xml.ts';
+import { childText, escapeXml, readXml, type XmlElement } from '#core/s3/xml.ts';
 import { createSeededRandom, fuzzRounds, type SeededRandom } from '#test/setup/seeded-random.ts';
 
 test('a document is a tree of names and texts', () => {

@@ -4,7 +4,7 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { takeArtifact } from '#artifacts/artifact-store.ts';
+import { takeArtifact } from '#artifacts/store/take-artifact.ts';
 
 test(
   'an artifact that root stores belongs to the owner of the data folder',

@@ -1,0 +1,76 @@
+// The variables of a bucket, `<NAME>_ENDPOINT`, `_BUCKET`, `_REGION`, `_ACCESS_KEY_ID`, `_SECRET_ACCESS_KEY` and
+// `_PREFIX`: of files (`FILES_S3`) and of artifacts (`ARTIFACTS_S3`). Loads no client, and opens nothing.
+import { isProjectName } from '../names.ts';
+import type { BucketOptions } from './bucket.ts';
+
+/** A bucket, and the part of it that is used. */
+export interface BucketPlace extends BucketOptions {
+  /** Prefix of all keys, without leading and trailing slashes; '' for none. */
+  readonly prefix: string;
+}
+
+type Get = (name: string) => string;
+
+const PARTS = ['ENDPOINT', 'BUCKET', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'] as const;
+/** Begins with a character that names of projects cannot have: files of a project are below its name. */
+const ARTIFACTS_PREFIX = '_artifacts';
+
+/**
+ * @param get a variable; '' if it is not set. @param what what is stored there, as the beginning of a message.
+ * @returns null if no variable of the bucket is set.
+ * @throws {Error} naming what is missing or invalid; never a value of a key.
+ */
+export function bucketFrom(get: Get, name: 'FILES_S3' | 'ARTIFACTS_S3', what: string): BucketPlace | null {
+  const names = PARTS.map((part) => `${name}_${part}`);
+  const missing = names.filter((variable) => get(variable) === '');
+  if (missing.length === names.length) return null;
+  if (missing.length > 0) throw new Error(`${what} in S3 need ${missing.join(' and ')}, which is not set`);
+  const endpoint = get(`${name}_ENDPOINT`);
+  if (!/^https?:\/\/[^/]+\/?$/.test(endpoint))
+    throw new Error(
+      `${name}_ENDPOINT must be an address such as https://s3.eu-central-1.amazonaws.com, but is "${endpoint}"`,
+    );
+  return {
+    endpoint,
+    bucket: get(`${name}_BUCKET`),
+    region: get(`${name}_REGION`),
+    accessKeyId: get(`${name}_ACCESS_KEY_ID`),
+    secretAccessKey: get(`${name}_SECRET_ACCESS_KEY`),
+    prefix: trimmed(get(`${name}_PREFIX`)),
+  };
+}
+
+/**
+ * The variables of the bucket of artifacts, complete: whatever is not set is taken from `FILES_S3_*`. Empty if no
+ * `ARTIFACTS_S3_*` is set: artifacts and routes are then shared by a folder.
+ *
+ * @throws {Error} naming what is missing or invalid.
+ */
+export function artifactVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const own = (name: string): string => environment[name]?.trim() ?? '';
+  if ([...PARTS, 'PREFIX'].every((part) => own(`ARTIFACTS_S3_${part}`) === '')) return {};
+  const variables = Object.fromEntries(
+    PARTS.map((part) => [`ARTIFACTS_S3_${part}`, own(`ARTIFACTS_S3_${part}`) || own(`FILES_S3_${part}`)]),
+  );
+  const prefix = trimmed(own('ARTIFACTS_S3_PREFIX')) || ARTIFACTS_PREFIX;
+  const place = bucketFrom((name) => variables[name] ?? '', 'ARTIFACTS_S3', 'Artifacts');
+  if (place === null)
+    throw new Error(
+      `Artifacts in S3 need a bucket: set ${PARTS.map((part) => `ARTIFACTS_S3_${part}`).join(', ')}, or FILES_S3_*`,
+    );
+  if (place.bucket === own('FILES_S3_BUCKET') && isOfFiles(prefix, trimmed(own('FILES_S3_PREFIX'))))
+    throw new Error(
+      `ARTIFACTS_S3_PREFIX "${prefix}" can be the files of a project in the same bucket: begin it with an underscore, such as ${ARTIFACTS_PREFIX}`,
+    );
+  return { ...variables, ARTIFACTS_S3_PREFIX: prefix };
+}
+
+/** Whether keys of a project's files can begin with a prefix. */
+function isOfFiles(prefix: string, ofFiles: string): boolean {
+  const below = ofFiles === '' ? prefix : prefix.startsWith(`${ofFiles}/`) ? prefix.slice(ofFiles.length + 1) : null;
+  return below !== null && isProjectName(below.split('/')[0]!);
+}
+
+function trimmed(prefix: string): string {
+  return prefix.replace(/^\/+|\/+$/g, '');
+}
