@@ -27,6 +27,7 @@ import { recordFile } from '../local/local-platform.ts';
 import { checkSettings } from '../start/check-settings.ts';
 import { upgradeDone, upgradeOnStart } from '../start/start-upgrade.ts';
 import type { Examples } from '../start/example-projects.ts';
+import { keepPublished, publishedBefore, stampOf } from '../start/examples-stamp.ts';
 import { formatSeconds, whileShown } from '../terminal/elapsed.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -71,6 +72,9 @@ const PROBE_MS = 10_000;
 /** Projects whose URL is printed; the others are counted. */
 const ADDRESSES_MAX = 20;
 const STOP_MS = 15_000;
+
+/** Folders and files whose change may change what is built of the examples. */
+const BUILT_BY = ['artifacts', 'builder', 'core', 'packages', 'package-lock.json'];
 
 /** Dependencies of `start`. */
 export interface StartDeps {
@@ -139,14 +143,19 @@ async function step<Result>(
 
 function examplesText(examples: Examples | null): string | null {
   if (examples === null) return null;
-  const { all } = examples;
-  const published = examples.published.length;
+  const [all, published] = [examples.all.length, examples.published.length];
   if (published === 0) return `${all} examples unchanged`;
   return `${published === all ? all : `${published} of ${all}`} examples published`;
 }
 
-/** Uses a child process, to keep the bundler out of this one's memory. */
+/**
+ * Publishes them unless they and the builder are as an earlier start found them. Uses a child process, to keep the
+ * bundler out of this one's memory.
+ */
 async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<Examples | null> {
+  const stamp = stampOf([examples, ...BUILT_BY.map((name) => path.join(packageFolder, name))]);
+  const before = publishedBefore(folder, stamp);
+  if (before !== null) return { all: before, published: [] };
   const child = fork(sourceFile('cli/start/example-projects'), [examples, folder], {
     execArgv: [...nodeFlags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -163,7 +172,9 @@ async function publishExamples(examples: string, folder: string, stopped: Promis
   const [published = null] = told;
   if ((code !== 0 || published === null) && !isStopped)
     throw new CliError('Could not publish the examples', { advice: 'See the error above.' });
-  return isStopped ? null : published;
+  if (isStopped || published === null) return null;
+  keepPublished(folder, stamp, published.all);
+  return published;
 }
 
 async function superviseUntil(

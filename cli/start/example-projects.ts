@@ -8,17 +8,16 @@ import { exitCodeOf, failuresOf, printFailure } from '../terminal/failure.ts';
 import { buildProject, loadProject } from '../project/project.ts';
 import { processShell, type Shell } from '../terminal/shell.ts';
 
-/** Examples of a start. */
+/** Examples of a start, by name. */
 export interface Examples {
-  readonly all: number;
-  /** Names of those published now; the others are unchanged. */
+  readonly all: readonly string[];
+  /** Published now; the others are unchanged. */
   readonly published: readonly string[];
 }
 
 /** Publishes every folder with a platform.yaml; unchanged projects keep their deployment. */
 export async function publishExamples(examples: string, folder: string, shell: Shell): Promise<Examples> {
-  const published: string[] = [];
-  let all = 0;
+  const [all, published]: [string[], string[]] = [[], []];
   const { diskFreeBytesMin } = limitsFrom(shell.env);
   for (const name of readdirSync(examples).sort()) {
     const projectFolder = path.join(examples, name);
@@ -35,7 +34,7 @@ export async function publishExamples(examples: string, folder: string, shell: S
       artifactId: built.id,
       onlyWhenChanged: true,
     });
-    all++;
+    all.push(name);
     if (changed) published.push(name);
   }
   return { all, published };

@@ -1,0 +1,59 @@
+// Whether the examples of the checkout must be built again at a start: a stamp over their files and the builder's, kept
+// in the data folder after they were published. It reads no file's content, only names, sizes and times.
+import { createHash } from 'node:crypto';
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { readRoute } from '#artifacts/route-records.ts';
+
+/** Stored beside the routes. */
+const STAMP_FILE = 'examples.json';
+const [FILES_MAX, CHARS_MAX] = [20_000, 10_000];
+
+/**
+ * The stamp of some folders and files; null if they hold more files than are looked at: then examples are always built.
+ *
+ * @example stampOf([path.join(packageFolder, 'examples'), path.join(packageFolder, 'package-lock.json')])
+ */
+export function stampOf(sources: readonly string[]): string | null {
+  const hash = createHash('sha256').update(process.version);
+  let files = 0;
+  const add = (file: string): boolean => {
+    const status = lstatSync(file, { throwIfNoEntry: false });
+    if (status?.isDirectory() === true)
+      return readdirSync(file)
+        .filter((name) => name !== 'node_modules')
+        .toSorted()
+        .every((name) => add(path.join(file, name)));
+    hash.update(`\0${file}\0${status?.size ?? -1}\0${status?.mtimeMs ?? -1}`);
+    return ++files <= FILES_MAX;
+  };
+  return sources.every(add) ? hash.digest('hex') : null;
+}
+
+/** Names of the examples that an earlier start published from the same files, all of them still there; else null. */
+export function publishedBefore(dataFolder: string, stamp: string | null): readonly string[] | null {
+  if (stamp === null) return null;
+  try {
+    const text = readFileSync(path.join(dataFolder, STAMP_FILE), 'utf8');
+    if (text.length > CHARS_MAX) return null;
+    const kept = JSON.parse(text) as { readonly stamp?: unknown; readonly names?: unknown };
+    if (kept.stamp !== stamp || !Array.isArray(kept.names)) return null;
+    return kept.names.every((name) => typeof name === 'string' && isServed(dataFolder, name)) ? kept.names : null;
+  } catch {
+    // Missing or damaged: they are built again.
+    return null;
+  }
+}
+
+/** @param names of all examples. */
+export function keepPublished(dataFolder: string, stamp: string | null, names: readonly string[]): void {
+  if (stamp !== null) writeFileSync(path.join(dataFolder, STAMP_FILE), `${JSON.stringify({ stamp, names })}\n`);
+}
+
+function isServed(dataFolder: string, name: string): boolean {
+  const record = readRoute(dataFolder, name);
+  const production = record?.deployments[record.production ?? ''];
+  return (
+    production !== undefined && existsSync(path.join(dataFolder, 'artifacts', production.artifact, 'manifest.json'))
+  );
+}
