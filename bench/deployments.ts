@@ -1,6 +1,6 @@
 // Data folders with many deployments, each with an artifact of its own, so that nothing made for one serves another;
 // and a workerd that loads the same bundles one by one through its Worker Loader, the closest it has to a deployment.
-import { readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeArtifact } from '../builder/build/artifact.ts';
 import { build } from '../builder/build/build.ts';
@@ -15,18 +15,22 @@ export interface Bundle {
   readonly name: string;
   readonly code: string;
   readonly manifest: Manifest;
+  /** The artifact that its files are copied from; absent: it has no files. */
+  readonly files?: string;
 }
 
 const workers = path.join(import.meta.dirname, 'workers');
 
-/** Bundles one worker as a deploy does. */
-export async function bundleWorker(name: string): Promise<Bundle> {
-  const { config } = parseProjectConfig(`main: ${name}.js\n`, { file: 'platform.yaml' });
+/** Bundles one worker as a deploy does. @param more of its platform.yaml: static files, from a folder beside it. */
+export async function bundleWorker(name: string, more = ''): Promise<Bundle> {
+  const { config } = parseProjectConfig(`main: ${name}.js\n${more}`, { file: 'platform.yaml' });
   const folder = temporaryFolder('platform-bench-bundle-');
   const artifact = await build({ root: workers, config: config!, artifacts: folder, durable: false });
   const code = readFileSync(path.join(artifact.folder, 'worker.js'), 'utf8');
+  const bundle = { name, code, manifest: artifact.manifest };
+  if (artifact.manifest.assets !== null) return { ...bundle, files: artifact.folder };
   rmSync(folder, { recursive: true });
-  return { name, code, manifest: artifact.manifest };
+  return bundle;
 }
 
 /** Another artifact of the same worker: a last line makes it differ. */
@@ -41,7 +45,10 @@ export async function publishCopy(
   const content = {
     manifest: { ...bundle.manifest, worker },
     worker: { code, map: null },
-    assets: new Map<string, string>(),
+    assets: new Map(
+      Object.keys(bundle.manifest.assets?.files ?? {}).map((file) => [file, path.join(bundle.files!, 'assets', file)]),
+    ),
+    encoded: encodedOf(bundle),
   };
   const { id: artifact } = await writeArtifact(path.join(folder, 'artifacts'), content, false);
   const id = `d${artifact.slice(0, 12)}`;
@@ -59,11 +66,22 @@ export async function publishCopy(
   writeFileSync(path.join(folder, 'routes', `${project}.json`), JSON.stringify(route));
 }
 
-/** A fresh data folder with a project of each name. */
-export async function publishCopies(bundle: Bundle, projects: readonly string[]): Promise<string> {
+/** Compressed forms of its files, by hash. */
+function encodedOf({ files }: Bundle): Map<string, string> {
+  const folder = files === undefined ? '' : path.join(files, 'encoded');
+  if (!existsSync(folder)) return new Map();
+  return new Map(readdirSync(folder).map((hash) => [hash, path.join(folder, hash)]));
+}
+
+/** A fresh data folder with a project of each name. @param bundle of all, or of each name. */
+export async function publishCopies(
+  bundle: Bundle | ((project: string) => Bundle),
+  projects: readonly string[],
+): Promise<string> {
   const folder = temporaryFolder();
   for (const part of ['artifacts', 'routes']) mkdirSync(path.join(folder, part));
-  for (const project of projects) await publishCopy(folder, project, bundle);
+  const of = typeof bundle === 'function' ? bundle : (): Bundle => bundle;
+  for (const project of projects) await publishCopy(folder, project, of(project));
   return folder;
 }
 
@@ -75,7 +93,7 @@ export function names(prefix: string, count: number): string[] {
 const loader = `export default {
   fetch(request, env) {
     const name = request.headers.get('host').split('.')[0];
-    const code = env.CODE + '\\n// ' + name + '\\n';
+    const code = env[name.split('-')[0]] + '\\n// ' + name + '\\n';
     const load = () => ({
       compatibilityDate: '2025-04-02',
       compatibilityFlags: FLAGS,
@@ -90,25 +108,31 @@ const loader = `export default {
 /**
  * workerd with one worker that loads another per host.
  *
+ * @param bundle of all hosts, or those of hosts `<name>-...` by that name
  * @param target path and query of the first request @param flags compatibility flags of the worker
  */
 export function startWorkerLoader(
   name: string,
-  bundle: Bundle,
+  bundle: Bundle | Readonly<Record<string, Bundle>>,
   target = '/',
   flags: readonly string[] = [],
 ): Promise<Server> | string {
   const binary = workerdBinary();
   if (binary === null) return notInstalled;
   const folder = temporaryFolder('platform-bench-workerd-');
-  writeFileSync(path.join(folder, 'loader.js'), loader.replace('FLAGS', JSON.stringify(flags)));
-  writeFileSync(path.join(folder, 'worker.js'), bundle.code);
-  return startServer(name, 'first.localhost', target, (port) => {
+  const isOne = typeof bundle['code'] === 'string';
+  const bundles = Object.entries(isOne ? { all: bundle as Bundle } : (bundle as Record<string, Bundle>));
+  const code = isOne ? loader.replace("env[name.split('-')[0]]", 'env.all') : loader;
+  writeFileSync(path.join(folder, 'loader.js'), code.replace('FLAGS', JSON.stringify(flags)));
+  for (const [kind, { code }] of bundles) writeFileSync(path.join(folder, `${kind}.js`), code);
+  const texts = bundles.map(([kind]) => `(name = "${kind}", text = embed "${kind}.js")`);
+  const first = isOne ? 'first.localhost' : `${bundles[0]![0]}-0.localhost`;
+  return startServer(name, first, target, (port) => {
     const config = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = (
     modules = [(name = "loader", esModule = embed "loader.js")],
-    bindings = [(name = "LOADER", workerLoader = (id = "bench")), (name = "CODE", text = embed "worker.js")],
+    bindings = [(name = "LOADER", workerLoader = (id = "bench")), ${texts.join(', ')}],
     compatibilityDate = "2025-04-02",
   ))],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],

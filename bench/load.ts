@@ -42,6 +42,8 @@ export interface Load {
   readonly path?: string;
   /** A POST with a body of this size. */
   readonly postBytes?: number;
+  /** A script that makes the requests. */
+  readonly script?: string;
 }
 
 /** How long and how often. The environment shortens a run while something is being tried out. */
@@ -137,6 +139,7 @@ export async function runWrk(target: Target, load: Load): Promise<Reading> {
     ...Object.entries(target.headers ?? {}).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
   ];
   const folder = load.postBytes === undefined ? null : temporaryFolder('platform-bench-wrk-');
+  if (load.script !== undefined) words.push('-s', load.script);
   if (folder !== null) {
     const script = path.join(folder, 'post.lua');
     writeFileSync(

@@ -36,6 +36,8 @@ export const cpuLimitOff: Readonly<Record<string, string>> = {
 };
 
 const here = import.meta.dirname;
+/** Of a function, in a stack of workerd's. */
+const ADDRESS = /\S+@0x[\da-f]+\s*/g;
 const START_MS_MAX = 60_000;
 /** Runs a command with a C library that uWebSockets.js loads under. */
 export const newGlibc = path.join(here, '../.ci/with-new-glibc');
@@ -211,7 +213,7 @@ export async function startServer(name: string, host: string, target: string, la
   );
   let printed = '';
   for (const stream of [child.stdout!, child.stderr!])
-    stream.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-2000)));
+    stream.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-8000)));
   const url = `http://127.0.0.1:${port}${target}`;
   const deadline = performance.now() + START_MS_MAX;
   while ((await status(url, host)) !== 200) {
@@ -227,7 +229,16 @@ export async function startServer(name: string, host: string, target: string, la
     reached: () => askEngine(child, 'reached'),
   };
   const own = counts === true ? answers : {};
-  return { name, pid: child.pid!, url, host, ...own, stop: () => stopProcess(child) };
+  const onExit = (code: number | null, signal: string | null): void =>
+    void process.stdout.write(
+      `${name} ended by itself: ${signal ?? code}: ${printed.replaceAll(ADDRESS, '').trim().slice(0, 500)}\n`,
+    );
+  child.once('exit', onExit);
+  const stop = (): Promise<void> => {
+    child.off('exit', onExit);
+    return stopProcess(child);
+  };
+  return { name, pid: child.pid!, url, host, ...own, stop };
 }
 
 /** What engine-figures.ts answers. */

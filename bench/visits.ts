@@ -17,8 +17,17 @@ interface Visits {
  */
 type Pace = { readonly everyMs: number } | { readonly atATime: number };
 
-/** Visits `<project>.localhost` for each name. @param url of the server; its path and query count. */
-export async function visit(url: string, projects: Iterable<string>, pace: Pace): Promise<Visits> {
+/**
+ * Visits `<project>.localhost` for each name.
+ *
+ * @param url of the server; its path and query count, unless `targetOf` has those of each project.
+ */
+export async function visit(
+  url: string,
+  projects: Iterable<string>,
+  pace: Pace,
+  targetOf: ((project: string) => string) | null = null,
+): Promise<Visits> {
   const agent = new Agent({ keepAlive: true });
   const visits: Visits = { times: [], failures: [] };
   const left = projects[Symbol.iterator]();
@@ -26,7 +35,8 @@ export async function visit(url: string, projects: Iterable<string>, pace: Pace)
   const run = async (): Promise<void> => {
     for (let next = left.next(); next.done !== true; next = left.next()) {
       const began = performance.now();
-      const status = await visitOnce(url, next.value, agent);
+      const to = targetOf === null ? url : new URL(targetOf(next.value), url).href;
+      const status = await visitOnce(to, next.value, agent);
       const tookMs = performance.now() - began;
       if (status === '200') visits.times.push(tookMs);
       else visits.failures.push(status);
