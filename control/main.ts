@@ -13,6 +13,7 @@ import { evaluateAlerts } from './alerts/evaluate.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './http/client-address.ts';
 import { sweepApi } from './api/sweep.ts';
+import { watchMachines } from './alerts/machines.ts';
 import { recheckDomains } from './domains/recheck.ts';
 import { runDrains } from './drains/deliver.ts';
 import { startDeployments } from './releases/start.ts';
@@ -127,6 +128,7 @@ async function start(): Promise<() => Promise<void>> {
   deps.background('Following settings', () => followSettings(deps, () => publishMailChannel(deps)));
   deps.background('Sending emails', () => deliverMail(deps));
   deps.background('Looking at domains', () => recheckDomains(deps));
+  deps.background('Watching machines', () => watchMachines(deps));
   deps.background('Counting storage', () => followStorage(deps));
   deps.background('Collecting usage', () => collectUsage(deps));
   deps.background('Collecting lines and invocations', () => collectTelemetry(deps, collector, telemetry));

@@ -16,6 +16,7 @@ import { deliveryLimits } from './limits/delivery.ts';
 import { edgeLimits } from './limits/edge.ts';
 import { engineLimits } from './limits/engine.ts';
 import { gatewayLimits } from './limits/gateway.ts';
+import { machineLimits } from './limits/machine.ts';
 import { sandboxLimits } from './limits/sandbox.ts';
 import { migratorLimits } from './limits/migrator.ts';
 import { ssrLimits } from './limits/ssr.ts';
@@ -33,6 +34,7 @@ const sections = {
   delivery: deliveryLimits,
   edge: edgeLimits,
   gateway: gatewayLimits,
+  machine: machineLimits,
   sandbox: sandboxLimits,
   migrator: migratorLimits,
   ssr: ssrLimits,

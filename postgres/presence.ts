@@ -1,8 +1,8 @@
-// Membership: each broker holds a session lock for as long as it is connected, so that others notice its death at
-// once and need not wait for its leases to expire. A member not seen twice in a row is gone; once may be a
-// reconnection.
+// Membership: each broker and each machine holds a session lock for as long as it is connected, so that others notice
+// its death at once and need not wait for its leases to expire. A member not seen twice in a row is gone; once may be
+// a reconnection.
 import { randomBytes } from 'node:crypto';
-import { openPostgres } from './connection.ts';
+import { openPostgres, type Statements } from './connection.ts';
 import { atMost } from './wake.ts';
 
 /** One member's view. */
@@ -14,6 +14,21 @@ export interface Presence {
   close(): Promise<void>;
 }
 
+/** A membership whose looks do something besides. */
+interface Membership extends Presence {
+  /** Looks now, as it does every two seconds. */
+  look(): Promise<void>;
+  /** @param last runs before the lock is released, unless the server is unavailable. */
+  close(last?: (sql: Statements) => Promise<unknown>): Promise<void>;
+}
+
+/** A member, for what it does at each look. */
+export interface Member {
+  readonly id: string;
+  /** Second half of its lock's key. */
+  readonly key: number;
+}
+
 /** First half of the lock's key: an arbitrary number that nothing else uses. */
 const LOCK_CLASS = 752_834_100;
 const LOOK_MS = 2000;
@@ -22,8 +37,16 @@ const CLOSE_MS_MAX = 1000;
 /** Missing members are dropped after this many checks, when their leases have certainly expired. */
 const LOOKS_KEPT = 200;
 
-/** @param onTrouble receives errors meanwhile; it keeps trying. */
-export async function joinPresence(url: string, onTrouble: (error: unknown) => void): Promise<Presence> {
+/**
+ * @param onTrouble receives errors meanwhile; it keeps trying.
+ * @param onLook renews what the member has in Postgres, in the session that holds the lock.
+ * @throws {PostgresError} when the server is unavailable.
+ */
+export async function joinPresence(
+  url: string,
+  onTrouble: (error: unknown) => void,
+  onLook: (sql: Statements, member: Member) => Promise<void> = () => Promise.resolve(),
+): Promise<Membership> {
   const key = randomBytes(4).readInt32BE();
   const id = `b${key}-${randomBytes(9).toString('base64url')}`;
   const keyOf = (other: string): number | null => {
@@ -62,16 +85,25 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
         if (seen.has(keyOf(other)!) || looks > LOOKS_KEPT) unseen.delete(other);
         else unseen.set(other, looks + 1);
       }
+      if (!closed) await onLook(sql, { id, key });
     } catch (error) {
       // Without a successful check, no member counts as gone.
       for (const other of unseen.keys()) unseen.set(other, 0);
       if (!closed) onTrouble(error);
     }
-    if (!closed) timer = setTimeout(() => (looking = look()), LOOK_MS);
+    if (timer !== null) clearTimeout(timer);
+    if (!closed) timer = setTimeout(() => void lookNow(), LOOK_MS);
+  }
+
+  function lookNow(): Promise<void> {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    looking = looking.then(() => (closed ? undefined : look()));
+    return looking;
   }
 
   await hold();
-  looking = look();
+  void lookNow();
   return {
     id,
     isGone(other) {
@@ -80,10 +112,12 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
       if (looks === undefined) unseen.set(other, 0);
       return (looks ?? 0) >= 2;
     },
-    async close() {
+    look: lookNow,
+    async close(last) {
       closed = true;
       if (timer !== null) clearTimeout(timer);
       await atMost(CLOSE_MS_MAX, looking);
+      if (last !== undefined) await atMost(CLOSE_MS_MAX, last(sql).catch(onTrouble));
       await atMost(CLOSE_MS_MAX, sql.close(CLOSE_MS_MAX));
     },
   };

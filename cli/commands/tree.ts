@@ -311,6 +311,19 @@ const operatorCommands: Readonly<Record<string, Entry>> = {
       test: { summary: 'Send a test email', load: () => import('./mail/test.ts') },
     },
   },
+  machines: {
+    summary: 'Machines of the installation: list, drain, remove',
+    byDefault: 'list',
+    commands: {
+      list: { summary: 'List the machines', aliases: ['ls'], load: () => import('./machines/list.ts') },
+      drain: { summary: 'Let a machine finish its requests', load: () => import('./machines/drain.ts') },
+      remove: {
+        summary: 'Remove a machine that is lost or drained',
+        aliases: ['rm'],
+        load: () => import('./machines/remove.ts'),
+      },
+    },
+  },
   setup: { summary: 'Set up the platform: show the steps, or do what a file says', load: () => import('./setup.ts') },
   settings: {
     summary: 'Settings of the platform that need no restart: list, set, unset',

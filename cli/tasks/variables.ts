@@ -350,6 +350,12 @@ export const variableGroups: readonly Group[] = [
       ['API_PORT', '4002', 'Port of the API; off: none'],
       ['UI_PORT', '3002', 'Port of the dashboard'],
       ['HANDLER_PROCESSES', '', 'Engines that serve; default: one a processor'],
+      ['MACHINE_NAME', '', 'Name of this machine among several; default: the host name'],
+      [
+        'MACHINE_ADDRESS',
+        '',
+        'Address by which the other machines reach this one; default: HOST, where it is not local',
+      ],
     ],
     rare: [
       ['HANDLER_SPARES', '1', 'Engines that wait for one to die'],

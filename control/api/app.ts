@@ -37,6 +37,7 @@ import { analytics } from './routes/analytics.ts';
 import { drains } from './routes/drains.ts';
 import { domains } from './routes/domains.ts';
 import { invitations } from './routes/invitations.ts';
+import { machines } from './routes/machines.ts';
 import { members } from './routes/members.ts';
 import { operator } from './routes/operator.ts';
 import { operatorSetup } from './routes/operator-setup.ts';
@@ -101,6 +102,7 @@ export function createApi() {
     .route('/', operatorMail)
     .route('/', operatorSettings)
     .route('/', operatorSetup)
+    .route('/', machines)
     .route(
       '/',
       platform<Dependencies, RequestState>()

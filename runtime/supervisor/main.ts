@@ -14,6 +14,7 @@ import { EXIT_CONFIGURATION, runProcess, type RunningProcess } from '#core/proce
 import { engineUrlOf } from '#postgres/engine-role.ts';
 import { homes } from '../engine/cluster/homes.ts';
 import { claimPlace } from './start/claim-place.ts';
+import { createOwnMachine } from './machine/own-machine.ts';
 import { openOwnRecord } from './data-folder/local-record.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
 import { supervisorConfig, type SupervisorConfig } from './engines/configuration.ts';
@@ -73,6 +74,20 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
   const settings = privatePortSettings(process.env, () => privatePortToken(serves ? folder : ''));
   const localToken = randomBytes(32).toString('hex');
   const usage = new UsageLedger();
+  const machine = createOwnMachine({
+    environment: process.env,
+    config,
+    version: place.version,
+    privateHost: settings?.host ?? null,
+    log,
+    stopEngines: () => group.engines.stop(),
+    onServing() {},
+    edgeReadAt: () => null,
+    onRefused(reason) {
+      log.fatal(reason);
+      running.stop(EXIT_CONFIGURATION);
+    },
+  });
   let privatePort: PrivatePort | null = null;
   let controlState: ControlState | null = null;
   /** Everything has been ready once. */
@@ -143,11 +158,13 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
   const close = async (): Promise<void> => {
     record.remove();
     watch.stop();
+    const left = machine.close();
     backups?.stop();
     await services.edge.stop();
     await services.sandboxes.stop();
     await services.control.stop();
     await engines.stop();
+    await left;
     await services.base.stop();
     telemetry.close();
     await privatePort?.close();
@@ -170,7 +187,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
       telemetry,
       version: place.version,
       state,
-      isStopping: () => running.isStopping,
+      isStopping: () => running.isStopping || machine.isDraining,
       ...(serves ? {} : { isReady: () => isUp }),
       edgeMetricsSocket: services.edgeMetricsSocket,
       metricsDeploymentsMax: limits.metricsDeploymentsMax,
@@ -185,7 +202,24 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     });
     log.info({ port: privatePort.port, host: settings.host }, 'Private port listening');
   }
-  isUp = await startAll({ config, group, services, engineVariables, running, leaveRecord: place.leaveRecord });
+  isUp = await startAll({
+    config,
+    group,
+    services,
+    engineVariables,
+    running,
+    leaveRecord: place.leaveRecord,
+    announce() {
+      const url = services.ownerUrl();
+      if (url === '' || running.isStopping) return;
+      machine.start({
+        url,
+        port: place.port,
+        privatePort: privatePort?.port ?? null,
+        services: services.states().map(({ name }) => name),
+      });
+    },
+  });
   return close;
 }
 
@@ -225,6 +259,8 @@ async function startAll(deps: {
   readonly engineVariables: Record<string, string>;
   readonly running: RunningProcess;
   readonly leaveRecord: () => void;
+  /** Announces this machine to the others. */
+  readonly announce: () => void;
 }): Promise<boolean> {
   const { config, group, services, engineVariables, running } = deps;
   await services.edge.start();
@@ -250,6 +286,7 @@ async function startAll(deps: {
   if (!hasStarted) return false;
   deps.leaveRecord();
   if (!isServing) group.engines.start();
+  deps.announce();
   try {
     await services.control.start();
   } catch (error) {

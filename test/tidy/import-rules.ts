@@ -165,6 +165,7 @@ export const zones: readonly Zone[] = [
       'artifacts/file-lock.ts',
       'runtime/engine/metrics/',
       'postgres/engine-role.ts',
+      'postgres/machine.ts',
       'postgres/schema-version.ts',
       'runtime/engine/cluster/homes.ts',
     ],

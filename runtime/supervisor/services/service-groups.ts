@@ -53,6 +53,8 @@ export interface ServiceGroups {
   readonly sandboxes: Services;
   /** Unix socket of Caddy's metrics; null while there is none. */
   edgeMetricsSocket(): string | null;
+  /** URL of the database's owner; '' while it is not known, or if this machine does not have it. */
+  ownerUrl(): string;
   states(): ServiceState[];
 }
 
@@ -101,8 +103,14 @@ export function createServiceGroups(deps: ServiceGroupDeps): ServiceGroups {
     control,
     sandboxes,
     edgeMetricsSocket: () => metricsSocket,
+    ownerUrl: () => plan.urls.owner || ownerUrlIn(environment),
     states: () => [...base.states(), ...control.states(), ...sandboxes.states(), ...edge.states()],
   };
+}
+
+function ownerUrlIn(environment: NodeJS.ProcessEnv): string {
+  const url = environment['DATABASE_URL']?.trim() ?? '';
+  return url.toLowerCase() === 'none' ? '' : url;
 }
 
 function planOf(deps: ServiceGroupDeps): Plan {

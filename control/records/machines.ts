@@ -1,0 +1,62 @@
+// Machines of the installation, as they announce themselves (postgres/machine.ts). Written here only by operators.
+import type { Sql, Transaction } from '#postgres/sql.ts';
+
+/** `lost`: its lease has ended without a goodbye. */
+type MachineStatus = 'up' | 'draining' | 'drained' | 'lost';
+
+/** A machine. */
+export interface MachineRow {
+  readonly name: string;
+  readonly status: MachineStatus;
+  readonly private_origin: string | null;
+  readonly upstream: string | null;
+  readonly parts: readonly string[];
+  readonly version: string;
+  readonly memory_bytes: number;
+  readonly memory_free_bytes: number;
+  readonly disk_bytes: number;
+  readonly disk_free_bytes: number;
+  readonly announced_at: Date;
+  readonly seen_at: Date;
+}
+
+/** All, by name. */
+export function readMachines(sql: Sql | Transaction): Promise<MachineRow[]> {
+  return sql<MachineRow[]>`
+    SELECT name, status, private_origin, upstream, parts, version, memory_bytes, memory_free_bytes, disk_bytes,
+      disk_free_bytes, announced_at, seen_at
+    FROM control.machine_now ORDER BY name`;
+}
+
+/** Locks all machines and returns them: what one may do depends on the others. */
+export async function lockMachines(tx: Transaction): Promise<MachineRow[]> {
+  await tx`SELECT FROM control.machine ORDER BY name FOR UPDATE`;
+  return readMachines(tx);
+}
+
+/** The machine ends its requests once edges send it no more. */
+export async function drainMachine(tx: Transaction, name: string): Promise<void> {
+  await tx`UPDATE control.machine SET state = 'draining', state_at = clock_timestamp() WHERE name = ${name} AND state = 'up'`;
+}
+
+export async function removeMachine(tx: Transaction, name: string): Promise<void> {
+  await tx`DELETE FROM control.machine WHERE name = ${name}`;
+}
+
+/**
+ * Machines that are lost for so long and were not reported, or are back after a report; marked as such. A drained one
+ * is expected to stop.
+ */
+export async function takeChanges(
+  tx: Transaction,
+  lostSeconds: number,
+): Promise<{ readonly lost: readonly { name: string; seen_at: Date }[]; readonly back: readonly string[] }> {
+  const lost = await tx<{ name: string; seen_at: Date }[]>`
+    UPDATE control.machine SET lost_at = now()
+    WHERE lost_at IS NULL AND state <> 'drained' AND seen_at < clock_timestamp() - ${lostSeconds} * interval '1 second'
+    RETURNING name, seen_at`;
+  const back = await tx<{ name: string }[]>`
+    UPDATE control.machine SET lost_at = NULL
+    WHERE lost_at IS NOT NULL AND name IN (SELECT name FROM control.machine_now WHERE status <> 'lost') RETURNING name`;
+  return { lost, back: back.map(({ name }) => name) };
+}

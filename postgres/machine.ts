@@ -1,0 +1,231 @@
+// The row of this machine in Postgres: announced once, renewed at each look of its presence, deleted when it stops.
+// Called by the supervisor. A machine that may not join is refused with the difference.
+import type { Statements } from './connection.ts';
+import { joinPresence, type Member } from './presence.ts';
+
+/** Constant properties of a machine. */
+export interface MachineFacts {
+  /** Lower-case letters, digits and hyphens. */
+  readonly name: string;
+  /** Whether an operator chose it; another name gets a number instead of a refusal. */
+  readonly isNameChosen: boolean;
+  readonly privateOrigin: string | null;
+  readonly upstream: string | null;
+  readonly parts: readonly string[];
+  readonly version: string;
+  readonly keyIds: readonly string[];
+  /** Largest difference between its clock and that of Postgres. */
+  readonly clockMsMax: number;
+}
+
+/** Properties that change. */
+export interface MachineFigures {
+  readonly memoryBytes: number;
+  readonly memoryFreeBytes: number;
+  readonly diskBytes: number;
+  readonly diskFreeBytes: number;
+}
+
+/** What operators want of it. */
+type MachineState = 'up' | 'draining' | 'drained';
+
+/** A machine that serves requests. */
+export interface ServingMachine {
+  readonly name: string;
+  readonly upstream: string;
+}
+
+/** What a look has found. */
+export interface MachineLook {
+  readonly name: string;
+  readonly state: MachineState;
+  /** No edge sends new requests to it. */
+  readonly isLeftByEdges: boolean;
+  /** Machines that edges send requests to, by name. */
+  readonly serving: readonly ServingMachine[];
+  /** The table is as it was at this moment: for `edgeReadAt`. */
+  readonly at: string;
+}
+
+interface MachineDeps {
+  readonly url: string;
+  readonly facts: MachineFacts;
+  readonly figures: () => MachineFigures;
+  /** What the edge of this machine has sent requests by since; null: no edge runs here, or it has read nothing. */
+  readonly edgeReadAt: () => string | null;
+  readonly onLook: (look: MachineLook) => void;
+  /** It may not be a part of the installation: the reason, and what to do. */
+  readonly onRefused: (reason: string) => void;
+  readonly onTrouble: (error: unknown) => void;
+  /** For tests. */
+  readonly now?: () => number;
+}
+
+/** A machine that has announced itself, or tries to. */
+export interface AnnouncedMachine {
+  look(): Promise<void>;
+  setDrained(): void;
+  /** Deletes the row: others see that it stopped. */
+  close(): Promise<void>;
+}
+
+const NAMES_MAX = 100;
+
+const columns = `name, member, lock_key, private_origin, upstream, parts, version, key_ids, memory_bytes, memory_free_bytes,
+  disk_bytes, disk_free_bytes, edge_read_at`;
+
+/** Takes the name, unless another machine that lives has it. */
+const take = `INSERT INTO control.machine (${columns})
+  VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $9, $10, $11, $12, $13::timestamptz)
+  ON CONFLICT (name) DO UPDATE SET (${columns}) = (SELECT excluded.name, excluded.member, excluded.lock_key,
+      excluded.private_origin, excluded.upstream, excluded.parts, excluded.version, excluded.key_ids, excluded.memory_bytes,
+      excluded.memory_free_bytes, excluded.disk_bytes, excluded.disk_free_bytes, excluded.edge_read_at),
+    state = 'up', state_at = now(), announced_at = now(), seen_at = clock_timestamp()
+  WHERE EXISTS (SELECT FROM control.machine_now AS other WHERE other.name = excluded.name AND other.status = 'lost')
+  RETURNING name`;
+
+const renew = `UPDATE control.machine SET seen_at = clock_timestamp(), memory_free_bytes = $3, disk_free_bytes = $4,
+    edge_read_at = $5::timestamptz, state = CASE WHEN $6 THEN 'drained' ELSE state END,
+    state_at = CASE WHEN $6 AND state <> 'drained' THEN now() ELSE state_at END
+  WHERE name = $1 AND member = $2
+  RETURNING state, state_at::text, clock_timestamp()::text AS at`;
+
+/**
+ * Announces a machine, and renews its row until it is closed.
+ *
+ * @throws {PostgresError} when the server is unavailable.
+ */
+export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachine> {
+  const { facts, onRefused } = deps;
+  let name: string | null = null;
+  let isRefused = false;
+  let isDrained = false;
+  /** The other machine of this name at the last look. */
+  let other: { readonly name: string; readonly seen: string } | null = null;
+  let number = 1;
+
+  function refuse(reason: string): void {
+    isRefused = true;
+    onRefused(reason);
+  }
+
+  async function announce(sql: Statements, member: Member): Promise<void> {
+    const difference = (await clockDifference(sql, deps)) ?? (await keyDifference(sql, facts));
+    if (difference !== null) return refuse(difference);
+    while (name === null) {
+      const wanted = number === 1 ? facts.name : `${facts.name.slice(0, 59)}-${number}`;
+      const { memoryBytes, memoryFreeBytes, diskBytes, diskFreeBytes } = deps.figures();
+      const [row] = await sql.all<{ name: string }>(
+        take,
+        wanted,
+        member.id,
+        member.key,
+        facts.privateOrigin,
+        facts.upstream,
+        facts.parts,
+        facts.version,
+        facts.keyIds,
+        memoryBytes,
+        memoryFreeBytes,
+        diskBytes,
+        diskFreeBytes,
+        deps.edgeReadAt(),
+      );
+      if (row !== undefined) {
+        name = row.name;
+        return;
+      }
+      const [found] = await sql.all<{ seen: string; origin: string | null }>(
+        `SELECT member || ' ' || seen_at AS seen, private_origin AS origin FROM control.machine WHERE name = $1`,
+        wanted,
+      );
+      // It has just stopped, or may be a former process of this machine, whose lease has not ended.
+      if (found === undefined || other?.name !== wanted) {
+        other = { name: wanted, seen: found?.seen ?? '' };
+        return;
+      }
+      if (other.seen === found.seen) return;
+      if (facts.isNameChosen || number === NAMES_MAX)
+        return refuse(
+          `Another machine is called ${wanted}${found.origin === null ? '' : ` (${found.origin})`}: give this one another MACHINE_NAME`,
+        );
+      number++;
+    }
+  }
+
+  async function look(sql: Statements, member: Member): Promise<void> {
+    if (isRefused) return;
+    if (name === null) await announce(sql, member);
+    if (name === null) return;
+    const figures = deps.figures();
+    const [row] = await sql.all<{ state: MachineState; state_at: string; at: string }>(
+      renew,
+      name,
+      member.id,
+      figures.memoryFreeBytes,
+      figures.diskFreeBytes,
+      deps.edgeReadAt(),
+      isDrained,
+    );
+    if (row === undefined)
+      return refuse(
+        `Machine ${name} was removed from the installation, or another one has its name now: start it again to let it join`,
+      );
+    const { state, state_at: since, at } = row;
+    const [edges] =
+      state === 'up'
+        ? [undefined]
+        : await sql.all(
+            `SELECT FROM control.machine_now WHERE status <> 'lost' AND 'edge' = ANY(parts)
+              AND (edge_read_at IS NULL OR edge_read_at < $1::timestamptz) LIMIT 1`,
+            since,
+          );
+    const serving = await sql.all<ServingMachine>(
+      `SELECT name, upstream FROM control.machine_now
+        WHERE status = 'up' AND 'handler' = ANY(parts) AND upstream IS NOT NULL ORDER BY name`,
+    );
+    deps.onLook({ name, state, isLeftByEdges: edges === undefined, serving, at });
+  }
+
+  const presence = await joinPresence(deps.url, deps.onTrouble, look);
+  return {
+    look: () => presence.look(),
+    setDrained() {
+      isDrained = true;
+      void presence.look();
+    },
+    close: () =>
+      presence.close(async (sql) => {
+        if (name !== null)
+          await sql.all('DELETE FROM control.machine WHERE name = $1 AND member = $2', name, presence.id);
+      }),
+  };
+}
+
+/** Why its clock cannot be used; null if it can. */
+async function clockDifference(sql: Statements, { facts, now = Date.now }: MachineDeps): Promise<string | null> {
+  const before = now();
+  const [row] = await sql.all<{ ms: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms');
+  const after = now();
+  // Within the round trip, nothing is known.
+  const off = row!.ms < before ? before - row!.ms : Math.max(0, row!.ms - after);
+  if (off <= facts.clockMsMax) return null;
+  const word = row!.ms < before ? 'ahead of' : 'behind';
+  return (
+    `The clock of this machine is ${Math.round(off / 1000)} s ${word} that of Postgres, and ${facts.clockMsMax / 1000} s are allowed ` +
+    '(MACHINE_CLOCK_MS_MAX): synchronize both by NTP'
+  );
+}
+
+/** Why its ENCRYPTION_KEY cannot be used; null if it can. */
+async function keyDifference(sql: Statements, { name, keyIds }: MachineFacts): Promise<string | null> {
+  if (keyIds.length === 0) return null;
+  const [other] = await sql.all<{ name: string }>(
+    `SELECT name FROM control.machine_now
+      WHERE status <> 'lost' AND name <> $1 AND key_ids <> '{}' AND NOT key_ids && $2::text[] ORDER BY name LIMIT 1`,
+    name,
+    keyIds,
+  );
+  if (other === undefined) return null;
+  return `ENCRYPTION_KEY is another one than that of machine ${other.name}: give this machine the same key`;
+}
