@@ -1,5 +1,6 @@
 // Types shared by builder and handler: an artifact's manifest.json, and the route records that refer to artifacts.
 // Written by builder/ and cli/, read by runtime/. Data only; no I/O.
+import type { ObjectClasses } from './bindings/object-classes.ts';
 import type { Plan } from './plans.ts';
 import type { PreviewSettings } from './preview-settings.ts';
 import type { QueuesSettings } from './queue-settings.ts';
@@ -89,6 +90,8 @@ export interface Manifest {
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Durable objects: binding name -> class that the worker exports, or `project#Class`; absent without any. */
   readonly objects?: Readonly<Record<string, string>>;
+  /** Classes of its objects that were renamed or deleted; absent without any. */
+  readonly objectClasses?: ObjectClasses;
   /** Queues with settings, by resource name; absent without any. */
   readonly queues?: QueuesSettings;
   /** Workflows that are classes: resource name -> exported class; absent without any. */

@@ -8,7 +8,7 @@ type ObjectEventKind = 'fetch' | 'rpc' | 'alarm' | 'socket';
 export interface ObjectAddress {
   /** 64 hex digits; of the class. */
   readonly id: string;
-  /** Name of the class that the worker exports. */
+  /** First name of the class: deployments may export it under others (bindings/object-classes.ts). */
   readonly class: string;
   /** The name that the id was made from; absent: none. */
   readonly name?: string;
@@ -22,9 +22,13 @@ export interface ObjectAddress {
 /** Status of a response that stands for an error of the platform; no worker can choose it. */
 export const REFUSED_STATUS = 998;
 
-/** What the ids of a class are made of: other projects, previews and classes have others. */
-export function objectClassKey(project: string, preview: string | null, className: string): string {
-  return `${ofPreview(project, preview)}/${className}`;
+/**
+ * What the ids of a class are made of: other projects, previews and classes have others.
+ *
+ * @param firstName of the class.
+ */
+export function objectClassKey(project: string, preview: string | null, firstName: string): string {
+  return `${ofPreview(project, preview)}/${firstName}`;
 }
 
 /** Behind the namespace of a project or preview: the namespace of its objects, which nothing else can have. */

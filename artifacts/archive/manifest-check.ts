@@ -16,7 +16,8 @@ import { artifactId } from '#core/artifact-id.ts';
 import { descriptorOf } from '#core/bindings/kinds.ts';
 import { isPoolVariable } from '#core/bindings/hyperdrive.ts';
 import { isServiceText } from '#core/bindings/service.ts';
-import { isObjectText } from '#core/bindings/object.ts';
+import { isClassName, isObjectText, ownClasses } from '#core/bindings/object.ts';
+import { CLASSES_MAX, classesProblems } from '#core/bindings/object-classes.ts';
 import type { AssetRules, DatabaseMigrations, Manifest, ServerRules } from '#core/manifest.ts';
 import { isBindingName, isResourceName } from '#core/names.ts';
 import { parsePathPattern } from '#core/path-pattern.ts';
@@ -110,6 +111,15 @@ const properties = {
   ]),
   bindings: Type.Record(Type.String(), Type.Record(Type.String(), Type.String())),
   objects: Type.Optional(Type.Record(Type.String(), Type.String())),
+  objectClasses: Type.Optional(
+    Type.Object(
+      {
+        renamed: Type.Optional(Type.Record(Type.String(), Type.String(), { maxProperties: CLASSES_MAX })),
+        deleted: Type.Optional(Type.Array(Type.String(), { maxItems: CLASSES_MAX })),
+      },
+      closed,
+    ),
+  ),
   workflowClasses: Type.Optional(
     Type.Record(Type.String(), Type.String({ pattern: '^[A-Za-z_$][A-Za-z0-9_$]{0,127}$' })),
   ),
@@ -215,6 +225,7 @@ export function checkManifest(text: string): CheckedManifest {
   const problem =
     kindProblem(manifest) ??
     bindingsProblem(manifest) ??
+    classesProblem(manifest) ??
     cronProblem(manifest) ??
     releaseProblem(manifest) ??
     assetsProblem(manifest.assets);
@@ -279,6 +290,14 @@ function bindingsProblem({ bindings, objects = {}, queues = {}, workflowClasses 
     if (!isResourceName(resource)) return `workflowClasses: ${shown(resource)} is not a resource name`;
   for (const name of Object.keys(cron)) if (!isBindingName(name)) return `cron: ${shown(name)} is not a binding name`;
   return null;
+}
+
+function classesProblem({ objects, objectClasses = {} }: Manifest): string | null {
+  const { renamed = {}, deleted = [] } = objectClasses;
+  for (const name of [...Object.entries(renamed).flat(), ...deleted])
+    if (!isClassName(name)) return `objectClasses: ${shown(name)} is not the name of a class`;
+  const [problem] = classesProblems(objectClasses, new Set(Object.values(ownClasses(objects))));
+  return problem === undefined ? null : `objectClasses: ${problem.message}`;
 }
 
 function cronProblem({ cron }: Manifest): string | null {

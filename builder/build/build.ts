@@ -316,6 +316,7 @@ export function toManifest(
       }).filter(([, declared]) => Object.keys(declared).length > 0),
     ),
     ...(Object.keys(config.objects).length > 0 ? { objects: config.objects } : {}),
+    ...(config.objectClasses === undefined ? {} : { objectClasses: config.objectClasses }),
     ...(Object.keys(config.queues).length > 0 ? { queues: config.queues } : {}),
     ...(config.workflowClasses === undefined ? {} : { workflowClasses: config.workflowClasses }),
     cron: Object.fromEntries(cron),

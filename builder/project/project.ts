@@ -21,6 +21,7 @@ export type BuildConfig = EntryConfig &
     | 'release'
     | 'ai'
     | 'objects'
+    | 'objectClasses'
     | 'skewProtection'
   >;
 

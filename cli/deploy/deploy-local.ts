@@ -5,6 +5,7 @@ import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { variablesOf } from '#core/preview.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import { checkProjectName, publish } from '#artifacts/publish.ts';
 import { readRoute } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -16,6 +17,7 @@ import type { Shell } from '../terminal/shell.ts';
 import { branchOf, urlsOf } from '../project/target.ts';
 import { readVariables } from '../project/variables.ts';
 import { describe } from '../project/built.ts';
+import { deleteClasses, refuseForgottenClasses } from '../routes/object-classes.ts';
 import { refuseServer } from './refuse-server.ts';
 import { unsetAdvice } from './unset-variables.ts';
 
@@ -57,6 +59,8 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
   const built = await buildHere(shell, project, path.join(platform.folder, 'artifacts'), {
     keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,
   });
+  const { manifest } = openArtifact(platform.folder, built.id);
+  if (production) await refuseForgottenClasses(platform, before, manifest);
   if (args.force !== true) {
     const given = vars ?? variablesFor(before, branch, production);
     await checkStart(platform, { artifact: built.id, project: name, plan: before?.plan ?? 'free', vars: given });
@@ -72,6 +76,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
   });
   await untilRouted(platform, name);
   const isProduction = route.production === deployment.id;
+  const deleted = isProduction ? await deleteClasses(platform, route) : [];
   const urls = urlsOf(platform, route, deployment.id);
   const running = platform.running !== null;
   const unset = Object.keys(readVariables(project.folder)).filter(
@@ -95,6 +100,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
   shell.out(`${shell.paint('green', 'Deployed')} ${name} as ${deployment.id} ${as}`);
   if (running) for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
   else shell.err(`No running platform found for ${platform.folder}: the deployment is served when one starts.`);
+  for (const line of deleted) shell.out(line);
   if (route.production === null)
     shell.out(`${name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${deployment.id}\``);
   if (unset.length > 0)

@@ -1,8 +1,10 @@
 // Changes production in a project's route record, for a local platform without a control plane. Called by promote and
 // rollback.
 import type { RouteRecord } from '#core/manifest.ts';
+import { openArtifact } from '#artifacts/artifact-source.ts';
 import { asProduction, rolledBack } from '#artifacts/publish.ts';
 import { changeRoute } from '#artifacts/route-records.ts';
+import { deleteClasses, refuseForgottenClasses } from './object-classes.ts';
 import { findDeployed, urlsOf } from '../project/target.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -19,11 +21,14 @@ interface Flags {
 /** Makes a deployment production. @param word its ID, or a branch. */
 export async function promoteRoute(shell: Shell, flags: Flags, word: string): Promise<void> {
   const { platform, route } = await findDeployed(shell, flags);
+  const { artifact } = route.deployments[idOf(route, word)]!;
+  await refuseForgottenClasses(platform, route, openArtifact(platform.folder, artifact).manifest);
   const led = changeRoute(platform.folder, route.project, (before) => {
     const id = idOf(before, word);
     return before.production === id ? before : asProduction(before, id);
   });
   await tellProduction(shell, platform, led, 'Promoted', flags.json === true);
+  for (const line of await deleteClasses(platform, led)) if (flags.json !== true) shell.out(line);
 }
 
 /** Restores the previous production deployment. */

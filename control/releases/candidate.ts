@@ -9,6 +9,7 @@ import { applyMigrations, type RanMigrations } from './apply-migrations.ts';
 import { check, hasDatabases, migrate } from './engines.ts';
 import { readVariables, sealFrozen, unsealFrozen, withAi } from './frozen-variables.ts';
 import { riskyStatements } from './migration-risk.ts';
+import { classesObjection, recordClasses } from './object-classes.ts';
 import { readProjectRows } from './project-rows.ts';
 import { fetchArtifact } from './stored-artifacts.ts';
 import { toRouteRecord, type ProjectRow } from './route-projection.ts';
@@ -74,6 +75,9 @@ export async function readyForProduction(
   const vars = frozen.production ?? (await sql.begin((tx) => readVariables(tx, keys, project.id))).production;
   const isPreview = await isPreviewNow(deps, project.id, candidate.id);
   const warnings: string[] = [];
+  const { manifest } = openArtifact(deps.folder, candidate.artifact);
+  const reason = await asked(() => classesObjection(deps, project.id, manifest));
+  if (reason !== null) throw new ApiError('unprocessable', { reason });
   if (isPreview || frozen.production === null) {
     const started = await asked(() =>
       check(deps, {
@@ -100,10 +104,13 @@ export async function readyForProduction(
           ),
         )
       : [];
-    if (frozen.production === null)
-      await sql`
-        UPDATE control.deployment SET variables = ${sealFrozen(keys, candidate.id, { ...frozen, production: vars })}
-        WHERE id = ${candidate.id}`;
+    await sql.begin(async (tx) => {
+      await recordClasses(tx, { projectId: project.id, deploymentId: candidate.id }, manifest);
+      if (frozen.production === null)
+        await tx`
+          UPDATE control.deployment SET variables = ${sealFrozen(keys, candidate.id, { ...frozen, production: vars })}
+          WHERE id = ${candidate.id}`;
+    });
     return { migrations, warnings };
   } catch (error) {
     if (isFailure(error, 'migrations_failed')) throw new ApiError('unprocessable', { reason: error.message });

@@ -3,6 +3,7 @@
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { Failure } from '#core/failure.ts';
 import type { Plan } from '#core/plans.ts';
+import type { ResourceAnswer, ResourceCall, ResourceOperation, ResourceOperations } from '#core/resource-call.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 
 type EngineDeps = Pick<Dependencies, 'privatePort' | 'folder'>;
@@ -141,6 +142,47 @@ export async function removeProjectData(
     PROJECT_MS_MAX,
   );
   return removed;
+}
+
+/** The deployment that is production. */
+interface InProduction {
+  readonly project: string;
+  readonly deployment: string;
+}
+
+/** Name or id of an object of a class in production; null: there is none. @param firstName of the class. */
+export async function heldObject(deps: EngineDeps, of: InProduction, firstName: string): Promise<string | null> {
+  for (let cursor: string | null = null; ;) {
+    const args = { class: firstName, ...(cursor !== null && { cursor }) };
+    const found: Gives<'object.held'> = await askData(deps, of, 'object.held', args);
+    if (found.object !== null) return found.object;
+    if (found.cursor === null) return null;
+    ({ cursor } = found);
+  }
+}
+
+/** Deletes all objects of a class that production no longer has. @returns how many had stored something. */
+export async function clearObjects(deps: EngineDeps, of: InProduction, firstName: string): Promise<number> {
+  let removed = 0;
+  for (let cursor: string | null = null; ;) {
+    const args = { class: firstName, ...(cursor !== null && { cursor }) };
+    const page: Gives<'object.clear'> = await askData(deps, of, 'object.clear', args);
+    removed += page.removed;
+    if (page.cursor === null) return removed;
+    ({ cursor } = page);
+  }
+}
+
+type Gives<Operation extends ResourceOperation> = ResourceOperations[Operation]['gives'];
+
+async function askData<Operation extends ResourceOperation>(
+  deps: EngineDeps,
+  of: InProduction,
+  operation: Operation,
+  args: ResourceOperations[Operation]['takes'],
+): Promise<Gives<Operation>> {
+  const call: ResourceCall<Operation> = { ...of, operation, args };
+  return (await ask<ResourceAnswer<Operation>>(deps, 'data', call, WARM_MS_MAX)).result;
 }
 
 /** Whether an artifact declares databases or contains migrations. */

@@ -9,6 +9,7 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { hasDatabases, migrate } from './engines.ts';
 import { readVariables, unsealFrozen } from './frozen-variables.ts';
 import { candidateObjection, riskyIn } from './candidate.ts';
+import { classesObjection } from './object-classes.ts';
 import { migrationsSince } from './promote.ts';
 import { releaseSettingsOf } from './guarded/changes.ts';
 import { readProjectRows } from './project-rows.ts';
@@ -89,10 +90,12 @@ export async function previewPromotion(
   const [rows] = await readProjectRows(sql, [row!.project_id]);
   const { project, domains } = rows!;
   const live = project.production_deployment_id === null ? null : await readRow(deps, project.production_deployment_id);
-  const objection = await candidateObjection(deps, project.id, deploymentId);
   const isOlder = live !== null && row!.created_at < live.created_at;
   const at = project.production_history.lastIndexOf(deploymentId);
   const way = live?.id === deploymentId ? 'none' : at >= 0 ? 'rollback' : 'promote';
+  const objection =
+    (await candidateObjection(deps, project.id, deploymentId)) ??
+    (way === 'promote' ? await objectsObjection(deps, project.id, row!.artifact!) : null);
   /** For a rollback: the deployments after the target in the history. */
   const left = project.production_history.slice(at + 1).concat(live?.id ?? []);
   const { migrations, risky } =
@@ -125,6 +128,16 @@ export async function previewPromotion(
         ? (await migrationsSince(deps, project, left)).map((one) => ({ ...one, files: [...one.files] }))
         : [],
   };
+}
+
+/** Why production's objects forbid it; null: they do not, or the engines do not say so now. */
+async function objectsObjection(deps: Dependencies, projectId: string, artifact: string): Promise<string | null> {
+  try {
+    return await classesObjection(deps, projectId, openArtifact(deps.folder, artifact).manifest);
+  } catch (error) {
+    if (isFailure(error, 'engines_away') || isFailure(error, 'engine_refused')) return null;
+    throw error;
+  }
 }
 
 /** The settings of the guarded release of an artifact, if any. */

@@ -13,6 +13,7 @@ import { issueAiToken, revokeAiTokens } from './ai-tokens.ts';
 import { addLogLines } from './deployment-log.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { checkServices } from './check-services.ts';
+import { classesObjection, recordClasses } from './object-classes.ts';
 import { hasDatabases, warm } from './engines.ts';
 import { previewVariables, readVariables, sealFrozen, unsealFrozen } from './frozen-variables.ts';
 import { systemAudit, tell } from './audit-entries.ts';
@@ -82,6 +83,7 @@ async function steps(deps: Dependencies, job: ReleaseJob, row: Row): Promise<voi
     await storeArtifact(deps, row);
     const { manifest } = checkArtifact(folder, row);
     await checkServices(deps, row.organization_id, manifest);
+    await checkClasses(deps, row, manifest);
     await finishBranchRemoval(deps, row.project_id, row.branch);
     await prepare(deps, job, row, manifest);
     await writeRoute(deps, row.project_id);
@@ -183,8 +185,17 @@ function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: 
   }
 }
 
+/** A preview has objects of its own: it is only told that it cannot become production. */
+async function checkClasses(deps: Dependencies, row: Row, manifest: Manifest): Promise<void> {
+  const reason = await classesObjection(deps, row.project_id, manifest);
+  if (reason === null) return;
+  if (isProduction(row)) throw new Failure('release_ended', reason, { status: 'failure', reason: 'artifact_invalid' });
+  await addLogLines(deps.sql, row.id, 'release', [['warn', `It cannot become production. ${reason}`]]);
+}
+
 /** Freezes its variables, and records the bindings of its branch. */
-async function prepare(deps: Dependencies, job: ReleaseJob, row: Row, { bindings, ai }: Manifest): Promise<void> {
+async function prepare(deps: Dependencies, job: ReleaseJob, row: Row, manifest: Manifest): Promise<void> {
+  const { bindings, ai } = manifest;
   const { sql, keys } = deps;
   await sql.begin(async (tx) => {
     await checkLease(tx, job);
@@ -211,6 +222,7 @@ async function prepare(deps: Dependencies, job: ReleaseJob, row: Row, { bindings
       ON CONFLICT (project_id, name) DO UPDATE SET removed_at = NULL, removal = NULL RETURNING resources`;
     const merged: Record<string, Record<string, string>> = { ...branch!.resources };
     for (const [kind, own] of Object.entries(resources)) merged[kind] = { ...merged[kind], ...own };
+    if (isProduction(row)) await recordClasses(tx, { projectId: row.project_id, deploymentId: row.id }, manifest);
     await tx`
       UPDATE control.branch SET resources = ${tx.json(merged)}, updated_at = now()
       WHERE project_id = ${row.project_id} AND name = ${row.branch}`;

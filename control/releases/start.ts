@@ -3,6 +3,7 @@
 import type { Dependencies } from '../process/dependencies.ts';
 import { finishBranchRemovals } from './branch-removal.ts';
 import { judgeReleases } from './guarded/judge-next.ts';
+import { followDeletedClasses } from './object-classes.ts';
 import { followDataRemovals } from './project-removal.ts';
 import { followRoutes } from './project-routes.ts';
 import { keepRetention } from './retention.ts';
@@ -14,5 +15,6 @@ export function startDeployments(deps: Dependencies): void {
   deps.background('Judging guarded releases', () => judgeReleases(deps));
   deps.background('Removing branches', () => finishBranchRemovals(deps));
   deps.background('Removing data of deleted projects', () => followDataRemovals(deps));
+  deps.background('Deleting objects of deleted classes', () => followDeletedClasses(deps));
   deps.background('Retention', () => keepRetention(deps));
 }

@@ -4,9 +4,10 @@ import { bindingName, EXPECTS_NAMES } from './schemas.ts';
 import { calledByPreviews, isServiceText, parseServiceTarget, projectName, serviceText } from './service.ts';
 import type { ServiceTarget } from './service.ts';
 
-const className = {
+/** Name of a class, in schemas. */
+export const className = {
   type: 'string',
-  pattern: '^[A-Za-z_$][A-Za-z0-9_$]{0,63}$',
+  pattern: '^(?!__proto__$)[A-Za-z_$][A-Za-z0-9_$]{0,63}$',
   expects: 'the name of a class that the worker exports, such as ChatRoom',
 } as const;
 
@@ -42,11 +43,12 @@ export const object = {
   type: 'DurableObjectNamespace',
   label: 'Durable objects of the class',
   /** As of the kinds in kinds.ts. */
-  reads: ['object.list', 'object.get', 'object.values', 'object.query'],
+  reads: ['object.list', 'object.get', 'object.values', 'object.query', 'object.held'],
   page: { path: 'objects', title: 'Objects', one: 'object binding', area: 'storage' },
 } as const;
 
-function isClassName(name: string): boolean {
+/** Whether a text is the name of a class. */
+export function isClassName(name: string): boolean {
   return new RegExp(className.pattern).test(name);
 }
 

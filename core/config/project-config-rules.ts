@@ -2,6 +2,8 @@
 // positions.
 import type { Node } from 'yaml';
 import { namedKinds } from '../bindings/kinds.ts';
+import { objectText, ownClasses } from '../bindings/object.ts';
+import { CLASSES_MAX, classesProblems } from '../bindings/object-classes.ts';
 import { quoted } from '../problem.ts';
 import { stepsProblem } from '../release-settings.ts';
 import { parseCronSchedule } from '../schedules/cron-schedule.ts';
@@ -131,6 +133,17 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
   function checkObjects(written: ProjectFile): void {
     if (written.object !== undefined && written.kind === 'static')
       warn('A static project has no worker that could export classes', 'kind');
+    const { object = {}, object_classes: classes = {} } = written;
+    const { renamed = {}, deleted = [] } = classes;
+    if (Object.keys(renamed).length > CLASSES_MAX)
+      fail(`object_classes.renamed has more than ${CLASSES_MAX} classes`, 'object_classes.renamed');
+    // An invalid item was reported and is undefined here.
+    if (deleted.some((name) => name === undefined)) return;
+    const texts = Object.fromEntries(Object.entries(object).map(([name, value]) => [name, objectText(value)]));
+    for (const { path, message } of classesProblems(classes, new Set(Object.values(ownClasses(texts))))) {
+      const [key, at] = path;
+      fail(message, key === 'renamed' ? `object_classes.renamed.${at}` : `object_classes.deleted[${at}]`);
+    }
   }
 
   function checkQueues(written: ProjectFile): void {

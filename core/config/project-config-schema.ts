@@ -3,6 +3,7 @@
 // come from bindings/. TypeBox is imported for its types only: no command waits for the rest.
 import { bindings, schemasOf } from '../bindings/kinds.ts';
 import { object } from '../bindings/object.ts';
+import { objectClasses } from '../bindings/object-classes.ts';
 import { defaultReleaseSettings, releaseRules } from '../release-settings.ts';
 import type { XStatic } from '../typebox/typebox.mjs';
 
@@ -185,6 +186,7 @@ const schema = {
     },
     ai: { type: 'boolean', default: false, description: 'Adds the AI binding and its variables.' },
     object: object.schema,
+    object_classes: objectClasses.schema,
     cron: {
       type: 'object',
       description: 'Schedules that call the `scheduled` handler of the worker.',

@@ -6,6 +6,7 @@ import type { QueuesSettings } from '../queue-settings.ts';
 import { hasErrors, type Problem } from '../problem.ts';
 import { bindings as descriptors, namedKinds, type NamedKind } from '../bindings/kinds.ts';
 import { object, objectText } from '../bindings/object.ts';
+import { objectClasses, type ObjectClasses } from '../bindings/object-classes.ts';
 import { rulesOf } from './project-config-rules.ts';
 import { projectFileSchema, type ProjectFile } from './project-config-schema.ts';
 import { checkSource } from './schema-check.ts';
@@ -63,6 +64,8 @@ export interface ProjectConfig {
   readonly auth: { readonly binding: string } | null;
   /** Durable objects: binding name -> class, of another project as `project#Class`. */
   readonly objects: Readonly<Record<string, string>>;
+  /** Their classes that were renamed or deleted; absent without any. */
+  readonly objectClasses?: ObjectClasses;
   /** Also true when `agentSDK` is. */
   readonly ai: boolean;
   /** By name. */
@@ -96,6 +99,7 @@ const otherNames: Readonly<Record<string, string>> = {
     Object.entries(descriptors).flatMap(([kind, { otherNames: names }]) => names.map((name) => [name, kind] as const)),
   ),
   ...Object.fromEntries(object.otherNames.map((name) => [name, 'object'])),
+  ...Object.fromEntries(objectClasses.otherNames.map((name) => [name, 'object_classes'])),
   command: 'build',
   output: 'out',
   outDir: 'out',
@@ -181,6 +185,7 @@ function resolved(written: ProjectFile): ProjectConfig {
     bindings,
     queues: resolvedQueues(written),
     objects: Object.fromEntries(Object.entries(written.object ?? {}).map(([name, value]) => [name, objectText(value)])),
+    ...(written.object_classes === undefined ? {} : { objectClasses: written.object_classes }),
     ...workflowClasses(written),
     auth: written.auth === undefined ? null : { binding: written.auth.binding },
     ai: written.agentSDK === true || written.ai === true,

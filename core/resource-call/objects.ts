@@ -44,6 +44,11 @@ interface OfObject {
   readonly object: string;
 }
 
+/** A class, by its first name (bindings/object-classes.ts). */
+interface OfClass extends Pick<Page, 'cursor'> {
+  readonly class: string;
+}
+
 /** Operations on objects. */
 export interface ObjectOperations {
   /** Objects that have stored something, by id. A page may have fewer than `limit`. */
@@ -68,6 +73,19 @@ export interface ObjectOperations {
   readonly 'object.sql': { readonly takes: OfObject & { readonly sql: string }; readonly gives: ObjectRows };
   /** Deletes what it stored, and its alarm. False: there was nothing. */
   readonly 'object.delete': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
+  /**
+   * Whether a class has objects that stored something, given its first name: also one that the deployment does not
+   * declare. `object` is the name or the id of one; call it again with the cursor while there is one.
+   */
+  readonly 'object.held': {
+    readonly takes: OfClass;
+    readonly gives: { readonly object: string | null; readonly cursor: string | null };
+  };
+  /** Deletes all objects of a class that the deployment does not declare. Call it again while there is a cursor. */
+  readonly 'object.clear': {
+    readonly takes: OfClass;
+    readonly gives: { readonly removed: number; readonly cursor: string | null };
+  };
   /** Ends the instance in memory; the next event makes a new one. False: there was no instance. */
   readonly 'object.reset': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
 }

@@ -18,6 +18,7 @@ import { createHandler } from '../engine/handler.ts';
 import type { EventRecord } from '../engine/invocation/event-record.ts';
 import { outcomeLabel, reasonOf } from '../engine/invocation/outcome.ts';
 import type { LogLine } from '../engine/invocation/log.ts';
+import type { ResourceDeps } from '../engine/resources/request-scope.ts';
 import type { Route } from '../engine/router/project-routes.ts';
 import { createAssetServer } from '../engine/assets/assets.ts';
 import type { Exchange } from '../engine/http/listener.ts';
@@ -44,6 +45,7 @@ import {
   type DevService,
 } from './services/called-projects.ts';
 import { openLocalDatabases } from './services/databases.ts';
+import { createClassWatch } from './services/object-classes.ts';
 import { openLocalSandboxes } from './services/sandboxes.ts';
 import { createServedAssets, type ServedFiles } from './services/served-assets.ts';
 import { openLocalEvents } from './services/events.ts';
@@ -327,6 +329,20 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     for (const exchange of asked) answer(exchange);
   }
 
+  const resources: ResourceDeps = {
+    databases: databases.owned,
+    stores,
+    objects: handler.objects,
+    cron: events.stores.cron,
+    cache,
+    cacheEntryBytesMax: limits.cacheEntryBytesMax,
+    folder: options.stateFolder,
+    copiesMax: limits.database.snapshotsMax,
+    namespaceOf: () => namespace,
+  };
+  const classes = createClassWatch(join(options.stateFolder, `object-classes-${project}.json`), resources, (text) =>
+    log('warn', text),
+  );
   const listener = await openNodeListener({
     host: options.host,
     port: options.port,
@@ -346,17 +362,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
       activity,
       log,
       sandboxes,
-      resources: {
-        databases: databases.owned,
-        stores,
-        objects: handler.objects,
-        cron: events.stores.cron,
-        cache,
-        cacheEntryBytesMax: limits.cacheEntryBytesMax,
-        folder: options.stateFolder,
-        copiesMax: limits.database.snapshotsMax,
-        namespaceOf: () => namespace,
-      },
+      resources,
       stateFolder: options.stateFolder,
       address: { host: options.host, port: options.dashboardPort },
       url: urlOf(front().host, front().port),
@@ -392,6 +398,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     await events.deploy(route.deployment, artifact.manifest);
     failures.built([]);
     goOn();
+    await classes.deployed(route, artifact);
   }
   return {
     port: listener.port,

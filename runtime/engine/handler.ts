@@ -9,6 +9,7 @@ import type { Deployment } from './serving/deployment.ts';
 import { createRouteDeployments, type RouteDeploymentDeps } from './serving/route-deployments.ts';
 import { ServedDeployments, type Served, type ServedDependencies } from './serving/served.ts';
 import { startForCheck, StartLines, startServed, type StartEnd } from './serving/starts.ts';
+import { nameNowOf, type ObjectClasses } from '#core/bindings/object-classes.ts';
 import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { WorkerCalls } from './bindings/worker-calls.ts';
 import { HeadCache } from './http/header-block.ts';
@@ -190,15 +191,19 @@ export function createHandler(deps: HandlerDeps): Handler {
   }
 
   /** @throws {PlatformError} `service_not_found`; `service_failed` when it declares no such class. */
-  function ownerOfObjects(caller: Route, owner: Pick<ServiceTarget, 'project' | 'previews'>, name: string): Route {
+  function ownerOfObjects(
+    caller: Route,
+    owner: Pick<ServiceTarget, 'project' | 'previews'>,
+    name: string,
+  ): { route: Route; classes: ObjectClasses } {
     const route = calledRoute(caller, owner);
-    const { objects = {} } = served.find(route).artifact.manifest;
-    if (!Object.values(objects).includes(name))
+    const { objects = {}, objectClasses: classes = {} } = served.find(route).artifact.manifest;
+    if (!Object.values(objects).includes(nameNowOf(classes, name)))
       throw new PlatformError('service_failed', {
         project: owner.project,
         reason: `it declares no durable objects of the class ${name}`,
       });
-    return route;
+    return { route, classes };
   }
 
   /** Serves a call of another worker in this engine. @throws {PlatformError} when nothing can be called. */

@@ -261,3 +261,33 @@ test('a check needs the token of its user', async () => {
   const { token } = JSON.parse(readFileSync(record, 'utf8')) as { token: string };
   assert.deepEqual(await (await ask(`Bearer ${token}`)).json(), { routed: false });
 });
+
+test('a class of durable objects is not lost by a deployment, and deleted where that is said', async () => {
+  const code = (name: string): string =>
+    `export class ${name} { constructor(ctx) { this.ctx = ctx; } add() { return this.ctx.storage.put('a', 1); } }
+export default { async fetch(request, env) { await env.ROOM.getByName('lobby').add(); return new Response('${name}'); } };\n`;
+  file('platform.yaml', 'kind: worker\nname: rooms\nobject: { ROOM: Room }\n');
+  file('src/index.ts', code('Room'));
+  await ok('deploy', '--prod');
+  await says('rooms', 'Room');
+  file('platform.yaml', 'kind: worker\nname: rooms\n');
+  file('src/index.ts', 'export default { fetch: () => new Response("plain") };\n');
+  const refused = await call('deploy', '--prod');
+  assert.equal(refused.code, 1);
+  assert.equal(
+    refused.errors[0],
+    'error Production has durable objects of the class Room, such as "lobby", but this deployment has no such class\n' +
+      'Put the class back into "object" in platform.yaml, or add to "object_classes" either renamed: { Room: NewName } ' +
+      'or deleted: [Room], which deletes these objects.',
+  );
+  const { deployment } = JSON.parse((await ok('deploy', '--branch', 'next', '--json'))[0]!) as Told;
+  assert.match((await call('promote', deployment)).errors[0]!, /durable objects of the class Room/);
+  await says('rooms', 'Room');
+  file('platform.yaml', 'kind: worker\nname: rooms\nobject_classes: { deleted: [Room] }\n');
+  assert.equal((await ok('deploy', '--prod')).at(-1), 'Deleted 1 durable object of the class Room');
+  assert.deepEqual(
+    (await ok('deploy', '--prod')).filter((line) => line.includes('object')),
+    [],
+  );
+  file('platform.yaml', 'kind: worker\nname: shop\n');
+});

@@ -127,3 +127,21 @@ test('a save keeps the sockets of an object, whose next message wakes the new co
   socket.close();
   await once(socket, 'close');
 });
+
+test('a class that disappears while objects of it exist is named, and one that is renamed keeps them', async () => {
+  await writeFile(join(folder, 'platform.yaml'), 'state: { KV: kept }\n');
+  await writeFile(join(folder, 'src/index.js'), 'export default { fetch: () => new Response("plain") };');
+  await dev.printed(
+    /There are durable objects of the class Clock, such as "tower", but the worker has no such class any more\. A deployment to production would fail\. .*renamed: \{ Clock: NewName \}/,
+  );
+  await writeFile(
+    join(folder, 'platform.yaml'),
+    'object: { CLOCK: Watch }\nobject_classes: { renamed: { Clock: Watch } }\n',
+  );
+  await writeFile(join(folder, 'src/index.js'), worker(3).replace('class Clock', 'class Watch'));
+  await until(async () => (await dev.fetch('/next')).text.includes('count'));
+  const { count, version } = (await ask('/next')) as { count: number; version: number };
+  assert.deepEqual([count > 5, version], [true, 3]);
+  assert.equal(typeof (await ask('/wind')), 'number');
+  assert.equal(((await until(() => ask('/rang'))) as { tries: number }).tries > 0, true);
+});

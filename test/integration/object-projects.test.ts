@@ -57,11 +57,16 @@ before(async () => {
   databases = await startDatabases();
   handler = await startHandler(
     {
-      rooms: { files: rooms, yaml: 'object: { ROOM: Room }\n', owner, vars: { SECRET: 'of rooms' } },
+      rooms: {
+        files: rooms,
+        yaml: 'object: { ROOM: Room }\nobject_classes: { renamed: { Chamber: Room } }\n',
+        owner,
+        vars: { SECRET: 'of rooms' },
+      },
       caller: {
         files: caller,
         yaml:
-          'object: { OWN: Room, ROOM: { class: Room, project: rooms }, HIDDEN: { class: Hidden, project: rooms }, ' +
+          'object: { OWN: Room, ROOM: { class: Room, project: rooms }, HIDDEN: { class: Hidden, project: rooms }, FORMER: { class: Chamber, project: rooms }, ' +
           'GONE: { class: Room, project: gone }, FOREIGN: { class: Room, project: foreign } }\n',
         owner: { ...owner, project: 'p2' },
       },
@@ -102,6 +107,11 @@ test('a class of the same name in the own project has other objects', async () =
   assert.equal(await ask('caller', '/OWN'), 'of the caller');
   assert.notEqual(await ask('caller', '/OWN/id'), await ask('caller', '/ROOM/id'));
   assert.equal(((await ask('caller', '/ROOM/forged')) as { name: string }).name, 'TypeError');
+});
+
+test('a class that the other project has renamed is reached under both names', async () => {
+  assert.equal(await ask('caller', '/FORMER/id'), await ask('caller', '/ROOM/id'));
+  assert.deepEqual(await ask('caller', '/FORMER'), { count: 3, secret: 'of rooms' });
 });
 
 test('a class that the other project does not declare, a missing project and one of others are refused', async () => {

@@ -20,6 +20,8 @@ export interface ObjectClass {
   /** What its ids are made of. */
   readonly key: string;
   readonly class: string;
+  /** The first name of the class, which events are addressed to. */
+  readonly firstName: string;
   /** Whether it belongs to another project: which branch has it may change. */
   readonly isForeign: boolean;
   /** Sends a request to an object, wherever it lives. */
@@ -52,7 +54,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
   };
 
   function addressOf(
-    { key, class: className }: ObjectClass,
+    { key, firstName }: ObjectClass,
     { id, name }: Readonly<Record<string, unknown>>,
     op: ObjectAddress['op'],
     protocol: ObjectAddress['protocol'],
@@ -62,7 +64,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
     if (!isObjectId(key, id, name)) throw invalid('The id of the object is not one of its class');
     return {
       id,
-      class: className,
+      class: firstName,
       ...(name === undefined ? {} : { name }),
       op,
       protocol,
@@ -98,7 +100,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
         const args = toRecord(call.args);
         const of = classOf(args['binding']);
         const address = addressOf(of, args, 'rpc', 'https:');
-        call.span?.set('object.class', address.class);
+        call.span?.set('object.class', of.class);
         await of.connect(address, sessionOf(call));
         return {};
       },
@@ -130,7 +132,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
     }: Pick<ObjectRequest, 'method' | 'body' | 'socket'> & { readonly headers: string[] },
   ): ReturnType<typeof reply> {
     const { span } = call;
-    span?.set('object.class', address.class);
+    span?.set('object.class', of.class);
     const leave = places.take(call.isolate);
     let response: FetchedResponse;
     try {

@@ -1,6 +1,7 @@
 // Management operations on durable objects. Lists look at the databases without a lease; everything else goes to the
 // engine that has the object (serving/objects/object-operator.ts).
-import { ownClasses } from '#core/bindings/object.ts';
+import { isClassName, ownClasses } from '#core/bindings/object.ts';
+import { firstNameOf, keptClasses } from '#core/bindings/object-classes.ts';
 import { objectClassKey, objectPlace, objectsNamespace } from '#core/object-address.ts';
 import { objectOps } from '#core/object-storage.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -69,6 +70,32 @@ export const objectOperations: OperationsOf<'object'> = {
       .map(([key, size, value]) => ({ key, size, value, isCut: value.length < size }));
     return { values, cursor: found.length > limit ? toCursor(values.at(-1)!.key) : null };
   },
+  async 'object.held'(scope) {
+    if (scope.deps.databases === null) return { object: null, cursor: null };
+    const { key } = namedClass(scope);
+    const { ids, cursor } = await pageOf(scope, key);
+    for (const id of ids) {
+      const found = await look(scope, id);
+      if (found !== null && !found.isEmpty) return { object: found.name ?? id, cursor: null };
+    }
+    return { object: null, cursor };
+  },
+  async 'object.clear'(scope) {
+    const { deps, route, artifact } = scope;
+    const { key, firstName } = namedClass(scope);
+    if (keptClasses(artifact.manifest).has(firstName))
+      throw new PlatformError('conflict', { reason: `The deployment has the class ${firstName}` });
+    const { ids, cursor } = await pageOf(scope, key);
+    const live = ids.length === 0 ? {} : await deps.objects.live(route);
+    let removed = 0;
+    for (const id of ids) {
+      const found = await look(scope, id);
+      if (found?.isEmpty !== false && live[id] === undefined) continue;
+      await deps.objects.act(route, { id, class: firstName }, { do: 'remove' });
+      if (found?.isEmpty === false) removed++;
+    }
+    return { removed, cursor };
+  },
   'object.query': (scope) => runSql(scope, 'Q'),
   'object.sql': (scope) => runSql(scope, 'q'),
   async 'object.delete'(scope) {
@@ -85,25 +112,44 @@ export const objectOperations: OperationsOf<'object'> = {
 };
 
 /** @throws {PlatformError} `binding_not_found`. */
-function classOf({ artifact, binding, route }: RequestScope): { className: string; key: string } {
-  const declared = ownClasses(artifact.manifest.objects);
+function classOf({ artifact, binding, route }: RequestScope): { className: string; firstName: string; key: string } {
+  const { objects, objectClasses = {} } = artifact.manifest;
+  const declared = ownClasses(objects);
   const name = String(binding);
   const className = Object.hasOwn(declared, name)
     ? declared[name]!
     : Object.values(declared).find((one) => one === binding);
   if (className === undefined)
     throw new PlatformError('binding_not_found', { kind: 'object', binding: name.slice(0, 100) });
-  return { className, key: objectClassKey(route.project, route.preview, className) };
+  const firstName = firstNameOf(objectClasses, className);
+  return { className, firstName, key: objectClassKey(route.project, route.preview, firstName) };
+}
+
+/** The class in the arguments, by its first name. */
+function namedClass({ args, route }: RequestScope): { firstName: string; key: string } {
+  const { class: firstName } = args;
+  if (typeof firstName !== 'string' || !isClassName(firstName)) throw invalid('class must be the name of a class');
+  return { firstName, key: objectClassKey(route.project, route.preview, firstName) };
+}
+
+/** Objects of a class in the next page of the databases. */
+async function pageOf(scope: RequestScope, key: string): Promise<{ ids: string[]; cursor: string | null }> {
+  const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
+  const databases = opened(scope.deps.databases, 'db');
+  const all = await databases.list(namespace, fromCursor(scope.args['cursor']) ?? '');
+  const page = all.slice(0, LOOKED_MAX);
+  const ids = page.map(({ resource: id }) => id).filter((id) => isObjectId(key, id));
+  return { ids, cursor: page.length === 0 ? null : toCursor(page.at(-1)!.resource) };
 }
 
 /** The object that a request names by its id or its name. */
 function objectOf(scope: RequestScope): OperatedObject {
-  const { className, key } = classOf(scope);
+  const { firstName, key } = classOf(scope);
   const { object } = scope.args;
   if (typeof object !== 'string' || object === '' || object.length > NAME_CHARS_MAX)
     throw invalid('object must be the id or the name of an object');
-  if (isObjectId(key, object)) return { id: object, class: className };
-  return { id: objectIdOf(key, object), class: className, name: object };
+  if (isObjectId(key, object)) return { id: object, class: firstName };
+  return { id: objectIdOf(key, object), class: firstName, name: object };
 }
 
 /** Null: it has stored nothing, and is not in memory. */
@@ -114,9 +160,7 @@ async function describe(
   live: LiveState | undefined,
   knownName?: string,
 ): Promise<DescribedObject | null> {
-  const place = objectPlace(namespaceOf(scope), scope.route.preview, id);
-  const reply = (await opened(scope.deps.databases, 'db').run(place, objectOps.look, 0, '[]')) as string;
-  const looked = JSON.parse(reply) as Looked | null;
+  const looked = await look(scope, id);
   const isLive = live?.isLive === true;
   if (!isLive && (looked === null || looked.isEmpty !== false)) return null;
   return {
@@ -128,6 +172,13 @@ async function describe(
     isLive,
     sockets: live?.sockets ?? 0,
   };
+}
+
+/** Null: it has no database. */
+async function look(scope: RequestScope, id: string): Promise<Looked | null> {
+  const place = objectPlace(namespaceOf(scope), scope.route.preview, id);
+  const reply = (await opened(scope.deps.databases, 'db').run(place, objectOps.look, 0, '[]')) as string;
+  return JSON.parse(reply) as Looked | null;
 }
 
 /** When an object was last written; 0: it has no database. */

@@ -1,4 +1,5 @@
 // What a deployment runs, and what the files of this folder need to serve it. handler.ts makes both; types only.
+import type { ObjectClasses } from '#core/bindings/object-classes.ts';
 import type { Limits } from '#core/limits.ts';
 import type { InvocationKind, Plan } from '#core/plans.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
@@ -30,7 +31,12 @@ export interface DeploymentConfig {
    */
   readonly prepare?: (() => Promise<void>) | null;
   /** Whose durable objects it has; null: none are declared. */
-  readonly objects?: { readonly namespace: string; readonly branch: string; readonly preview: string | null } | null;
+  readonly objects?: {
+    readonly namespace: string;
+    readonly branch: string;
+    readonly preview: string | null;
+    readonly classes: ObjectClasses;
+  } | null;
   /** The server that answers requests of an ssr project. The worker makes the server's binding calls. */
   readonly server?: ServerSpec | null;
 }

@@ -1,6 +1,7 @@
 // One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with its own
 // isolate, and ends every invocation. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
+import { nameNowOf } from '#core/bindings/object-classes.ts';
 import type { PlatformError } from '#core/errors.ts';
 import { objectPlace, type ObjectAddress } from '#core/object-address.ts';
 import type { InvocationKind } from '#core/plans.ts';
@@ -185,7 +186,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   ): void {
     const { limits, ids, telemetry } = this.#deps;
     const objects = this.#deps.objects!;
-    const { namespace, preview, branch } = this.config.objects!;
+    const { namespace, preview, branch, classes } = this.config.objects!;
     const place = objectPlace(namespace, preview, address.id);
     const invocation: HttpInvocation = new Invocation(
       ids,
@@ -195,7 +196,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
       limits.subrequestsMax,
     );
     exchange.memory = this.hostMemory;
-    const object = { address, socketEvent };
+    const object = { address: { ...address, class: nameNowOf(classes, address.class) }, socketEvent };
     invocation.object = object;
     exchange.requestId = invocation.uid;
     if (telemetry?.samples() === true) this.#trace(invocation, true);

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { descriptorOf } from '#core/bindings/kinds.ts';
 import { parseObject } from '#core/bindings/object.ts';
+import { firstNameOf, nameNowOf, type ObjectClasses } from '#core/bindings/object-classes.ts';
 import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { Limits } from '#core/limits.ts';
 import type { ServerRules } from '#core/manifest.ts';
@@ -105,8 +106,12 @@ export function createRouteDeployments(
   serving: Pick<ServingDeps, 'clientHeaders' | 'fallBackToAssets' | 'sendErrorPage'> & {
     readonly objects: LiveObjects;
     readonly objectEvents: Pick<ObjectEvents, 'reach' | 'connect'>;
-    /** The route whose deployment has the objects of a class. @throws {PlatformError} `service_not_found`. */
-    readonly ownerOfObjects: (caller: Route, owner: Pick<ServiceTarget, 'project' | 'previews'>, name: string) => Route;
+    /** The deployment that has the objects of a class. @throws {PlatformError} `service_not_found`. */
+    readonly ownerOfObjects: (
+      caller: Route,
+      owner: Pick<ServiceTarget, 'project' | 'previews'>,
+      name: string,
+    ) => { readonly route: Route; readonly classes: ObjectClasses };
   },
   workersOf: (route: Route) => WorkerCalls,
 ): RouteDeployments {
@@ -167,15 +172,19 @@ export function createRouteDeployments(
 
   function objectCalls(
     route: Route,
-    { manifest: { objects } }: OpenArtifact,
+    { manifest: { objects, objectClasses = {} } }: OpenArtifact,
   ): ReturnType<typeof createObjectCalls> | null {
     if (objects === undefined) return null;
     const classIn = (text: string): ObjectClass => {
-      const { class: name, owner } = parseObject(text);
-      const found = owner === null ? route : serving.ownerOfObjects(route, owner, name);
+      const { class: written, owner } = parseObject(text);
+      const { route: found, classes } =
+        owner === null ? { route, classes: objectClasses } : serving.ownerOfObjects(route, owner, written);
+      const name = nameNowOf(classes, written);
+      const firstName = firstNameOf(classes, name);
       return {
-        key: objectClassKey(found.project, found.preview, name),
+        key: objectClassKey(found.project, found.preview, firstName),
         class: name,
+        firstName,
         isForeign: owner !== null,
         reach: (address, target, request) => serving.objectEvents.reach(found, address, target, request),
         connect: (address, session) => serving.objectEvents.connect(found, address, session),
@@ -216,7 +225,8 @@ export function createRouteDeployments(
     { manifest }: OpenArtifact,
   ): Pick<DeploymentConfig, 'objects'> {
     if (manifest.objects === undefined) return {};
-    return { objects: { namespace: deps.namespaceOf(project), branch, preview } };
+    const classes = manifest.objectClasses ?? {};
+    return { objects: { namespace: deps.namespaceOf(project), branch, preview, classes } };
   }
 
   return {

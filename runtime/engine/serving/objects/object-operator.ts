@@ -20,8 +20,13 @@ export interface OperatedObject {
   readonly name?: string;
 }
 
-/** What is asked of it. `steps`: a JSON list of core/object-storage.ts, which become a transaction of their own. */
-type ObjectAction = { readonly do: 'state' | 'reset' | 'empty' } | { readonly do: 'steps'; readonly steps: string };
+/**
+ * What is asked of it. `remove`: as `empty`, for one whose class is gone. `steps`: a JSON list of
+ * core/object-storage.ts, which become a transaction of their own.
+ */
+type ObjectAction =
+  | { readonly do: 'state' | 'reset' | 'empty' | 'remove' }
+  | { readonly do: 'steps'; readonly steps: string };
 
 /** Operations on the objects of a project. */
 export interface ObjectOperator {
@@ -80,6 +85,10 @@ export function createObjectOperator(deps: ObjectOperatorDeps): ObjectOperator {
         return stateOf(live);
       case 'reset':
         return objects.reset(live);
+      case 'remove':
+        live.sockets.closeAll(1001, 'Deleted');
+        await objects.empty(live);
+        return null;
       case 'empty':
         await objects.empty(live);
         return null;

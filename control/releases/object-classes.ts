@@ -1,0 +1,152 @@
+// Classes of durable objects between deployments: a deployment without a class of which production has objects is
+// refused before anything moves, and objects of classes that it names as deleted are deleted once it is production.
+// Called by release.ts and promote.ts.
+import { openArtifact } from '#artifacts/artifact-source.ts';
+import { ownClasses } from '#core/bindings/object.ts';
+import {
+  classesAdvice,
+  deletedClasses,
+  forgottenClasses,
+  keptClasses,
+  nameNowOf,
+  type DeclaredClasses,
+  type ObjectClasses,
+} from '#core/bindings/object-classes.ts';
+import { runRounds } from '#core/process/rounds.ts';
+import type { Transaction } from '#postgres/sql.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import { systemAudit } from './audit-entries.ts';
+import { addLogLines } from './deployment-log.ts';
+import { clearObjects, heldObject } from './engines.ts';
+import { withProject } from './project-lock.ts';
+import { untilRouted } from './project-routes.ts';
+
+const POLL_MS = 10_000;
+const LOCK_WAIT_MS = 20_000;
+
+/**
+ * Why a deployment cannot use production's objects; null: it can.
+ *
+ * @throws {Failure} `engines_away` or `engine_refused`
+ */
+export async function classesObjection(
+  deps: Pick<Dependencies, 'sql' | 'folder' | 'privatePort'>,
+  projectId: string,
+  next: DeclaredClasses,
+): Promise<string | null> {
+  const production = await readProduction(deps, projectId);
+  if (production === null) return null;
+  const { now } = production;
+  for (const first of forgottenClasses(production.known, next)) {
+    const object = await heldObject(deps, production, first);
+    if (object !== null) return objection({ first, now: nameNowOf(now, first), object }, next);
+  }
+  return null;
+}
+
+function objection(
+  { first, now, object }: { readonly first: string; readonly now: string; readonly object: string },
+  { objects }: DeclaredClasses,
+): string {
+  const named = now === first ? now : `${now} (first named ${first})`;
+  const shown = JSON.stringify(object.slice(0, 80));
+  const has = `Production has durable objects of the class ${named}, such as ${shown}`;
+  if (Object.values(ownClasses(objects)).includes(first))
+    return `${has}, but platform.yaml gives this name to objects of another class. Give the class of "object_classes.renamed" another name.`;
+  return `${has}, but this deployment has no such class. ${classesAdvice(first)}`;
+}
+
+interface Production {
+  readonly project: string;
+  readonly deployment: string;
+  readonly now: ObjectClasses;
+  /** First names of classes of which it may have objects. */
+  readonly known: readonly string[];
+}
+
+/** Null: nothing is in production. */
+async function readProduction(
+  { sql, folder }: Pick<Dependencies, 'sql' | 'folder'>,
+  projectId: string,
+): Promise<Production | null> {
+  const [row] = await sql<{ project: string; deployment: string; artifact: string; known: string[] }[]>`
+    SELECT p.name AS project, d.id AS deployment, d.artifact, ARRAY(
+      SELECT c.name FROM control.object_class c JOIN control.project named ON named.id = c.project_id
+      WHERE named.name = p.name AND named.organization_id = p.organization_id) AS known
+    FROM control.project p JOIN control.deployment d ON d.id = p.production_deployment_id
+    WHERE p.id = ${projectId} AND d.artifact IS NOT NULL`;
+  if (row === undefined) return null;
+  const { manifest } = openArtifact(folder, row.artifact);
+  const { project, deployment, known } = row;
+  return {
+    project,
+    deployment,
+    now: manifest.objectClasses ?? {},
+    known: [...new Set([...known, ...keptClasses(manifest)])],
+  };
+}
+
+/** Records the classes of a deployment that is about to use production's objects. */
+export async function recordClasses(
+  tx: Transaction,
+  { projectId, deploymentId }: { readonly projectId: string; readonly deploymentId: string },
+  manifest: DeclaredClasses,
+): Promise<void> {
+  const [kept, deleted] = [[...keptClasses(manifest)], [...deletedClasses(manifest)]];
+  await tx`
+    INSERT INTO control.object_class (project_id, name) SELECT ${projectId}, unnest(${kept}::text[])
+    ON CONFLICT (project_id, name) DO UPDATE SET deletion = NULL`;
+  await tx`
+    INSERT INTO control.object_class (project_id, name, deletion)
+    SELECT ${projectId}, unnest(${deleted}::text[]), ${deploymentId}
+    ON CONFLICT (project_id, name) DO UPDATE SET deletion = EXCLUDED.deletion`;
+}
+
+/** Deletes the objects of deleted classes until the process ends. */
+export function followDeletedClasses(deps: Dependencies): Promise<void> {
+  const { sql, stopping, log } = deps;
+  const listen = (wake: () => void): Promise<() => Promise<void>> => deps.onNotify('control_route', wake);
+  return runRounds(deps, { failure: 'Deleted classes of objects not read', pollMs: POLL_MS, listen }, async () => {
+    const due = await sql<{ id: string; name: string }[]>`
+      SELECT DISTINCT p.id, p.name FROM control.object_class c JOIN control.project p
+        ON p.id = c.project_id AND p.production_deployment_id = c.deletion
+      WHERE p.deleted_at IS NULL LIMIT 100`;
+    for (const { id, name } of due) {
+      if (stopping.aborted) return;
+      await withProject(deps, id, LOCK_WAIT_MS, () => clearClasses(deps, id)).catch((error: unknown) => {
+        if (!stopping.aborted) log.warn({ err: error, project: name }, 'Objects of a deleted class not deleted yet');
+      });
+    }
+  });
+}
+
+async function clearClasses(deps: Dependencies, projectId: string): Promise<void> {
+  const { sql } = deps;
+  const due = await sql<{ class: string; project: string; deployment: string; organization_id: string }[]>`
+    SELECT c.name AS class, p.name AS project, c.deletion AS deployment, p.organization_id
+    FROM control.object_class c JOIN control.project p
+      ON p.id = c.project_id AND p.production_deployment_id = c.deletion
+    WHERE p.id = ${projectId} AND p.deleted_at IS NULL`;
+  if (due.length === 0) return;
+  // Code of the deployment before could write to them again.
+  if (!(await untilRouted(deps, projectId))) throw new Error('Not all engines have the new route yet');
+  for (const { class: name, project, deployment, organization_id: organizationId } of due) {
+    const removed = await clearObjects(deps, { project, deployment }, name);
+    await sql.begin(async (tx) => {
+      await tx`
+        DELETE FROM control.object_class
+        WHERE project_id = ${projectId} AND name = ${name} AND deletion = ${deployment}`;
+      if (removed === 0) return;
+      const objects = removed === 1 ? '1 durable object' : `${removed} durable objects`;
+      await addLogLines(tx, deployment, 'release', [['info', `Deleted ${objects} of the class ${name}`]]);
+      await systemAudit(tx, {
+        organizationId,
+        projectId,
+        action: 'object.class.delete',
+        subjectKind: 'deployment',
+        subjectId: deployment,
+        details: { class: name, objects: removed },
+      });
+    });
+  }
+}

@@ -1,0 +1,141 @@
+// The key `object_classes` of platform.yaml: classes of durable objects that were renamed or deleted. The objects of a
+// class belong to its first name, which their ids are made of: every deployment finds them, also an earlier one. Pure.
+import { className, ownClasses } from './object.ts';
+
+const EXPECTS_NAMES = 'the name of a class';
+/** Renamed classes, and deleted ones, of a project. */
+export const CLASSES_MAX = 100;
+
+export const objectClasses = {
+  schema: {
+    type: 'object',
+    description: 'Classes of durable objects that were renamed or deleted.',
+    additionalProperties: false,
+    properties: {
+      renamed: {
+        type: 'object',
+        description: 'Former names of classes, with the names that they have now. Stays for as long as the class.',
+        patternProperties: { [className.pattern]: className } as {
+          readonly '^(?!__proto__$)[A-Za-z_$][A-Za-z0-9_$]{0,63}$': typeof className;
+        },
+        additionalProperties: false,
+        expects: 'a map from former names of classes to new ones, such as {Room: ChatRoom}',
+        expectsNames: EXPECTS_NAMES,
+      },
+      deleted: {
+        type: 'array',
+        maxItems: CLASSES_MAX,
+        description: 'Classes whose objects are deleted when a deployment becomes production.',
+        items: className,
+        expects: 'a list of classes, such as [Draft]',
+      },
+    },
+    expects: 'a map with the keys "renamed" and "deleted"',
+  },
+  otherNames: ['migrations', 'renamed_classes', 'deleted_classes', 'transferred_classes'],
+} as const;
+
+/** What a manifest says of its classes; absent keys say nothing. */
+export interface ObjectClasses {
+  /** Former name -> name. */
+  readonly renamed?: Readonly<Record<string, string>>;
+  readonly deleted?: readonly string[];
+}
+
+/** What a manifest says of objects. */
+export interface DeclaredClasses {
+  readonly objects?: Readonly<Record<string, string>>;
+  readonly objectClasses?: ObjectClasses;
+}
+
+/** The first name of a class that a worker exports. */
+export function firstNameOf({ renamed = {} }: ObjectClasses, name: string): string {
+  const before = Object.entries(renamed);
+  let first = name;
+  // Manifests are checked, but a circle must not hang the engine.
+  for (let step = 0; step <= before.length; step++) {
+    const found = before.find(([, to]) => to === first);
+    if (found === undefined) break;
+    [first] = found;
+  }
+  return first;
+}
+
+/** The name that a class has now, from one that it had. */
+export function nameNowOf({ renamed = {} }: ObjectClasses, name: string): string {
+  let now = name;
+  for (let step = 0; step <= Object.keys(renamed).length && Object.hasOwn(renamed, now); step++) now = renamed[now]!;
+  return now;
+}
+
+/** First names of the classes that a deployment has. */
+export function keptClasses({ objects, objectClasses = {} }: DeclaredClasses): Set<string> {
+  return new Set(Object.values(ownClasses(objects)).map((name) => firstNameOf(objectClasses, name)));
+}
+
+/** First names of the classes that a deployment names as deleted. */
+export function deletedClasses({ objectClasses = {} }: DeclaredClasses): Set<string> {
+  return new Set((objectClasses.deleted ?? []).map((name) => firstNameOf(objectClasses, name)));
+}
+
+/** First names of classes that a deployment says nothing of. @param known first names of classes of earlier ones. */
+export function forgottenClasses(known: Iterable<string>, next: DeclaredClasses): string[] {
+  const [kept, deleted] = [keptClasses(next), deletedClasses(next)];
+  return [...new Set(known)].filter((first) => !kept.has(first) && !deleted.has(first)).toSorted();
+}
+
+/** What to do so that objects of a class are not forgotten. @example 'Put the class back ...' */
+export function classesAdvice(first: string): string {
+  return (
+    `Put the class back into "object" in platform.yaml, or add to "object_classes" either ` +
+    `renamed: { ${first}: NewName } or deleted: [${first}], which deletes these objects.`
+  );
+}
+
+/** A contradiction in the classes, and the key that it is at. */
+interface ClassesProblem {
+  readonly path: readonly ['renamed', string] | readonly ['deleted', number];
+  readonly message: string;
+}
+
+/**
+ * What contradicts itself.
+ *
+ * @param own classes that bindings name. @example problemsOf({ deleted: ['Room'] }, new Set(['Room']))[0].message //
+ * 'The class Room is deleted, but a binding of "object" has it'
+ */
+export function classesProblems(
+  { renamed = {}, deleted = [] }: ObjectClasses,
+  own: ReadonlySet<string>,
+): ClassesProblem[] {
+  const problems: ClassesProblem[] = [];
+  const targets = new Map<string, string>();
+  for (const [from, to] of Object.entries(renamed)) {
+    const path = ['renamed', from] as const;
+    const say = (message: string): void => void problems.push({ path, message });
+    const other = targets.get(to);
+    targets.set(to, from);
+    if (isInCircle(renamed, from)) say(`The class ${from} is renamed to itself: a name cannot be used again`);
+    else if (other !== undefined) say(`The classes ${other} and ${from} are both renamed to ${to}`);
+    else if (own.has(from)) say(`The class ${from} is renamed to ${to}, but a binding of "object" has it`);
+    else if (!own.has(to) && !Object.hasOwn(renamed, to) && !deleted.includes(to))
+      say(`The class ${from} is renamed to ${to}, but no binding of "object" has that`);
+  }
+  for (const [index, name] of deleted.entries()) {
+    const path = ['deleted', index] as const;
+    const say = (message: string): void => void problems.push({ path, message });
+    if (own.has(name)) say(`The class ${name} is deleted, but a binding of "object" has it`);
+    else if (Object.hasOwn(renamed, name)) say(`The class ${name} is deleted, but renamed to ${renamed[name]!}`);
+    else if (deleted.indexOf(name) !== index) say(`The class ${name} is deleted twice`);
+  }
+  return problems;
+}
+
+function isInCircle(renamed: Readonly<Record<string, string>>, from: string): boolean {
+  let now = from;
+  for (let step = 0; step <= Object.keys(renamed).length && Object.hasOwn(renamed, now); step++) {
+    now = renamed[now]!;
+    if (now === from) return true;
+  }
+  return false;
+}
