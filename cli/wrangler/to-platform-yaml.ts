@@ -1,6 +1,8 @@
 // Converts a Wrangler configuration to platform.yaml, and lists unsupported keys (as in docs/coming-from-wrangler.md).
 // Pure.
+import { isClassName } from '#core/bindings/object.ts';
 import { importedCron } from './crons.ts';
+import { importedClasses } from './object-migrations.ts';
 import { leavesOf, tracked } from './tracked.ts';
 import { notNeeded, unsupported, unsupportedWithin, wranglerBindings } from './unsupported.ts';
 import type { WranglerFile } from './read-wrangler.ts';
@@ -189,17 +191,24 @@ function writeStores(values: Values, { add, note, binding, resource }: Writer): 
   }
 }
 
-/** Writes durable objects. Their migrations need no list here, except for what they delete or rename. */
+/** Writes durable objects, and the classes that their migrations rename or delete. */
 function writeObjects(values: Values, { add, note, binding }: Writer): void {
   const lines: string[] = [];
+  const own: string[] = [];
   for (const entry of listOf(recordOf(values['durable_objects'])['bindings']).map(recordOf)) {
     const name = binding('durable_objects.bindings', entry['name']);
     if (name === null) continue;
     const exported = textOf(entry['class_name']);
+    if (!isClassName(exported)) {
+      note('durable_objects.bindings.class_name', 'is not the name of a class: omitted');
+      continue;
+    }
     const script = textOf(entry['script_name']);
     const project = projectNameOf(script);
     if (project !== script) note('durable_objects.bindings.script_name', `"${script}" is named ${project} here`);
-    lines.push(`  ${name}: ${project === '' ? exported : `{ class: ${exported}, project: ${scalar(project)} }`}`);
+    if (project === '') own.push(exported);
+    const shown = scalar(exported);
+    lines.push(`  ${name}: ${project === '' ? shown : `{ class: ${shown}, project: ${scalar(project)} }`}`);
     if (entry['environment'] !== undefined)
       note(
         'durable_objects.bindings.environment',
@@ -207,13 +216,15 @@ function writeObjects(values: Values, { add, note, binding }: Writer): void {
       );
   }
   if (lines.length > 0) add(['durable_objects', 'migrations'], 'object:', ...lines);
-  for (const migration of listOf(values['migrations']).map(recordOf)) {
-    void migration['tag'];
-    for (const key of ['new_classes', 'new_sqlite_classes']) void listOf(migration[key]).length;
-    for (const key of ['renamed_classes', 'deleted_classes', 'transferred_classes'])
-      if (migration[key] !== undefined)
-        note(`migrations.${key}`, 'not supported yet: objects belong to the class of that name');
-  }
+  const classes = importedClasses(listOf(values['migrations']).map(recordOf), new Set(own));
+  for (const [key, text] of classes.notes) note(`migrations.${key}`, text);
+  const renamed = Object.entries(classes.renamed).map(([from, to]) => `${scalar(from)}: ${scalar(to)}`);
+  const deleted = classes.deleted.map(scalar);
+  const gone = [
+    ...(renamed.length === 0 ? [] : [`  renamed: { ${renamed.join(', ')} }`]),
+    ...(deleted.length === 0 ? [] : [`  deleted: [${deleted.join(', ')}]`]),
+  ];
+  if (gone.length > 0) add([], 'object_classes:', ...gone);
 }
 
 /** Writes bindings of other workers, which are projects here. */

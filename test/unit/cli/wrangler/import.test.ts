@@ -265,6 +265,54 @@ test('a pool names a variable, which has the URL of its server for development',
   );
 });
 
+test('the history of classes becomes what it comes to; what contradicts itself is named', () => {
+  const of = (migrations: unknown, classes: readonly string[] = ['Hall']) =>
+    imported(
+      JSON.stringify({
+        name: 'a',
+        durable_objects: { bindings: classes.map((name, at) => ({ name: `B${at}`, class_name: name })) },
+        migrations,
+      }),
+      'wrangler.json',
+    );
+  const { yaml, notes } = of([
+    { tag: 'v1', new_classes: ['Room'], new_sqlite_classes: ['Draft', 'Back'] },
+    { tag: 'v2', renamed_classes: [{ from: 'Room', to: 'Den' }], deleted_classes: ['Draft', 'Back'] },
+    { tag: 'v3', renamed_classes: [{ from: 'Den', to: 'Hall' }], new_classes: ['Back'] },
+  ]);
+  assert.equal(
+    yaml,
+    'name: a\nobject:\n  B0: Hall\nobject_classes:\n  renamed: { Room: Den, Den: Hall }\n  deleted: [Draft]\n',
+  );
+  assert.deepEqual(parseProjectConfig(yaml, { file: 'platform.yaml' }).problems, []);
+  assert.deepEqual(notes, [
+    { key: 'migrations.new_classes', note: 'no binding of durable_objects has the class Back: omitted' },
+  ]);
+  const odd = of(
+    [
+      { tag: 'v1', new_classes: ['Room'] },
+      { tag: 'v2', renamed_classes: [{ from: 'Room', to: 'Hall' }, { from: 'Room' }] },
+      { tag: 'v3', new_classes: ['Room', 'a: b'] },
+      { tag: 'v4', transferred_classes: [{ from: 'Desk', from_script: 'office', to: 'Desk' }] },
+    ],
+    ['Hall', 'Room', 'Desk', 'a }\nbuild: x'],
+  );
+  assert.equal(odd.yaml, 'name: a\nobject:\n  B0: Hall\n  B1: Room\n  B2: Desk\n');
+  assert.deepEqual(odd.notes, [
+    { key: 'durable_objects.bindings.class_name', note: 'is not the name of a class: omitted' },
+    { key: 'migrations.renamed_classes', note: 'has an entry without the names of two classes: omitted' },
+    { key: 'migrations.new_classes', note: 'has an entry that is not the name of a class: omitted' },
+    {
+      key: 'migrations.transferred_classes',
+      note: 'not supported: leave the class Desk in the project office, and reach it with { class: Desk, project: office }',
+    },
+    {
+      key: 'migrations.renamed_classes',
+      note: 'omitted: the class Room is renamed to Hall, but a binding of "object" has it',
+    },
+  ]);
+});
+
 test('each top-level key is taken, or has a note of its own; an empty one needs none', () => {
   const keys =
     'account_id agent_memory ai ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces exports find_additional_modules first_party_worker flagship images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
@@ -326,10 +374,27 @@ test('names and values from strangers make no other keys: what comes out is vali
       },
       triggers: { crons: ['* * * * *', word()] },
       assets: { directory: word(), not_found_handling: word() },
+      durable_objects: { bindings: [{ name: word(), class_name: word(), script_name: word() }] },
+      migrations: [
+        { new_classes: [word()], renamed_classes: [{ from: word(), to: word() }], deleted_classes: [word()] },
+      ],
       [word()]: word(),
     };
     const { yaml } = imported(JSON.stringify(source), 'wrangler.json');
-    const known = ['name', 'main', 'compatibility_flags', 'build', 'db', 'queue', 'cron', 'out', 'assets', 'state'];
+    const known = [
+      'name',
+      'main',
+      'compatibility_flags',
+      'build',
+      'db',
+      'queue',
+      'cron',
+      'out',
+      'assets',
+      'state',
+      'object',
+      'object_classes',
+    ];
     for (const [, key] of yaml.matchAll(/^([^\s#][^:\n]*):/gm))
       assert.ok(known.includes(key!), `seed ${seed}, round ${round}: ${JSON.stringify(source)} gives the key ${key}`);
   }
