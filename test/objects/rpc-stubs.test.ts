@@ -49,6 +49,8 @@ export default class extends WorkerEntrypoint {
   disposed() { return disposed; }
   back(value) { return value; }
   async nested(other) { return other.add(1); }
+  async plain(id) { await scheduler.wait(20); return { id, of: { deep: ['first', 'second'] } }; }
+  async fails() { await scheduler.wait(20); throw new RangeError('failed'); }
 }`,
     },
     c: {
@@ -74,6 +76,9 @@ export default class extends WorkerEntrypoint {
     'a target from a target': `const counter = await env.S.counter(5); const next = await counter.next(); return next.value`,
     'the type of a stub': `const counter = await env.S.counter(5); return [typeof counter, counter instanceof RpcStub, typeof counter.then]`,
     'targets inside of an object': `const all = await env.S.counters(); return [await all.a.add(1), await all.b.add(1), all.plain]`,
+    'a property of a plain result whose answer is on its way': `const user = env.S.plain(7); await scheduler.wait(5); const until = Date.now() + 60; while (Date.now() < until); const deep = user.of.deep; return [await deep, await user.id, (await user).id]`,
+    'a method of a plain result whose answer is on its way': `const user = env.S.plain(7); await scheduler.wait(5); const until = Date.now() + 60; while (Date.now() < until); return user.of.missing(1)`,
+    'a property of a failure that is on its way': `const user = env.S.fails(); await scheduler.wait(5); const until = Date.now() + 60; while (Date.now() < until); return user.of.deep`,
     'a call of a result, without waiting for it': `return env.S.counter(7).add(3)`,
     'a getter of a result, without waiting for it': `return env.S.counter(7).value`,
     'two steps, without waiting for them': `return env.S.counter(7).next().add(1)`,

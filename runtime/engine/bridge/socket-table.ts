@@ -52,8 +52,10 @@ export class SocketTable {
       attached: (socket) => this.#sendEarly(socket),
       failed: deps.failed,
       closed: (id, code, reason, clean) => {
+        const socket = this.#sockets.get(id);
         this.forget(id);
-        deps.closed(id, code, reason, clean);
+        // The reply to the call says so to the side that opened a session, and the other one may have ended it itself.
+        if (socket?.ofCall !== true || (id > 0 && !socket.isClosing)) deps.closed(id, code, reason, clean);
       },
       worked: deps.worked,
       log: deps.log,

@@ -95,6 +95,10 @@ export class BridgedSocket implements SocketEvents {
     this.#deps = deps;
   }
 
+  get isClosing(): boolean {
+    return this.#closing;
+  }
+
   /** @param isUnread nothing is read from the wire before `begin`. */
   attach(wire: SocketWire, isUnread = false): void {
     this.#wire = wire;

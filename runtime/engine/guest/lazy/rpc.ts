@@ -4,7 +4,7 @@ import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { provideModule } from '../modules.ts';
 import { createFetcher } from '../web/fetch.ts';
 import { follow, local } from './rpc/local.ts';
-import { RpcSession, type SessionMain } from './rpc/session.ts';
+import { RpcSession, type SessionErrors, type SessionMain } from './rpc/session.ts';
 import { openSocketTransport } from './rpc/socket-transport.ts';
 import { createProperty, createStub, innerOf, prototypes, type Receiver } from './rpc/stubs.ts';
 import type { RpcTransport } from './rpc/transport.ts';
@@ -18,14 +18,6 @@ interface Callable {
   readonly target: Readonly<Record<string, string>>;
 }
 
-/** What a caller sees of errors. */
-interface SessionErrors {
-  /** The other side's code threw it. */
-  thrown(error: unknown): void;
-  /** The session failed; null: it was closed in order. @returns the error of what still waits. */
-  failed(error: Error | null): Error | null;
-}
-
 const LABEL_CHARS_MAX = 100;
 
 /** Each call opens a session of its own, which is an invocation of the worker that is called. */
@@ -33,8 +25,8 @@ function receiverOf({ connect, target }: Omit<Callable, 'fetch'>, errors: Sessio
   return {
     send(path, args) {
       const label = path.join('.').slice(0, LABEL_CHARS_MAX);
-      const transport = openSocketTransport(connect, { ...target, method: label }, errors?.failed);
-      return new RpcSession(transport, null, errors?.thrown).main.send(path, args);
+      const transport = openSocketTransport(connect, { ...target, method: label });
+      return new RpcSession(transport, null, errors).main.send(path, args);
     },
   };
 }

@@ -4,8 +4,8 @@ import { innerOf, type Receiver, type Result } from './stubs.ts';
 
 /** What they belong to. */
 export interface Asking {
-  /** Sends a call, or with `args` null reads a property. @param target negative: the result of a question. */
-  ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result;
+  /** Sends a call, or with `args` null reads a property. @param target negative: the result of `from`. */
+  ask(target: number, path: readonly string[], args: readonly unknown[] | null, from?: Question): Result;
   /** Another handle of an object of the other side. */
   duplicate(id: number): Handle;
   /** A handle is disposed. */
@@ -49,20 +49,30 @@ export class Handle implements Receiver {
   }
 }
 
+/** What a question about a result does with it. */
+interface Origin {
+  readonly from: Question;
+  readonly path: readonly string[];
+  readonly args: readonly unknown[] | null;
+}
+
 /** A call that was sent, and its result. */
 export class Question implements Result, Receiver {
   readonly promise: Promise<unknown>;
   readonly receiver: Receiver = this;
   #session: Pick<Asking, 'ask'>;
   #id: number;
+  #origin: Origin | null;
   #resolve!: (value: unknown) => void;
   #reject!: (error: unknown) => void;
   #settled: { readonly value: unknown } | null = null;
   #isDisposed = false;
 
-  constructor(session: Pick<Asking, 'ask'>, id: number) {
+  /** @param origin of a question about the result of another; null: it is one about an object. */
+  constructor(session: Pick<Asking, 'ask'>, id: number, origin: Origin | null) {
     this.#session = session;
     this.#id = id;
+    this.#origin = origin;
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -86,10 +96,26 @@ export class Question implements Result, Receiver {
     this.#reject(error);
   }
 
+  /** The other side has ended without an answer to it. @param ended why, for a question about no result. */
+  goOn(ended: Error): void {
+    const origin = this.#origin;
+    if (origin === null) {
+      this.reject(ended);
+      return;
+    }
+    const { from, path, args } = origin;
+    from.promise
+      .then((value) => follow(value, path, args))
+      .then(
+        (value) => this.resolve(value, []),
+        (error: unknown) => this.reject(error),
+      );
+  }
+
   /** Before the result is there, the other side goes on from it; afterwards this side does. */
   send(path: readonly string[], args: readonly unknown[] | null): Result {
     if (this.#isDisposed) throw new Error('RPC stub used after being disposed.');
-    if (this.#settled === null) return this.#session.ask(-this.#id, path, args);
+    if (this.#settled === null) return this.#session.ask(-this.#id, path, args, this);
     return local(() => follow(this.#settled!.value, path, args));
   }
 

@@ -20,6 +20,9 @@ const THROW = 3; // question, error
 const RELEASE = 4; // object, how many of its references
 const FINISH = 5; // question: its result is not called any more
 const LEAVE = 6; // of the host: ends the session as soon as no call runs
+// As RETURN and THROW, when neither side has anything of the other: the session is over.
+const RETURN_LAST = 7;
+const THROW_LAST = 8;
 
 /** Number of the main object. */
 const MAIN = 0;
@@ -27,6 +30,21 @@ const MAIN = 0;
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 /** Limit for unanswered calls of one session, either way. */
 const PENDING_MAX = 10_000;
+
+const CLOSED = 'The RPC session was closed by the other side';
+const DISPOSED = 'RPC stub used after being disposed.';
+
+function toError(reason: Error | string): Error {
+  return typeof reason === 'string' ? new Error(reason) : reason;
+}
+
+/** What a caller sees of errors. */
+export interface SessionErrors {
+  /** The other side's code threw it. */
+  thrown(error: unknown): void;
+  /** The session failed; null: it was closed in order. @returns the error of what still waits. */
+  failed(error: Error | null): Error;
+}
 
 /** What a session serves. */
 export interface SessionMain {
@@ -47,7 +65,7 @@ export class RpcSession {
   #context: Context | undefined = currentContext();
   #invocation: GuestInvocation | undefined = currentInvocation();
   #main: SessionMain | null;
-  #onThrown: ((error: unknown) => void) | undefined;
+  #errors: SessionErrors | null;
   #mainObject: { readonly value: unknown } | null = null;
   readonly #passed = new PassedObjects({
     ask: (target, path, args) => this.ask(target, path, args),
@@ -62,25 +80,23 @@ export class RpcSession {
   #running = 0;
   #isLeaving = false;
   #lastQuestion = 0;
-  /** Why it is over; null: it is not. */
-  #ended: Error | null = null;
+  /** Why it is over, an error or its message; null: it is not. */
+  #ended: Error | string | null = null;
 
   /**
    * @param main what the other side calls; null: this side opens the session and calls the other's.
-   * @param onThrown sees each error of the other side's code before its caller does.
+   * @param errors changes errors before the caller sees them; null: they stay.
    */
-  constructor(
-    transport: RpcTransport,
-    main: SessionMain | null,
-    onThrown: ((error: unknown) => void) | undefined = undefined,
-  ) {
+  constructor(transport: RpcTransport, main: SessionMain | null, errors: SessionErrors | null = null) {
     this.#transport = transport;
-    this.#onThrown = onThrown;
+    this.#errors = errors;
     this.#opens = main === null;
     this.#main = main;
     const onFrame = (frame: Part): void => runInContext(this.#context, () => this.#read(frame));
-    const onClosed = (error: Error | null): void =>
-      runInContext(this.#context, () => this.#end(error ?? new Error('The RPC session was closed by the other side')));
+    const onClosed = (error: Error | null): void => {
+      if (this.#ended === null)
+        runInContext(this.#context, () => this.#end(this.#errors?.failed(error) ?? error ?? CLOSED));
+    };
     transport.onFrame = onFrame;
     transport.onClosed = onClosed;
   }
@@ -93,12 +109,16 @@ export class RpcSession {
     this.#read(frame);
   }
 
-  /** Sends a call, or with `args` null reads a property. @param target negative: the result of a question. */
-  ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result {
+  /**
+   * Sends a call, or with `args` null reads a property.
+   *
+   * @param target negative: the result of `from`.
+   */
+  ask(target: number, path: readonly string[], args: readonly unknown[] | null, from: Question | null = null): Result {
     const id = ++this.#lastQuestion;
-    const question = new Question(this, id);
+    const question = new Question(this, id, from === null ? null : { from, path, args });
     if (this.#ended !== null) {
-      question.reject(this.#ended);
+      question.goOn(toError(this.#ended));
       return question;
     }
     try {
@@ -120,7 +140,9 @@ export class RpcSession {
     const before = this.#passed.last;
     try {
       const written = head[0] === RELEASE || head[0] === FINISH || head[0] === GET ? undefined : writer.write(value);
-      const frame = toFrame(written === undefined ? head : [...head, written], writer.parts);
+      const isLast = (head[0] === RETURN || head[0] === THROW) && this.#isAnsweredWhole;
+      const sent = isLast ? [head[0] === RETURN ? RETURN_LAST : THROW_LAST, head[1]] : head;
+      const frame = toFrame(written === undefined ? sent : [...sent, written], writer.parts);
       if (frame.length > MESSAGE_BYTES_MAX)
         throw new Error(
           'Serialized RPC arguments or return values are limited to 32MiB, ' +
@@ -128,6 +150,7 @@ export class RpcSession {
         );
       this.#transport.send(frame);
       this.#passed.sent();
+      if (isLast) this.#close();
     } catch (error) {
       this.#passed.unsent(before);
       throw error;
@@ -155,14 +178,18 @@ export class RpcSession {
         return;
       }
       case RETURN:
-      case THROW: {
+      case THROW:
+      case RETURN_LAST:
+      case THROW_LAST: {
         const question = this.#questions.get(id);
         if (question === undefined) return;
         const { value, stubs } = this.#decode(rest[0], parts);
         this.#questions.delete(id);
-        if (kind === THROW) this.#onThrown?.(value);
-        this.#arrive(() => (kind === THROW ? question.reject(value) : question.resolve(value, stubs)));
-        this.#settle();
+        const isThrown = kind === THROW || kind === THROW_LAST;
+        if (isThrown) this.#errors?.thrown(value);
+        this.#arrive(() => (isThrown ? question.reject(value) : question.resolve(value, stubs)));
+        if (kind === RETURN_LAST || kind === THROW_LAST) this.#endAnswered();
+        else this.#settle();
         if (this.#ended === null) this.#send([FINISH, id], undefined);
         return;
       }
@@ -302,19 +329,38 @@ export class RpcSession {
     }
   }
 
+  /** Whether the answer being sent is all that the other side can need: most calls are one message each way. */
+  get #isAnsweredWhole(): boolean {
+    const isOnly = this.#running === 0 && this.#answers.size === 1;
+    return !this.#opens && isOnly && this.#passed.isEmpty && !this.#passed.hasStreams;
+  }
+
+  /** The other side has answered and ended. What it did not read any more goes on from the answer, which is here. */
+  #endAnswered(): void {
+    const left = Array.from(this.#questions.values());
+    this.#questions.clear();
+    this.#end(CLOSED);
+    for (const question of left) question.goOn(toError(CLOSED));
+  }
+
   /** Closes the session once the side that opened it needs nothing more, or the other has to leave. */
   #settle(): void {
     if (!(this.#opens || this.#isLeaving) || this.#ended !== null || this.#running > 0) return;
     if (this.#questions.size > 0 || this.#passed.hasStreams) return;
     if (!this.#isLeaving && !this.#passed.isEmpty) return;
-    this.#end(new Error('RPC stub used after being disposed.'));
+    this.#close();
+  }
+
+  #close(): void {
+    this.#end(DISPOSED);
     this.#transport.close();
   }
 
-  #end(error: Error): void {
+  /** @param reason a message: an error, with the stack that it takes, is made for a question that waits. */
+  #end(reason: Error | string): void {
     if (this.#ended !== null) return;
-    this.#ended = error;
-    for (const question of Array.from(this.#questions.values())) question.reject(error);
+    this.#ended = reason;
+    for (const question of Array.from(this.#questions.values())) question.reject(toError(reason));
     this.#questions.clear();
     this.#answers.clear();
     this.#passed.clear();

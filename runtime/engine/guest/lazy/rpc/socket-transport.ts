@@ -11,13 +11,8 @@ import type { RpcTransport } from './transport.ts';
  *
  * @param name a host call that takes `{..., socket}` and the first frame, and replies when the session is over.
  * @param args its arguments.
- * @param failed changes why the session is over; null: it was closed in order.
  */
-export function openSocketTransport(
-  name: HostCallName,
-  args: object,
-  failed: (error: Error | null) => Error | null = (error) => error,
-): RpcTransport {
+export function openSocketTransport(name: HostCallName, args: object): RpcTransport {
   const id = reserveSocketId();
   const network = new NetworkEnd(id);
   let state: 'new' | 'open' | 'over' = 'new';
@@ -45,7 +40,7 @@ export function openSocketTransport(
     disconnectEnd(id);
     if (state === 'over') return;
     state = 'over';
-    transport.onClosed(failed(error));
+    transport.onClosed(error);
   }
 
   const transport: RpcTransport = {
