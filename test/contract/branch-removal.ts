@@ -93,6 +93,7 @@ export function branchRemovalContract(
         owner: freeOwner,
         signal,
         isDropped: false,
+        drop() {},
         isolate,
       });
       return (

@@ -5,7 +5,7 @@ import type { AiCaller } from '#core/ai-caller.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { AiTransport } from './ai-transport.ts';
 import { invalid, toRecord } from './arguments.ts';
-import { reply, signalOf } from './fetched-response.ts';
+import { onceRead, reply, signalOf } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import { withTrace } from './trace-headers.ts';
 
@@ -59,7 +59,7 @@ async function run({ transport, places, caller, token }: AiDeps, call: HostCall)
       leave();
       throw error;
     });
-  response.body.once('close', leave);
+  onceRead(response, leave);
   span?.set('http.response.status_code', response.statusCode);
   return reply(call, response, target, false);
 }

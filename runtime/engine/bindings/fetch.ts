@@ -9,7 +9,7 @@ import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts'
 import { pathOnGateway, type AiAddress } from './ai-transport.ts';
 import type { EgressMeter } from './egress-meter.ts';
 import { loadFetchLibrary } from './fetch-agent.ts';
-import { reply, requestOf, signalOf, type FetchedResponse } from './fetched-response.ts';
+import { onceRead, reply, requestOf, signalOf, type FetchedResponse } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import type { PlatformHosts } from './platform-hosts.ts';
 import { receiveBody } from './streamed-body.ts';
@@ -124,7 +124,7 @@ async function run(
       leave();
       throw error;
     });
-    response.body.once('close', leave);
+    onceRead(response, leave);
     span?.set('http.response.status_code', response.statusCode);
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
     if (location === null) return reply(call, response, target, redirects > 0);

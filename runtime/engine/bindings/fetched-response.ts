@@ -18,13 +18,20 @@ export interface FetchedResponse {
   /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Readable;
+  /** The whole body, if it is there; null: empty. A reader of `body` gets the same. */
+  readonly whole?: Uint8Array | null | undefined;
 }
 
 /** Fires when the response is no longer needed: when the call is aborted, and when its invocation ends. */
-export function signalOf({ signal, owner }: HostCall): AbortSignal {
-  const gone = new AbortController();
-  owner.atExit(() => gone.abort());
-  return AbortSignal.any([signal, gone.signal]);
+export function signalOf(call: HostCall): AbortSignal {
+  call.owner.atExit(() => call.drop());
+  return call.signal;
+}
+
+/** Calls back when nothing holds a connection for the response any more. */
+export function onceRead(response: FetchedResponse, leave: () => void): void {
+  if (response.whole === undefined) response.body.once('close', leave);
+  else leave();
 }
 
 /** Sends a request. @param to the recipient's name in errors. @throws {PlatformError} `fetch_failed` */
@@ -115,6 +122,14 @@ export async function reply(
     url: target.href,
     redirected,
   };
+  if (decoder === undefined && response.whole !== undefined) {
+    const { whole } = response;
+    return {
+      value: { ...head, stream: null, part: whole !== null },
+      parts: whole === null ? [] : [whole],
+      transfer: true,
+    };
+  }
   const body: Readable =
     decoder === undefined
       ? response.body

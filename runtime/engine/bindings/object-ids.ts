@@ -1,11 +1,11 @@
 // Ids of durable objects, as ../guest/lazy/objects/ids.ts makes them: the second half is a check over the class and the
 // first. Pure.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const HALF_CHARS = 32;
 
 function half(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, HALF_CHARS);
+  return hash('sha256', text).slice(0, HALF_CHARS);
 }
 
 /** The id of an object of the class with that name. */
@@ -20,4 +20,17 @@ export function isObjectId(key: string, id: unknown, name?: string): id is strin
   const first = id.slice(0, HALF_CHARS);
   if (first + half(`${key}\ncheck\n${first}`) !== id) return false;
   return name === undefined || half(`${key}\nname\n${name}`) === first;
+}
+
+/** As {@link isObjectId}, with a memory of the last ids, by their first two digits: most calls are of few objects. */
+export function createIdCheck(): (key: string, id: unknown, name?: string) => id is string {
+  const last = Array.from({ length: 256 }, () => ({ key: '', id: '', name: undefined as string | undefined }));
+  return (key, id, name): id is string => {
+    const slot = typeof id === 'string' ? Number.parseInt(id.slice(0, 2), 16) : Number.NaN;
+    const known = last[slot];
+    if (known !== undefined && known.id === id && known.key === key && known.name === name) return true;
+    if (!isObjectId(key, id, name)) return false;
+    last[slot] = { key, id, name };
+    return true;
+  };
 }

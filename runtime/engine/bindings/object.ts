@@ -6,8 +6,8 @@ import type { ObjectAddress } from '#core/object-address.ts';
 import type { HostCall, HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
 import { invalid, toRecord } from './arguments.ts';
 import { FORBIDDEN } from './fetch.ts';
-import { reply, signalOf, type FetchedResponse } from './fetched-response.ts';
-import { isObjectId } from './object-ids.ts';
+import { onceRead, reply, signalOf, type FetchedResponse } from './fetched-response.ts';
+import { createIdCheck } from './object-ids.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import type { ObjectRequest } from './platform-hosts.ts';
 import { receiveBody } from './streamed-body.ts';
@@ -47,6 +47,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
   readonly async: Readonly<Record<string, HostFunction>>;
   readonly sync: Readonly<Record<string, SyncHostFunction>>;
 } {
+  const isId = createIdCheck();
   const classOf = (binding: unknown): ObjectClass => {
     const found = typeof binding === 'string' ? find(binding) : null;
     if (found === null) throw invalid('There is no such object binding');
@@ -61,7 +62,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
   ): ObjectAddress {
     if (name !== undefined && (typeof name !== 'string' || name.length > NAME_CHARS_MAX))
       throw invalid('The name of an object is not valid');
-    if (!isObjectId(key, id, name)) throw invalid('The id of the object is not one of its class');
+    if (!isId(key, id, name)) throw invalid('The id of the object is not one of its class');
     return {
       id,
       class: firstName,
@@ -152,7 +153,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
       leave();
       throw error;
     }
-    response.body.once('close', leave);
+    onceRead(response, leave);
     const answer = await reply(call, response, target, false);
     if (response.statusCode !== 101) return answer;
     return { value: { ...(answer.value as object), upgraded: true, unread: true, protocol: '', extensions: '' } };

@@ -8,7 +8,7 @@ import { OPTIONS_CHARS_MAX, OPTIONS_HEADER } from '#core/sandbox/options.ts';
 import { PassThrough, type Readable } from 'node:stream';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toRecord } from './arguments.ts';
-import { reply, signalOf } from './fetched-response.ts';
+import { onceRead, reply, signalOf } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import type { SandboxTransport } from './sandbox-transport.ts';
 import type { BindingScope } from './scope.ts';
@@ -68,7 +68,7 @@ async function run(
       leave();
       throw error;
     });
-  response.body.once('close', leave);
+  onceRead(response, leave);
   return reply(call, response, target, false);
 }
 

@@ -103,6 +103,9 @@ const ARGS_CHARS_MAX = 4 * 1024 * 1024;
 const BEGIN_MS_MAX = 0.1;
 const CHAR_MS_MAX = 1 / 15_000;
 
+/** Made once, since each error takes a stack. */
+const DROPPED = new DOMException('The reply is not needed any more', 'AbortError');
+
 /** A pending call. Few host functions use its signal, which costs more than many calls, so it is created on demand. */
 class Call implements HostCall {
   args: unknown = null;
@@ -124,7 +127,7 @@ class Call implements HostCall {
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#isDropped) this.#controller.abort();
+    if (this.#isDropped) this.#controller.abort(DROPPED);
     return this.#controller.signal;
   }
 
@@ -134,7 +137,7 @@ class Call implements HostCall {
 
   drop(): void {
     this.#isDropped = true;
-    this.#controller?.abort();
+    this.#controller?.abort(DROPPED);
   }
 }
 
@@ -270,6 +273,8 @@ export class GuestCalls {
         get isDropped() {
           return signal.aborted;
         },
+        // The thread waits for the reply.
+        drop() {},
       };
       const reply = await hostFunction(call);
       return {

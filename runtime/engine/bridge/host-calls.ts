@@ -78,6 +78,8 @@ export interface HostCall {
   readonly signal: AbortSignal;
   /** The state of the signal, without the cost of creating one. */
   readonly isDropped: boolean;
+  /** The reply is not needed: fires the signal. */
+  drop(): void;
 }
 
 export type HostFunction = (call: HostCall) => HostReply | Promise<HostReply>;

@@ -35,15 +35,28 @@ interface LoopbackRequest {
 }
 
 /** The response; `body` may be cancelled. */
-interface LoopbackResponse {
-  readonly status: number;
-  /** Names and values in turn. */
+class LoopbackResponse implements FetchedResponse {
+  readonly statusCode: number;
+  readonly statusText = '';
   readonly headers: readonly string[];
-  readonly body: Readable;
+  readonly whole: Uint8Array | null | undefined;
+  #body: Readable | null;
+
+  /** @param body the whole of it, or a stream. */
+  constructor(statusCode: number, headers: readonly string[], body: Uint8Array | Readable | null) {
+    const isStream = body instanceof Readable;
+    [this.statusCode, this.headers] = [statusCode, headers];
+    [this.whole, this.#body] = isStream ? [undefined, body] : [body, null];
+  }
+
+  get body(): Readable {
+    return (this.#body ??= Readable.from(this.whole == null ? [] : [this.whole]));
+  }
 }
 
-/** Bytes of a response read ahead. */
+/** Bytes of a response read ahead; a whole one of at most as many needs no stream. */
 const READ_BYTES = 64 * 1024;
+const encoder = new TextEncoder();
 
 export class LoopbackExchange implements Exchange {
   readonly method: string;
@@ -108,14 +121,22 @@ export class LoopbackExchange implements Exchange {
     if (this.#given instanceof Readable) this.#given.resume();
   }
 
-  send(status: number, headerBlock: string, body: string | Uint8Array | null): void {
+  send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer = false): void {
     if (this.#isOver || this.#body !== null) return;
-    const bytes = body === null ? null : Buffer.from(body);
+    const bytes =
+      body === null ? null : typeof body === 'string' ? encoder.encode(body) : transfer ? body : body.slice();
     const isSent = bytes !== null && bytes.byteLength > 0 && hasBody(this.method, status);
     const length = bytes === null ? [] : ['content-length', String(bytes.byteLength)];
+    if (!isSent || bytes.byteLength <= READ_BYTES) {
+      this.#isOver = true;
+      this.sentBytes += isSent ? bytes.byteLength : 0;
+      if (this.#given instanceof Readable) this.#given.destroy();
+      this.#resolve(new LoopbackResponse(status, this.#headersOf(headerBlock, length), isSent ? bytes : null));
+      return;
+    }
     this.#open(status, headerBlock, length);
-    if (isSent) this.#hold(bytes.byteLength);
-    if (isSent && !this.#isOver) this.#push(bytes);
+    this.#hold(bytes.byteLength);
+    if (!this.#isOver) this.#push(bytes);
     this.end();
   }
 
@@ -168,9 +189,6 @@ export class LoopbackExchange implements Exchange {
   }
 
   #open(status: number, headerBlock: string, length: readonly string[]): void {
-    const { pairs, hasRequestId, declaredBytes } = this.#heads.get(headerBlock, this);
-    const id = hasRequestId || this.requestId === '' ? [] : ['x-request-id', this.requestId];
-    const declared = length.length === 0 && declaredBytes >= 0 ? ['content-length', String(declaredBytes)] : length;
     const body = new Readable({ highWaterMark: READ_BYTES, read: () => this.onDrain?.() });
     body.on('error', () => {});
     body.once('close', () => {
@@ -179,7 +197,15 @@ export class LoopbackExchange implements Exchange {
       this.abort(new Error('The response is not read'));
     });
     this.#body = body;
-    this.#resolve({ status, headers: [...pairs, ...declared, ...id], body });
+    this.#resolve(new LoopbackResponse(status, this.#headersOf(headerBlock, length), body));
+  }
+
+  /** @param length header of the length; empty: what the worker has declared. */
+  #headersOf(headerBlock: string, length: readonly string[]): string[] {
+    const { pairs, hasRequestId, declaredBytes } = this.#heads.get(headerBlock, this);
+    const id = hasRequestId || this.requestId === '' ? [] : ['x-request-id', this.requestId];
+    const declared = length.length === 0 && declaredBytes >= 0 ? ['content-length', String(declaredBytes)] : length;
+    return [...pairs, ...declared, ...id];
   }
 
   /** In pieces, as from a network: a single one that fills the window of a stream would never return its credit. */
@@ -194,7 +220,7 @@ export class LoopbackExchange implements Exchange {
   /** Counts the unread bytes of a whole response. */
   #hold(bytes: number): void {
     const { memory } = this;
-    if (bytes <= READ_BYTES || memory === null) return;
+    if (memory === null) return;
     if (memory.hasRoom(bytes)) (this.#unsent = memory.count()).bytes = bytes;
     else this.destroy();
   }
@@ -250,9 +276,10 @@ export async function answerInside(
     }
   });
   try {
-    const { status, headers, body } = await exchange.answer;
-    body.once('close', over);
-    return { statusCode: status, statusText: '', headers, body };
+    const response = await exchange.answer;
+    if (response.whole === undefined) response.body.once('close', over);
+    else over();
+    return response;
   } catch (error) {
     over();
     throw error;

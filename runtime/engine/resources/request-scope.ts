@@ -120,6 +120,7 @@ export async function call(
     owner: freeOwner,
     signal,
     isDropped: false,
+    drop() {},
     isolate: noIsolate,
   });
 }

@@ -45,8 +45,8 @@ export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCall
 const UNKNOWN = JSON.stringify({ error: { name: 'Error', message: 'This deployment is gone' } });
 
 async function answer(exchange: LoopbackExchange, response: ServerResponse): Promise<void> {
-  const { status, headers, body } = await exchange.answer;
-  response.writeHead(status, [...headers]);
+  const { statusCode, headers, body } = await exchange.answer;
+  response.writeHead(statusCode, [...headers]);
   body.once('error', () => response.destroy());
   body.pipe(response);
 }

@@ -190,8 +190,17 @@ export function createRouteDeployments(
         connect: (address, session) => serving.objectEvents.connect(found, address, session),
       };
     };
+    const own = new Map<string, ObjectClass>();
     return createObjectCalls({
-      find: (binding) => (Object.hasOwn(objects, binding) ? classIn(objects[binding]!) : null),
+      find(binding) {
+        const known = own.get(binding);
+        if (known !== undefined) return known;
+        if (!Object.hasOwn(objects, binding)) return null;
+        const found = classIn(objects[binding]!);
+        // The branch of another project that has its objects may change.
+        if (!found.isForeign) own.set(binding, found);
+        return found;
+      },
       places: engine.openFetches,
     });
   }

@@ -1,6 +1,6 @@
 // The spans of one sampled invocation: its own, and one per host call. Made by deployment.ts only for sampled
 // invocations; bridge/guest-calls.ts begins and ends the spans of calls, and bindings set their attributes.
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { spanKinds, type SpanAttributes, type SpanKind, type SpanRecord } from '#core/telemetry.ts';
 import type { TraceContext } from '../invocation/trace.ts';
@@ -133,12 +133,11 @@ export class InvocationSpans {
 }
 
 export function newTraceId(): string {
-  return randomBytes(16).toString('hex');
+  return randomUUID().replaceAll('-', '');
 }
 
+/** Of the digits of a UUID that are all random. */
 export function newSpanId(): string {
-  const bytes = randomBytes(8);
-  // All zeros are an invalid id.
-  bytes[0]! |= 1;
-  return bytes.toString('hex');
+  const id = randomUUID();
+  return id.slice(0, 8) + id.slice(28);
 }
