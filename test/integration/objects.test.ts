@@ -37,6 +37,11 @@ export class Counter extends DurableObject {
   page() {
     return new Response('a page', { status: 201 });
   }
+  async bookmarks() {
+    const { storage } = this.ctx;
+    const calls = [storage.getCurrentBookmark(), storage.getBookmarkForTime(0), storage.onNextSessionRestoreBookmark('')];
+    return (await Promise.allSettled(calls)).map(({ reason }) => reason.message);
+  }
   reset() {
     this.ctx.abort('again');
   }
@@ -100,6 +105,15 @@ test('an object keeps what is in memory and what is stored, each name apart', as
 
 test('what an object throws reaches the caller', async () => {
   assert.deepEqual(await json('/throw'), { name: 'TypeError', message: 'not today' });
+});
+
+test('bookmarks are refused by name', async () => {
+  const why = 'is not supported: this platform has no bookmarks of durable objects. Use its backups instead';
+  assert.deepEqual(await json('/call?method=bookmarks'), [
+    `getCurrentBookmark ${why}`,
+    `getBookmarkForTime ${why}`,
+    `onNextSessionRestoreBookmark ${why}`,
+  ]);
 });
 
 test('SQL runs while the caller waits', async () => {

@@ -214,9 +214,9 @@ class SyncKvStorage {
   }
 }
 
-function noBookmarks(): never {
+function noBookmarks(method: string): never {
   throw new Error(
-    'Bookmarks of a durable object are not supported on this platform: use the backups of the platform instead',
+    `${method} is not supported: this platform has no bookmarks of durable objects. Use its backups instead`,
   );
 }
 
@@ -335,15 +335,15 @@ export class DurableObjectStorage {
     }
   }
 
-  getCurrentBookmark(): Promise<string> {
-    return noBookmarks();
+  async getCurrentBookmark(): Promise<string> {
+    return noBookmarks('getCurrentBookmark');
   }
 
-  getBookmarkForTime(): Promise<string> {
-    return noBookmarks();
+  async getBookmarkForTime(): Promise<string> {
+    return noBookmarks('getBookmarkForTime');
   }
 
-  onNextSessionRestoreBookmark(): Promise<string> {
-    return noBookmarks();
+  async onNextSessionRestoreBookmark(): Promise<string> {
+    return noBookmarks('onNextSessionRestoreBookmark');
   }
 }
