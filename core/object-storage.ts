@@ -18,7 +18,8 @@ export const objectOps = {
    * - `l` `{start?, startAfter?, end?, prefix?, reverse?, limit?}` -> `[key, value][]`
    * - `x` -> null: deletes everything, the alarm too if the second field is 1
    * - `q` SQL, values -> `{c, r, w}`: columns, rows, rows written; `Q` the same for SQL that only reads
-   * - `v` `{prefix?, after?, limit, chars}` -> `[key, size, value][]`: values are cut
+   * - `v` `{prefix?, after?, skip?, limit, keyBytes, chars}` -> `[key, bytes, size, value][]`: keys and values are cut.
+   *   `skip`: how many keys to leave out that begin with `after`
    * - `a` -> the time of the alarm or null; `A` time or null -> null
    * - `s`, `r`, `b` number -> null: begins, keeps and undoes a savepoint
    * - `z` -> bytes of the database

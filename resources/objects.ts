@@ -91,13 +91,14 @@ export const objects = platform<unknown, ResourceState>()
     '/projects/:id/objects/:binding/entry/values',
     {
       ...reads,
-      summary: 'List the keys and values of a durable object, by prefix; long values are cut',
+      summary: 'List the keys and values of a durable object, by prefix; long ones are cut',
       params,
       query: Type.Object({ ...one, prefix: Type.Optional(Type.String({ maxLength: 1024 })), ...page }),
       response: Type.Object({
         items: Type.Array(
           Type.Object({
-            key: Type.String(),
+            key: Type.String({ description: 'Its first 2,000 bytes' }),
+            isKeyCut: Type.Boolean(),
             size: Type.Integer({ description: 'Characters of the stored value' }),
             value: Type.String({ description: 'JSON' }),
             isCut: Type.Boolean(),

@@ -23,7 +23,9 @@ export interface DescribedObject {
 
 /** A key of an object. */
 interface ObjectValue {
+  /** Cut where it is long. */
   readonly key: string;
+  readonly isKeyCut: boolean;
   /** Characters of the whole value as it is stored. */
   readonly size: number;
   /** JSON; values that JSON lacks are encoded. Cut where it is long. */

@@ -18,6 +18,12 @@ export class Room {
     this.ctx.storage.put({ last: text, long: 'x'.repeat(5000), when: new Date(0) });
     return ++this.lines;
   }
+  async fill() {
+    const long = 'y'.repeat(100_000);
+    for (const end of ['a', 'b', 'c', 'd']) this.ctx.storage.put(long + end, end);
+    this.ctx.storage.put('\u{1f600}'.repeat(900), 'smile');
+    this.ctx.storage.put({ z: 'end', 'z\\0z': 'nul', ['z\\0' + '"'.repeat(1500)]: 'quotes', '{': 'brace' });
+  }
   async wake() {
     await this.ctx.storage.setAlarm(8.64e15);
   }
@@ -74,10 +80,39 @@ export function keepsToObjectApi(ask: AskResourceApi, fetch: (path: string) => P
     assert.equal((await ask('GET', at('none'))).status, 404);
     assert.equal((await ask('GET', '/objects/NONE')).status, 400);
     const { items } = (await ask('GET', `${at('red', '/values')}&limit=2`)).body;
-    assert.deepEqual(items[0], { key: 'last', size: 5, value: '"red"', isCut: false });
+    assert.deepEqual(items[0], { key: 'last', isKeyCut: false, size: 5, value: '"red"', isCut: false });
     assert.deepEqual([items[1].key, items[1].size, items[1].value.length, items[1].isCut], ['long', 5002, 4000, true]);
     assert.deepEqual(Object.keys(await values('red')), ['last', 'long', 'when']);
     assert.deepEqual((await ask('GET', `${at('red', '/values')}&prefix=w`)).body.items.length, 1);
+  });
+
+  test('keys of any length are listed page by page, cut where they are long', async () => {
+    await room('full', 'fill');
+    const seen: [string, boolean, string][] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page = await ask('GET', `${at('full', '/values')}&limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      assert.equal(page.status, 200, JSON.stringify(page.body));
+      for (const { key, isKeyCut, value } of page.body.items) seen.push([key.slice(0, 3), isKeyCut, value]);
+      cursor = page.body.nextCursor;
+    }
+    assert.deepEqual(seen, [
+      ['yyy', true, '"a"'],
+      ['yyy', true, '"b"'],
+      ['yyy', true, '"c"'],
+      ['yyy', true, '"d"'],
+      ['z', false, '"end"'],
+      ['z\0"', false, '"quotes"'],
+      ['z\0z', false, '"nul"'],
+      ['{', false, '"brace"'],
+      ['\u{1f600}\ud83d', true, '"smile"'],
+    ]);
+    const two = (await ask('GET', `${at('full', '/values')}&limit=2`)).body;
+    const next = (await ask('GET', `${at('full', '/values')}&limit=3&cursor=${two.nextCursor}`)).body;
+    assert.deepEqual(
+      next.items.map(({ value }: { value: string }) => value),
+      ['"c"', '"d"', '"end"'],
+    );
+    assert.equal((await ask('GET', `${at('full', '/values')}&cursor=bm8`)).status, 400);
   });
 
   test('SQL of an object reads, and writes where that is asked for', async () => {

@@ -9,6 +9,7 @@ import { classFlag, noObject, type DurableObject } from './object.ts';
 
 interface Value {
   readonly key: string;
+  readonly isKeyCut: boolean;
   readonly size: number;
   readonly value: string;
   readonly isCut: boolean;
@@ -41,7 +42,11 @@ export const command = defineCommand({
       );
       printTable(shell, {
         columns: ['key', 'value', 'characters'],
-        rows: values.map(({ key, value, isCut, size }) => [key, isCut ? `${value}...` : value, size]),
+        rows: values.map(({ key, isKeyCut, value, isCut, size }) => [
+          isKeyCut ? `${key}...` : key,
+          isCut ? `${value}...` : value,
+          size,
+        ]),
         empty: 'No keys',
       });
     });

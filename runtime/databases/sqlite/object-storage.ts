@@ -245,18 +245,24 @@ export class ObjectStorage {
   }
 
   /** Keys and the beginnings of their values, for an operator. */
-  #values({ prefix, after, limit, chars }: Readonly<Record<string, unknown>>): string {
+  #values({ prefix, after, skip, limit, keyBytes, chars }: Readonly<Record<string, unknown>>): string {
     const start = typeof prefix === 'string' ? prefix : '';
+    const skipped = isCount(skip) ? skip : 0;
     return JSON.stringify(
       this.#deps.connection.own(
-        `SELECT key, length(value), substr(value, 1, ?) FROM ${KV}
-         WHERE key >= ? AND substr(key, 1, length(?)) = ? AND key > ? ORDER BY key LIMIT ?`,
+        // By bytes: functions of texts end at the first NUL.
+        `SELECT CAST(substr(CAST(key AS BLOB), 1, ?) AS TEXT), octet_length(key), length(value), substr(value, 1, ?)
+         FROM ${KV}
+         WHERE key >= ? AND substr(key, 1, length(?)) = ? AND key ${skipped > 0 ? '>=' : '>'} ?
+         ORDER BY key LIMIT ? OFFSET ?`,
+        isCount(keyBytes) ? keyBytes : 0,
         isCount(chars) ? chars : 0,
         start,
         start,
         start,
         typeof after === 'string' ? after : '',
         isCount(limit) ? limit : 0,
+        skipped,
       ),
     );
   }

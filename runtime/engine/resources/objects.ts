@@ -18,6 +18,10 @@ const SQL_CHARS_MAX = 100_000;
 const ROWS_MAX = 1000;
 /** Characters of a value in a list. */
 const VALUE_CHARS_MAX = 4000;
+/** Of a key in a list. */
+const KEY_BYTES_MAX = 2000;
+/** Of a key in a cursor, as JSON: less than in a list. */
+const CURSOR_KEY_BYTES_MAX = 1900;
 /** Objects that are looked at in one request. */
 const LOOKED_MAX = 500;
 
@@ -63,12 +67,18 @@ export const objectOperations: OperationsOf<'object'> = {
     const { prefix, cursor } = scope.args;
     const limit = toWhole(scope.args['limit'], 'limit', { least: 1, most: 200, otherwise: 50 });
     if (prefix !== undefined && typeof prefix !== 'string') throw invalid('prefix must be a text');
-    const range = { prefix: prefix ?? '', after: fromCursor(cursor) ?? '', limit: limit + 1, chars: VALUE_CHARS_MAX };
-    const [found] = (await steps(scope, [['v', range]])) as [[string, number, string][]];
-    const values = found
-      .slice(0, limit)
-      .map(([key, size, value]) => ({ key, size, value, isCut: value.length < size }));
-    return { values, cursor: found.length > limit ? toCursor(values.at(-1)!.key) : null };
+    const position = fromKeyCursor(fromCursor(cursor));
+    const cuts = { keyBytes: KEY_BYTES_MAX, chars: VALUE_CHARS_MAX };
+    const range = { prefix: prefix ?? '', ...position, limit: limit + 1, ...cuts };
+    const [found] = (await steps(scope, [['v', range]])) as [[string, number, number, string][]];
+    const values = found.slice(0, limit).map(([key, bytes, size, value]) => {
+      const isKeyCut = bytes > KEY_BYTES_MAX;
+      // Cut within a character.
+      const shown = isKeyCut ? key.replace(/\ufffd+$/, '') : key;
+      return { key: shown, isKeyCut, size, value, isCut: value.length < size };
+    });
+    const isLast = found.length <= limit;
+    return { values, cursor: isLast ? null : toCursor(toKeyCursor(position, values)) };
   },
   async 'object.held'(scope) {
     if (scope.deps.databases === null) return { object: null, cursor: null };
@@ -123,6 +133,40 @@ function classOf({ artifact, binding, route }: RequestScope): { className: strin
     throw new PlatformError('binding_not_found', { kind: 'object', binding: name.slice(0, 100) });
   const firstName = firstNameOf(objectClasses, className);
   return { className, firstName, key: objectClassKey(route.project, route.preview, firstName) };
+}
+
+/** Where a page of keys begins: behind a key, or behind so many keys that begin with a text. */
+interface KeyPosition {
+  readonly after: string;
+  readonly skip: number;
+}
+
+/** @throws {PlatformError} `invalid_argument` */
+function fromKeyCursor(text: string | null): KeyPosition {
+  if (text === null) return { after: '', skip: 0 };
+  const [, skip, json = ''] = /^(\d{1,15}) (".*")$/.exec(text) ?? [];
+  try {
+    const after: unknown = JSON.parse(json);
+    if (typeof after === 'string') return { after, skip: Number(skip) };
+  } catch {
+    // Refused below.
+  }
+  throw invalid('The cursor is not valid');
+}
+
+/** A long key does not fit into a URL: its beginning does, and how many keys with that were listed. */
+function toKeyCursor(
+  before: KeyPosition,
+  values: readonly { readonly key: string; readonly isKeyCut: boolean }[],
+): string {
+  const { key, isKeyCut } = values.at(-1)!;
+  let after = key;
+  while (Buffer.byteLength(JSON.stringify(after)) > CURSOR_KEY_BYTES_MAX)
+    // Not within a character of two halves.
+    after = after.slice(0, Math.floor(after.length * 0.8)).replace(/[\ud800-\udbff]$/, '');
+  if (after === key && !isKeyCut) return `0 ${JSON.stringify(key)}`;
+  const listed = values.filter((one) => one.key.startsWith(after)).length;
+  return `${listed + (before.skip > 0 && before.after === after ? before.skip : 0)} ${JSON.stringify(after)}`;
 }
 
 /** The class in the arguments, by its first name. */

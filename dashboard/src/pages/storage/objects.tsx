@@ -211,7 +211,9 @@ function Values({ place, object }: { readonly place: BindingPlace; readonly obje
               id: 'key',
               header: 'Key',
               phone: 'first',
-              cell: ({ key }) => <span className={styles.mono}>{key}</span>,
+              cell: ({ key, isKeyCut }) => (
+                <span className={styles.mono}>{key.length > 200 || isKeyCut ? `${key.slice(0, 200)}…` : key}</span>
+              ),
             },
             {
               id: 'value',
