@@ -8,13 +8,13 @@ import { createStub, innerOf, isTarget, type Receiver, type Result } from './stu
 import type { Reference, References } from './values.ts';
 
 /** The session. */
-interface PassedObjectsDeps {
+interface PassedObjectsSession {
   /** Sends a call, or with `args` null reads a property. */
-  readonly ask: (target: number, path: readonly string[], args: readonly unknown[] | null) => Result;
+  ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result;
   /** Gives references of an object of the other side back to it. */
-  readonly release: (id: number, references: number) => void;
+  release(id: number, references: number): void;
   /** The session may be over. */
-  readonly settle: () => void;
+  settle(): void;
 }
 
 interface Export {
@@ -32,10 +32,11 @@ interface Import {
 }
 
 export class PassedObjects implements References, Asking {
-  readonly #deps: PassedObjectsDeps;
-  #exports = new Map<number, Export>();
-  #numbers = new Map<object, number>();
-  #imports = new Map<number, Import>();
+  readonly #session: PassedObjectsSession;
+  // Made with the first object: most calls pass none.
+  #exports: Map<number, Export> | null = null;
+  #numbers: Map<object, number> | null = null;
+  #imports: Map<number, Import> | null = null;
   /** Streams that cross. */
   #streams = 0;
   /** Number of the last object of this side; 0 is the main one. */
@@ -45,8 +46,8 @@ export class PassedObjects implements References, Asking {
   /** Stubs in the message being read. */
   #received: object[] | null = null;
 
-  constructor(deps: PassedObjectsDeps) {
-    this.#deps = deps;
+  constructor(session: PassedObjectsSession) {
+    this.#session = session;
   }
 
   get last(): number {
@@ -58,12 +59,12 @@ export class PassedObjects implements References, Asking {
   }
 
   get isEmpty(): boolean {
-    return this.#imports.size === 0 && this.#exports.size === 0;
+    return (this.#imports?.size ?? 0) === 0 && (this.#exports?.size ?? 0) === 0;
   }
 
   /** The message with what was added is sent. */
   sent(): void {
-    for (const receiver of this.#givenAway.splice(0)) receiver.dispose?.();
+    if (this.#givenAway.length > 0) for (const receiver of this.#givenAway.splice(0)) receiver.dispose?.();
   }
 
   /** It is not: the other side never hears of what was added. @param before the last object then. */
@@ -88,7 +89,7 @@ export class PassedObjects implements References, Asking {
   }
 
   #exportOf(id: number): Export {
-    const entry = this.#exports.get(id);
+    const entry = this.#exports?.get(id);
     if (entry === undefined) throw new Error('RPC stub used after being disposed.');
     return entry;
   }
@@ -97,15 +98,10 @@ export class PassedObjects implements References, Asking {
     return this.#add(value, false);
   }
 
-  /** In a result, stubs are given away; in arguments, the caller keeps its own. */
-  readonly inResult: References = {
-    add: (value) => this.#add(value, true),
-    addSource: (stream) => this.addSource(stream),
-    addSink: (stream) => this.addSink(stream),
-    stub: (reference) => this.stub(reference),
-    source: (id) => this.source(id),
-    sink: (id) => this.sink(id),
-  };
+  /** As `add`, for a result, in which stubs are given away; of arguments, the caller keeps its own. */
+  addToResult(value: object): Reference | null {
+    return this.#add(value, true);
+  }
 
   #add(value: object, isResult: boolean): Reference | null {
     const inner = innerOf(value);
@@ -126,15 +122,17 @@ export class PassedObjects implements References, Asking {
   }
 
   #export(value: object, onReleased: (() => void) | null): number {
-    const known = this.#numbers.get(value);
-    const entry = known === undefined ? undefined : this.#exports.get(known);
+    const exports = (this.#exports ??= new Map<number, Export>());
+    const numbers = (this.#numbers ??= new Map<object, number>());
+    const known = numbers.get(value);
+    const entry = known === undefined ? undefined : exports.get(known);
     if (entry !== undefined) {
       entry.references++;
       return known!;
     }
     const id = ++this.#last;
-    this.#exports.set(id, { value, references: 1, onReleased });
-    this.#numbers.set(value, id);
+    exports.set(id, { value, references: 1, onReleased });
+    numbers.set(value, id);
     return id;
   }
 
@@ -153,12 +151,12 @@ export class PassedObjects implements References, Asking {
 
   /** The other side gives references of an object of this side back. */
   release(id: number, references: number): void {
-    const entry = this.#exports.get(id);
+    const entry = this.#exports?.get(id);
     if (entry === undefined) return;
     entry.references -= references;
     if (entry.references > 0) return;
-    this.#exports.delete(id);
-    this.#numbers.delete(entry.value);
+    this.#exports!.delete(id);
+    this.#numbers!.delete(entry.value);
     quietly(entry.onReleased);
   }
 
@@ -189,7 +187,7 @@ export class PassedObjects implements References, Asking {
         if (isDisposed) return;
         isDisposed = true;
         this.release(id, 1);
-        this.#deps.settle();
+        this.#session.settle();
       },
     };
   }
@@ -225,36 +223,37 @@ export class PassedObjects implements References, Asking {
   }
 
   #handle(id: number): Handle {
-    const known = this.#imports.get(id) ?? { references: 0, handles: 0 };
+    const imports = (this.#imports ??= new Map<number, Import>());
+    const known = imports.get(id) ?? { references: 0, handles: 0 };
     known.references++;
-    this.#imports.set(id, known);
+    imports.set(id, known);
     return this.duplicate(id);
   }
 
   ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result {
-    return this.#deps.ask(target, path, args);
+    return this.#session.ask(target, path, args);
   }
 
   duplicate(id: number): Handle {
-    const known = this.#imports.get(id);
+    const known = this.#imports?.get(id);
     if (known !== undefined) known.handles++;
     return new Handle(this, id);
   }
 
   forget(id: number): void {
-    const known = this.#imports.get(id);
+    const known = this.#imports?.get(id);
     if (known === undefined || --known.handles > 0) return;
-    this.#imports.delete(id);
-    this.#deps.release(id, known.references);
-    this.#deps.settle();
+    this.#imports!.delete(id);
+    this.#session.release(id, known.references);
+    this.#session.settle();
   }
 
   /** The session is over. */
   clear(): void {
-    this.#imports.clear();
-    const left = Array.from(this.#exports.values());
-    this.#exports.clear();
-    this.#numbers.clear();
+    this.#imports = null;
+    const left = this.#exports === null ? [] : Array.from(this.#exports.values());
+    this.#exports = null;
+    this.#numbers = null;
     for (const { onReleased } of left) quietly(onReleased);
   }
 }

@@ -67,13 +67,7 @@ export class RpcSession {
   #main: SessionMain | null;
   #errors: SessionErrors | null;
   #mainObject: { readonly value: unknown } | null = null;
-  readonly #passed = new PassedObjects({
-    ask: (target, path, args) => this.ask(target, path, args),
-    release: (id, references) => {
-      if (this.#ended === null) this.#send([RELEASE, id, references], undefined);
-    },
-    settle: () => this.#settle(),
-  });
+  readonly #passed = new PassedObjects(this);
   #questions = new Map<number, Question>();
   /** Results of calls of the other side, for calls that do not wait for them. */
   #answers = new Map<number, Promise<unknown>>();
@@ -129,14 +123,14 @@ export class RpcSession {
       this.#questions.set(id, question);
     } catch (error) {
       question.reject(error);
-      this.#settle();
+      this.settle();
     }
     return question;
   }
 
   /** @throws {DOMException} DataCloneError; {Error} for a message that is too large. */
   #send(head: readonly unknown[], value: unknown, isResult = false): void {
-    const writer = new ValueWriter(isResult ? this.#passed.inResult : this.#passed);
+    const writer = new ValueWriter(this.#passed, isResult);
     const before = this.#passed.last;
     try {
       const written = head[0] === RELEASE || head[0] === FINISH || head[0] === GET ? undefined : writer.write(value);
@@ -189,21 +183,21 @@ export class RpcSession {
         if (isThrown) this.#errors?.thrown(value);
         this.#arrive(() => (isThrown ? question.reject(value) : question.resolve(value, stubs)));
         if (kind === RETURN_LAST || kind === THROW_LAST) this.#endAnswered();
-        else this.#settle();
+        else this.settle();
         if (this.#ended === null) this.#send([FINISH, id], undefined);
         return;
       }
       case RELEASE:
         this.#passed.release(id, rest[0] as number);
-        this.#settle();
+        this.settle();
         return;
       case FINISH:
         this.#answers.delete(id);
-        this.#settle();
+        this.settle();
         return;
       case LEAVE:
         this.#isLeaving = true;
-        this.#settle();
+        this.settle();
         return;
       default:
         throw new Error('An RPC message is of an unknown kind');
@@ -308,14 +302,14 @@ export class RpcSession {
       }
     }
     disposeAll(stubs);
-    this.#settle();
+    this.settle();
   }
 
   #threw(id: number, error: unknown, stubs: readonly object[]): void {
     this.#running--;
     if (this.#ended === null) this.#sendError(id, error);
     disposeAll(stubs);
-    this.#settle();
+    this.settle();
   }
 
   #sendError(id: number, error: unknown): void {
@@ -343,8 +337,13 @@ export class RpcSession {
     for (const question of left) question.goOn(toError(CLOSED));
   }
 
+  /** Gives references of an object of the other side back to it. */
+  release(id: number, references: number): void {
+    if (this.#ended === null) this.#send([RELEASE, id, references], undefined);
+  }
+
   /** Closes the session once the side that opened it needs nothing more, or the other has to leave. */
-  #settle(): void {
+  settle(): void {
     if (!(this.#opens || this.#isLeaving) || this.#ended !== null || this.#running > 0) return;
     if (this.#questions.size > 0 || this.#passed.hasStreams) return;
     if (!this.#isLeaving && !this.#passed.isEmpty) return;

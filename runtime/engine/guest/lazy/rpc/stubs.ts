@@ -45,28 +45,68 @@ export const prototypes = { stub: {}, promise: {}, property: {} };
 const { getPrototypeOf } = Object;
 const nothing = Object.freeze({});
 
+/** Traps of a proxy. One object each and no closures: two proxies are made for a call. */
+class StubTraps implements ProxyHandler<() => void> {
+  readonly #inner: Inner;
+  readonly #members: (key: string | symbol) => unknown;
+
+  constructor(inner: Inner, members: (key: string | symbol) => unknown) {
+    this.#inner = inner;
+    this.#members = members;
+  }
+
+  get(_target: unknown, key: string | symbol): unknown {
+    const own = this.#members(key);
+    if (own !== undefined) return own === nothing ? undefined : own;
+    const { receiver, path } = this.#inner;
+    return typeof key === 'symbol' ? undefined : createProperty(receiver, [...path, key]);
+  }
+
+  apply(_target: unknown, _self: unknown, args: unknown[]): object {
+    const { receiver, path } = this.#inner;
+    return createPromise(receiver.send(path, args));
+  }
+
+  construct(): never {
+    throw new TypeError('A stub cannot be constructed');
+  }
+
+  has(): boolean {
+    return false;
+  }
+
+  ownKeys(): string[] {
+    return [];
+  }
+
+  getOwnPropertyDescriptor(): undefined {
+    return undefined;
+  }
+
+  defineProperty(): boolean {
+    return false;
+  }
+
+  set(): boolean {
+    return false;
+  }
+
+  deleteProperty(): boolean {
+    return false;
+  }
+
+  getPrototypeOf(): object {
+    return prototypes[this.#inner.kind];
+  }
+
+  setPrototypeOf(): boolean {
+    return false;
+  }
+}
+
 function proxyOf(inner: Inner, members: (key: string | symbol) => unknown): object {
-  const { kind, receiver, path } = inner;
   // Only a function can be called; an arrow function has no property that a proxy would have to show.
-  const proxy: object = new Proxy(() => {}, {
-    get(_target, key) {
-      const own = members(key);
-      if (own !== undefined) return own === nothing ? undefined : own;
-      return typeof key === 'symbol' ? undefined : createProperty(receiver, [...path, key]);
-    },
-    apply: (_target, _self, args: unknown[]) => createPromise(receiver.send(path, args)),
-    construct() {
-      throw new TypeError('A stub cannot be constructed');
-    },
-    has: () => false,
-    ownKeys: () => [],
-    getOwnPropertyDescriptor: () => undefined,
-    defineProperty: () => false,
-    set: () => false,
-    deleteProperty: () => false,
-    getPrototypeOf: () => prototypes[kind],
-    setPrototypeOf: () => false,
-  });
+  const proxy: object = new Proxy(() => {}, new StubTraps(inner, members));
   Reflect.apply(weakSet, inners, [proxy, inner]);
   return proxy;
 }

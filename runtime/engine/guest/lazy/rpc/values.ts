@@ -14,6 +14,8 @@ import { isWritableStream } from './streams.ts';
 export interface References {
   /** A number for a function, an RpcTarget or a stub of another session; null: the value is passed by value. */
   add(value: object): Reference | null;
+  /** As `add`, for the result of a call. */
+  addToResult(value: object): Reference | null;
   addSource(stream: object): number;
   addSink(stream: object): number;
   /** What the other side's reference stands for. */
@@ -49,10 +51,12 @@ function refuse(what: string): DOMException {
 export class ValueWriter {
   readonly parts: Uint8Array[] = [];
   #references: References;
+  #isResult: boolean;
   #known = new Map<object, number>();
 
-  constructor(references: References) {
+  constructor(references: References, isResult: boolean) {
     this.#references = references;
+    this.#isResult = isResult;
   }
 
   /** @throws {DOMException} DataCloneError; whatever a getter of the value throws. */
@@ -80,7 +84,7 @@ export class ValueWriter {
   #object(value: object): Written {
     const known = this.#known.get(value);
     if (known !== undefined) return ['r', known];
-    const reference = this.#references.add(value);
+    const reference = this.#isResult ? this.#references.addToResult(value) : this.#references.add(value);
     if (reference !== null) return reference;
     this.#known.set(value, this.#known.size);
     if (Array.isArray(value)) return ['a', value.length, this.#entries(value)];
