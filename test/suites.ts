@@ -151,6 +151,7 @@ export const suites: readonly Suite[] = [
     proves: 'Dashboard and documentation work in Chromium, in both themes and three widths, without axe findings.',
     folder: 'test/browser/',
     packages: ['chromium', 'chromium-headless-shell'],
+    installs: ['test/objects/packages'],
     covers: ['dashboard/', 'web/', 'docs/'],
   },
   {

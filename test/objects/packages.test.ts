@@ -2,35 +2,18 @@
 // agents.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
-import { startDevHere, type TestDev } from '#test/setup/dev.ts';
+import type { TestDev } from '#test/setup/dev.ts';
+import { objectPackages, objectPackagesMissing, withObjectWorker } from '#test/setup/object-packages.ts';
 import { until } from '#test/setup/until.ts';
 
-const packages = join(import.meta.dirname, 'packages');
-const skip = existsSync(join(packages, 'node_modules')) ? false : 'run: npm ci --prefix test/objects/packages';
-const load = (file: string): Promise<unknown> => import(pathToFileURL(join(packages, 'node_modules', file)).href);
-
-/** Runs a worker of `packages/workers/` in `platform dev`, until the test has ended. */
-async function withWorker(name: string, objects: string, run: (dev: TestDev) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'platform-dev-'));
-  await mkdir(join(folder, 'src'));
-  await symlink(join(packages, 'node_modules'), join(folder, 'node_modules'));
-  await copyFile(join(packages, 'workers', `${name}.js`), join(folder, 'src/index.js'));
-  await writeFile(join(folder, 'platform.yaml'), `compatibility_date: '2026-07-01'\nobject: ${objects}\n`);
-  const dev = await startDevHere(folder);
-  try {
-    await run(dev);
-  } finally {
-    await dev.close();
-    await rm(folder, { recursive: true, force: true });
-  }
-}
+const skip = objectPackagesMissing;
+const load = (file: string): Promise<unknown> => import(pathToFileURL(join(objectPackages, 'node_modules', file)).href);
+const withWorker = (worker: string, objects: string, run: (dev: TestDev) => Promise<void>): Promise<void> =>
+  withObjectWorker({ worker, objects }, run);
 
 interface Visitor {
   readonly socket: WebSocket;

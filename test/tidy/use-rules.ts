@@ -9,9 +9,9 @@ import { lineAt, type Finding } from './findings.ts';
 const isTest = (file: string): boolean => /^(?:test|bench)\//.test(file);
 /** Only developers run these, and tests take them apart. */
 const isTool = (file: string): boolean => /^cli\/tasks\/|^runtime\/engine\/isolates\/native\//.test(file);
-/** Test files and benches, and workers that test/setup/packages.ts and client-workers.ts serve by their names. */
+/** Test files and benches, and workers and pages that test/setup/ serves by their names. */
 const isRun = (file: string): boolean =>
-  /\.(?:test|bench)\.ts$|^test\/(?:(?:clients|objects)\/)?packages\/workers\//.test(file);
+  /\.(?:test|bench)\.ts$|^test\/(?:(?:clients|objects)\/)?packages\/(?:workers|pages)\//.test(file);
 
 /** Every export without a use. */
 export function exportFindings(sources: Sources): Finding[] {
