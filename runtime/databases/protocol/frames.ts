@@ -144,7 +144,7 @@ export function answerFrame(id: number, kind: number, payload: string | Uint8Arr
 }
 
 /** A received request; `payload` is a view that is valid until the next chunk. */
-interface RequestFrame {
+export interface RequestFrame {
   readonly id: number;
   readonly op: number;
   readonly name: string;

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import { SqlRefusal } from '#core/database-request.ts';
 import type { Job } from '../sqlite/database-file.ts';
-import { answerFrame, FrameReader, kinds, ops, readRequest } from '../protocol/frames.ts';
+import { answerFrame, FrameReader, kinds, ops, readRequest, type RequestFrame } from '../protocol/frames.ts';
 import type { OpenFiles } from './open-files.ts';
 import { endTurn, field } from './running.ts';
 
@@ -20,11 +20,11 @@ interface ShardConnectionDeps {
   readonly isOwn: boolean;
 }
 
-/** Answers that wait for a slow engine, before no more of its requests are read. */
 /** Minimum time of a request, however little its budget has left. */
 const LEAST_MS = 100;
 /** Resolution of the system's thread clock if it is coarse. */
 const TICK_MS = 4;
+/** Answers that wait for a slow engine, before no more of its requests are read. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 /** How long responses may wait for those of the requests behind them. */
 const FLUSH_AFTER_MS = 1;
@@ -63,15 +63,15 @@ export class ShardConnection {
   }
 
   #take(frame: Buffer): void {
-    const { id, op, name, transaction, cpuLeftMs, payload } = readRequest(frame);
-    const { view, place, files, limitMs, isOwn } = this.#deps;
-    const meter = new CpuMeter();
+    const request = readRequest(frame);
+    const { id, op, name, payload } = request;
+    const { view, place, files } = this.#deps;
     const own = field.connections + 2 * place;
     if (op === ops.hello) {
       const { key } = JSON.parse(payload.toString('utf8')) as { key: number };
       view[own] = key;
       this.#greeted = true;
-      this.#send(id, kinds.json, '{}');
+      this.send(id, kinds.json, '{}');
       return;
     }
     if (!this.#greeted) throw new RangeError('The first frame must be a greeting');
@@ -83,45 +83,19 @@ export class ShardConnection {
       args = null;
     }
     if (!Array.isArray(args)) {
-      this.#send(id, kinds.json, new SqlRefusal('SQLITE_MISUSE', 'the request is not a JSON list').toJson());
+      this.send(id, kinds.json, new SqlRefusal('SQLITE_MISUSE', 'the request is not a JSON list').toJson());
       return;
     }
-    // Counted by the client, of a script whose process ended.
-    let applied = op === ops.exec && Number.isSafeInteger(args[1]) ? Math.max(0, args[1] as number) : 0;
-    const job: Job = {
-      op,
-      transaction,
-      args,
-      owner: this,
-      get applied() {
-        return applied;
-      },
-      set applied(count) {
-        view[field.applied] = applied = count;
-      },
-      answer: (kind, answer) => this.#send(id, kind, answer, meter.cpuMs),
-      begin: () => {
-        if (this.#answers.length > 0 && performance.now() - this.#oldest > FLUSH_AFTER_MS) this.#flush();
-        if (unwatched.has(op)) return;
-        view[field.connection] = place;
-        view[field.request] = id;
-        view[field.applied] = applied;
-        view[field.database] = files.numberOf(name);
-        // Twice its CPU budget: on a busy machine CPU time passes slower than wall time.
-        view[field.limit] = isOwn && cpuLeftMs > 0 ? Math.min(limitMs, 2 * cpuLeftMs + LEAST_MS) : limitMs;
-        meter.begin();
-        Atomics.add(view, field.turn, 1);
-      },
-      settle: () => endTurn(view),
-      end: () => {
-        meter.end();
-        endTurn(view);
-      },
-    };
-    files.take(name, job);
+    files.take(name, new ShardJob(this, this.#deps, request, args));
   }
 
-  #send(id: number, kind: number, payload: string | Uint8Array, cpuMs = 0): void {
+  /** Answers that have waited long for those behind them leave before the next request begins. */
+  flushLate(): void {
+    if (this.#answers.length > 0 && performance.now() - this.#oldest > FLUSH_AFTER_MS) this.#flush();
+  }
+
+  /** Answers a request. */
+  send(id: number, kind: number, payload: string | Uint8Array, cpuMs = 0): void {
     if (this.#answers.length === 0) this.#oldest = performance.now();
     this.#answers.push(answerFrame(id, kind, payload, cpuMs));
     if (!this.#reading) this.#flush();
@@ -146,6 +120,69 @@ export class ShardConnection {
     const { socket } = this.#deps;
     this.#flush();
     return new Promise((resolve) => socket.end(resolve));
+  }
+}
+
+/** A request of an engine, in the memory that the watchdog looks at while its SQL runs. */
+class ShardJob implements Job {
+  readonly op: number;
+  readonly transaction: number;
+  readonly args: readonly unknown[];
+  readonly owner: ShardConnection;
+  readonly #deps: ShardConnectionDeps;
+  readonly #id: number;
+  readonly #name: string;
+  /** CPU that its owner may still use; 0: any. */
+  readonly #cpuLeftMs: number;
+  readonly #meter = new CpuMeter();
+  #applied: number;
+
+  constructor(owner: ShardConnection, deps: ShardConnectionDeps, request: RequestFrame, args: readonly unknown[]) {
+    [this.owner, this.#deps, this.args] = [owner, deps, args];
+    ({
+      op: this.op,
+      transaction: this.transaction,
+      id: this.#id,
+      name: this.#name,
+      cpuLeftMs: this.#cpuLeftMs,
+    } = request);
+    // Counted by the client, of a script whose process ended.
+    this.#applied = this.op === ops.exec && Number.isSafeInteger(args[1]) ? Math.max(0, args[1] as number) : 0;
+  }
+
+  get applied(): number {
+    return this.#applied;
+  }
+
+  set applied(count: number) {
+    this.#deps.view[field.applied] = this.#applied = count;
+  }
+
+  answer(kind: number, payload: string | Uint8Array): void {
+    this.owner.send(this.#id, kind, payload, this.#meter.cpuMs);
+  }
+
+  begin(): void {
+    this.owner.flushLate();
+    if (unwatched.has(this.op)) return;
+    const { view, place, files, limitMs, isOwn } = this.#deps;
+    view[field.connection] = place;
+    view[field.request] = this.#id;
+    view[field.applied] = this.#applied;
+    view[field.database] = files.numberOf(this.#name);
+    // Twice its CPU budget: on a busy machine CPU time passes slower than wall time.
+    view[field.limit] = isOwn && this.#cpuLeftMs > 0 ? Math.min(limitMs, 2 * this.#cpuLeftMs + LEAST_MS) : limitMs;
+    this.#meter.begin();
+    Atomics.add(view, field.turn, 1);
+  }
+
+  settle(): void {
+    endTurn(this.#deps.view);
+  }
+
+  end(): void {
+    this.#meter.end();
+    endTurn(this.#deps.view);
   }
 }
 
