@@ -7,7 +7,8 @@ import { openArtifactStore } from '#artifacts/store/open.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { readInstallation } from '#postgres/installation-id.ts';
-import { openSql } from '#postgres/sql.ts';
+import { openHandlerMachines } from '#postgres/handler-machines.ts';
+import { openSql, statementsOf, type Sql } from '#postgres/sql.ts';
 import { deliverAlerts } from './alerts/deliver.ts';
 import { evaluateAlerts } from './alerts/evaluate.ts';
 import { createApi } from './api/app.ts';
@@ -22,13 +23,13 @@ import { openGitPush } from './git-push/git-push.ts';
 import { gitHostPages } from './git-host/pages.ts';
 import { startGitHost } from './git-host/start.ts';
 import type { Dependencies } from './process/dependencies.ts';
-import { readConfiguration } from './process/configuration.ts';
+import { readConfiguration, type Configuration } from './process/configuration.ts';
 import { deliverMail, publishMailChannel } from './outbound/mail-queue.ts';
 import { createMailer } from './outbound/send-mail.ts';
 import { openAiProxy } from './process/ai-proxy.ts';
 import { liveGit } from './process/live-git.ts';
 import { followSettings, openLiveSettings } from './process/live-settings.ts';
-import { openPrivatePort } from './process/private-port.ts';
+import { openPrivatePort, type PrivatePort } from './process/private-port.ts';
 import { RequestCounts } from './process/request-counts.ts';
 import { createKeyedMutex } from './process/keyed-mutex.ts';
 import { openNameRecords } from './process/name-records.ts';
@@ -74,7 +75,7 @@ async function start(): Promise<() => Promise<void>> {
     artifacts,
     keys: config.keys,
     folder: config.folder,
-    privatePort: openPrivatePort(config.privatePort.origins, config.privatePort.token),
+    privatePort: openHandlers(config, sql),
     addresses: config.addresses,
     git: liveGit(config.git, settings),
     limits: limits.control,
@@ -165,6 +166,18 @@ async function start(): Promise<() => Promise<void>> {
     await deps.signIn.sessions.close();
     await sql.end({ timeout: 5 });
   };
+}
+
+/** The handlers that `API_HANDLER_URL` names, or those of all machines that have announced themselves. */
+function openHandlers({ privatePort: { origins, token, machines } }: Configuration, sql: Sql): PrivatePort {
+  if (machines === null) return openPrivatePort(origins, token);
+  const found = openHandlerMachines({
+    sql: statementsOf(sql),
+    local: origins,
+    ownOrigin: machines.ownOrigin,
+    onTrouble: (error) => log.warn({ reason: (error as Error).message }, 'Machines not read: the last ones are used'),
+  });
+  return openPrivatePort(origins, token, found);
 }
 
 await runProcess(log, start);

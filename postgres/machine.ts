@@ -30,7 +30,7 @@ export interface MachineFigures {
 type MachineState = 'up' | 'draining' | 'drained';
 
 /** A machine that serves requests. */
-export interface ServingMachine {
+interface ServingMachine {
   readonly name: string;
   readonly upstream: string;
 }

@@ -13,8 +13,8 @@ export type Transaction = TransactionSql<{ bigint: number }>;
 /** Part of a statement. */
 export type Fragment = PendingQuery<Row[]>;
 
-/** A transaction as statements with `$1`, `$2`..., for code that also works with connection.ts. */
-export function statementsOf(tx: Transaction): Statements {
+/** Statements with `$1`, `$2`..., for code that also works with connection.ts. */
+export function statementsOf(tx: Transaction | Sql): Statements {
   return { all: (text, ...parameters) => tx.unsafe(text, parameters as never) as never };
 }
 

@@ -55,7 +55,7 @@ export const variableGroups: readonly Group[] = [
     rare: [
       ['CADDY_BIN', 'caddy', 'The program Caddy'],
       ['EDGE_HOST', '', 'Address to listen on; all where it is empty'],
-      ['EDGE_HANDLERS', '127.0.0.1:4001', 'host:port of handlers, with commas between several'],
+      ['EDGE_HANDLERS', '', 'host:port of handlers, with commas; default: those of machines that announce themselves'],
       ['EDGE_API', '127.0.0.1:4002', 'host:port behind the host of PUBLIC_API_URL'],
       ['EDGE_UI', '127.0.0.1:3002', 'host:port behind the host of AUTH_URL'],
       ['EDGE_DOCS', '127.0.0.1:3005', 'host:port behind the host of DOCS_URL'],
@@ -369,7 +369,7 @@ export const variableGroups: readonly Group[] = [
         '',
         'Folder of sockets that handlers and the part servers share; default: handlers run servers themselves',
       ],
-      ['API_HANDLER_URL', '', 'Private ports of handlers, for the API and the broker apart from them'],
+      ['API_HANDLER_URL', '', 'Private ports of handlers; default: those of machines that announce themselves'],
       ['HOST', '127.0.0.1', 'Address of the private port and the database service'],
       ['HANDLER_PRIVATE_PORT', '8081', 'Private port'],
       ['API_WEB_LISTEN', '', 'Where the API listens for the web process apart from it, such as 0.0.0.0:4003'],

@@ -83,7 +83,11 @@ async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
     status = await readHandlerStatus(privatePort);
   } catch (error) {
     return [
-      fail('engines', `The handler does not answer: ${(error as Error).message}`, 'Start it; see API_HANDLER_URL.'),
+      fail(
+        'engines',
+        `The handler does not answer: ${(error as Error).message}`,
+        'Start it; `platform machines` shows which run, API_HANDLER_URL names others.',
+      ),
     ];
   }
   const engines = status.engines ?? [];

@@ -51,7 +51,12 @@ export interface Configuration extends OperatorSettings {
   readonly keys: EncryptionKeys;
   readonly addresses: Addresses;
   /** `API_HANDLER_URL` and `PRIVATE_PORT_TOKEN`: private ports of all handlers' supervisors. */
-  readonly privatePort: { readonly origins: readonly string[]; readonly token: string | null };
+  readonly privatePort: {
+    readonly origins: readonly string[];
+    readonly token: string | null;
+    /** Others are found in Postgres. `ownOrigin`: as this machine has announced its own. Null: `origins` are all. */
+    readonly machines: { readonly ownOrigin: string | null } | null;
+  };
   /** `API_HOST`, `API_PORT`; port 0 picks a free one. */
   readonly listeners: { readonly host: string; readonly apiPort: number };
   /** `API_WEB_LISTEN`, `WEB_TOKEN`: the listener for the web process (web/); null: none. */
@@ -172,6 +177,7 @@ export function readConfiguration(environment: Environment): Configuration {
     issuesCertificates,
   };
   const oidc = checked(() => oidcSettingsFrom(environment), null);
+  const ownOrigin = get('MACHINE_ORIGIN');
   const operator = checked(() => operatorSettingsFrom(get), usualSettings);
   const configuration: Configuration = {
     ...operator,
@@ -182,7 +188,11 @@ export function readConfiguration(environment: Environment): Configuration {
     keys: sealing === null ? encryptionKeys(get('ENCRYPTION_KEY')) : (undefined as never),
     addresses,
     privatePort: {
-      origins: checked(() => parseHandlerUrls(get('API_HANDLER_URL') || 'http://127.0.0.1:8081'), []),
+      origins: checked(
+        () => parseHandlerUrls(get('API_HANDLER_URL') || (ownOrigin === '' ? 'http://127.0.0.1:8081' : '')),
+        [],
+      ),
+      machines: ownOrigin === '' ? null : { ownOrigin: ownOrigin === 'none' ? null : ownOrigin },
       token: get('PRIVATE_PORT_TOKEN') || null,
     },
     listeners: {

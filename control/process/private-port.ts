@@ -88,7 +88,7 @@ export function openPrivatePort(
       const answer = await reach(origin, path, body, waitMs);
       if (answer !== null) return answer;
     }
-    throw nobody(origins);
+    throw nobody(from);
   }
 
   async function askAll(
@@ -101,7 +101,7 @@ export function openPrivatePort(
       from.map(async (origin) => [origin, await reach(origin, path(origin), body, waitMs)] as const),
     );
     const answers = new Map(asked.flatMap(([origin, answer]) => (answer === null ? [] : [[origin, answer] as const])));
-    if (answers.size === 0) throw nobody(origins);
+    if (answers.size === 0) throw nobody(from);
     return answers;
   }
 
@@ -124,7 +124,7 @@ export function openPrivatePort(
       if (typeof given === 'string')
         return { status: 200, body: { ...(own.body as Fields), id: `${origin}|${given}` } };
     }
-    if (answer === null) throw nobody(origins);
+    if (answer === null) throw nobody(from);
     return answer;
   }
 
@@ -169,7 +169,9 @@ function worst(answers: readonly PrivateAnswer<unknown>[]): PrivateAnswer<unknow
 }
 
 function nobody(origins: readonly string[]): Error {
-  return new Error(`no handler can be reached at ${origins.join(', ')} (API_HANDLER_URL)`);
+  if (origins.length === 0)
+    return new Error('no handler can be reached: no machine with one has announced itself (`platform machines`)');
+  return new Error(`no handler can be reached at ${origins.join(', ')} (API_HANDLER_URL, or \`platform machines\`)`);
 }
 
 function codeOf(error: unknown): string {

@@ -6,12 +6,12 @@ import { openLog } from '#core/log/log.ts';
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
-import { parseHandlerUrls } from '#core/process/handler-addresses.ts';
 import { openRouteFiles } from '#artifacts/route-source-files.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import { openEventsPostgres } from '../stores/event-stores-postgres.ts';
 import { startBroker } from './broker.ts';
 import { createEngineDelivery } from './delivery/engine-delivery.ts';
+import { openHandlers } from './delivery/handlers.ts';
 import { createRecipients } from './delivery/recipients.ts';
 
 const DRAIN_MS = 5000;
@@ -31,11 +31,15 @@ await runProcess(log, async () => {
     folder,
     onProblem: (problem) => log.error(problem, 'route file rejected'),
   });
-  const engines = createEngineDelivery({
-    origins: parseHandlerUrls(get('API_HANDLER_URL')),
-    token: get('PRIVATE_PORT_TOKEN'),
-    connectionsMax: limits.inFlightMax,
-  });
+  const engines = createEngineDelivery(
+    { token: get('PRIVATE_PORT_TOKEN'), connectionsMax: limits.inFlightMax },
+    openHandlers({
+      urls: get('API_HANDLER_URL'),
+      machineOrigin: get('MACHINE_ORIGIN'),
+      sql: stores.sql,
+      onTrouble: ({ message }) => log.warn({ reason: message }, 'Machines not read: the last ones are used'),
+    }),
+  );
 
   const recipients = createRecipients({
     cron: stores.cron,

@@ -2,6 +2,8 @@
 // Caddy by caddy.ts. Pure. It contains EDGE_TOKEN, so it is not written to a file.
 import { errorPage, pageHeaders } from '#core/error-page.ts';
 import { ADMIN_HOST, EDGE_HEADER } from '#core/process/edge-proxy.ts';
+import { REFRESH_MS } from './handlers.ts';
+import { HANDLERS_NAME } from './upstream-names.ts';
 
 /** Settings. */
 interface CaddySettings {
@@ -22,8 +24,10 @@ interface CaddySettings {
   readonly files: readonly { readonly certificate: string; readonly key: string }[];
   /** Share of a certificate's lifetime that remains when it is renewed. */
   readonly renewalRatio: number;
-  /** `host:port` of handlers. */
+  /** `host:port` of handlers; with a `resolver`, only where that does not answer. */
   readonly handlers: readonly string[];
+  /** Address of the name server that knows the handlers; null: they are those above. */
+  readonly resolver: string | null;
   /** Hosts of the platform itself, each with its `host:port`. */
   readonly sites: readonly { readonly host: string; readonly upstream: string }[];
   /** Proxies in front of this one (`TRUSTED_PROXIES`), whose client addresses are believed. */
@@ -78,7 +82,7 @@ export function caddyConfig(settings: CaddySettings): object {
             routes: [
               ...sites.map(({ host: name, upstream }) => ({
                 match: [{ host: [name] }],
-                handle: [proxyTo([upstream], settings)],
+                handle: [proxyTo([upstream], { ...settings, resolver: null })],
                 terminal: true,
               })),
               { handle: [proxyTo(settings.handlers, settings)] },
@@ -152,13 +156,20 @@ function pageOf(status: number): object {
   };
 }
 
-function proxyTo(upstreams: readonly string[], { token, trustedProxies }: CaddySettings): object {
+function proxyTo(upstreams: readonly string[], { token, trustedProxies, resolver }: CaddySettings): object {
+  const names = resolver === null ? null : { addresses: [`udp/${resolver}`] };
+  const isSeveral = upstreams.length > 1 || names !== null;
   return {
     handler: 'reverse_proxy',
     upstreams: upstreams.map((dial) => ({ dial })),
+    ...(names !== null && {
+      dynamic_upstreams: { source: 'srv', name: HANDLERS_NAME, refresh: `${REFRESH_MS}ms`, resolver: names },
+    }),
     transport: {
       protocol: 'http',
-      dial_timeout: '5s',
+      // With several, a machine that is gone shall not hold up the attempt at another one.
+      dial_timeout: names === null ? '5s' : '2s',
+      ...(names !== null && { resolver: names }),
       compression: false,
       versions: ['1.1'],
       keep_alive: { enabled: true, idle_timeout: UPSTREAM_IDLE, max_idle_conns_per_host: 512 },
@@ -170,11 +181,12 @@ function proxyTo(upstreams: readonly string[], { token, trustedProxies }: CaddyS
     // A failed connection attempt has sent nothing: the request waits for a handler that is starting. No passive
     // health checks: one reset would take a handler out, with 503 for all its hosts.
     load_balancing: {
-      ...(upstreams.length > 1 && { selection_policy: { policy: 'header', field: 'Host' } }),
+      ...(isSeveral && { selection_policy: { policy: 'header', field: 'Host' } }),
       try_duration: '5s',
       try_interval: '100ms',
     },
-    ...(upstreams.length > 1 && { health_checks: { active: ACTIVE_CHECK } }),
+    // Of names, handlers.ts checks them.
+    ...(upstreams.length > 1 && names === null && { health_checks: { active: ACTIVE_CHECK } }),
   };
 }
 

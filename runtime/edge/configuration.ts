@@ -16,6 +16,8 @@ export interface EdgeConfiguration {
   readonly httpsPort: number;
   readonly publicPort: number;
   readonly handlers: readonly string[];
+  /** `EDGE_HANDLERS` is set: machines that announce themselves change nothing. */
+  readonly hasFixedHandlers: boolean;
   readonly sites: readonly { readonly host: string; readonly upstream: string }[];
   readonly acme: AcmeSettings;
   /** `EDGE_CERTIFICATE_FILE`, `EDGE_KEY_FILE`: the operator's own certificate, such as a wildcard. */
@@ -95,6 +97,7 @@ export function edgeConfiguration(environment: Environment): EdgeConfiguration {
     httpsPort,
     publicPort: port('PUBLIC_PORT', httpsPort),
     handlers: upstreams('EDGE_HANDLERS', `127.0.0.1:${port('HANDLER_PORT', 4001)}`),
+    hasFixedHandlers: get('EDGE_HANDLERS') !== '' || get('EDGE_MACHINES') === '',
     sites: [
       ...site('PUBLIC_API_URL', 'EDGE_API', 'API_PORT', 4002),
       ...site('AUTH_URL', 'EDGE_UI', 'UI_PORT', 3002),

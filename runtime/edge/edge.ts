@@ -12,6 +12,7 @@ import { createAuthorityCheck } from './authority-check.ts';
 import { startCaddy, type Caddy, type CaddyLine } from './caddy.ts';
 import { caddyConfig } from './caddy-config.ts';
 import type { EdgeConfiguration } from './configuration.ts';
+import { openHandlers } from './handlers.ts';
 import { createFailures } from './failures.ts';
 import { knownHosts, type KnownHosts } from './known-hosts.ts';
 import { createCertificateReader, parseCertificate, type StoredCertificate } from './stored-certificates.ts';
@@ -30,6 +31,8 @@ interface Edge {
   readonly caddyPid: () => number | null;
   /** Unix socket of Caddy's admin API, which has its metrics. */
   readonly adminSocket: string;
+  /** Sends requests to these handlers, `host:port`. Resolves when it does; without effect if `EDGE_HANDLERS` is set. */
+  setHandlers(upstreams: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -106,7 +109,8 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     onRefused: (host, reason) => log.debug({ host, reason }, 'Certificate refused'),
   });
 
-  const settings = { ...config, adminSocket, storage, askUrl: ask.url };
+  const handlers = config.hasFixedHandlers ? null : await openHandlers({ folder, local: config.handlers, log });
+  const settings = { ...config, adminSocket, storage, askUrl: ask.url, resolver: handlers?.resolver ?? null };
 
   function onLine(line: CaddyLine): void {
     const host = line.identifier ?? line.server_name;
@@ -240,6 +244,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     await run();
   } catch (error) {
     ask.close();
+    handlers?.close();
     throw error;
   }
   routes.onChange(readHosts);
@@ -247,11 +252,13 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   return {
     caddyPid: () => caddy?.pid ?? null,
     adminSocket,
+    setHandlers: async (upstreams) => handlers?.set(upstreams),
     async close() {
       closing = true;
       if (timer !== null) clearTimeout(timer);
       await caddy?.stop();
       ask.close();
+      handlers?.close();
       if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
     },
   };

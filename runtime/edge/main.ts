@@ -1,5 +1,6 @@
 // Root of the edge process: Caddy in front of everything that visitors reach. Started by the supervisor if
-// PUBLIC_HTTPS is on; its only input is SIGTERM. Reads routes from their records: works without database and API.
+// PUBLIC_HTTPS is on, which says `{type: 'handlers', upstreams, at}` when machines come or go, and is answered with
+// `{type: 'handlers-used', at}`. Reads routes from their records: works without database and API.
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
@@ -16,6 +17,11 @@ await runProcess(log, async () => {
     onProblem: ({ file, reason }) => log.warn({ file, reason }, 'Route file rejected'),
   });
   const edge = await startEdge(config, routes, log);
+  process.on('message', (message) => {
+    const { type, upstreams, at } = message as { type?: unknown; upstreams?: readonly string[]; at?: string };
+    if (type !== 'handlers' || upstreams === undefined) return;
+    void edge.setHandlers(upstreams).then(() => process.connected && process.send?.({ type: 'handlers-used', at }));
+  });
   process.send?.({ type: 'ready', httpsPort: config.httpsPort, metricsSocket: edge.adminSocket });
   tellFigures(() => [['platform_edge_up', {}, edge.caddyPid() == null ? 0 : 1]]);
   return () => edge.close();

@@ -14,6 +14,7 @@ import { EXIT_CONFIGURATION, runProcess, type RunningProcess } from '#core/proce
 import { engineUrlOf } from '#postgres/engine-role.ts';
 import { homes } from '../engine/cluster/homes.ts';
 import { claimPlace } from './start/claim-place.ts';
+import { handlersOf } from './machine/handlers.ts';
 import { createOwnMachine } from './machine/own-machine.ts';
 import { openOwnRecord } from './data-folder/local-record.ts';
 import { privatePortToken } from './data-folder/private-port-token.ts';
@@ -81,8 +82,8 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     privateHost: settings?.host ?? null,
     log,
     stopEngines: () => group.engines.stop(),
-    onServing() {},
-    edgeReadAt: () => null,
+    onServing: (upstreams, at) => services.caddy?.setHandlers(upstreams, at),
+    edgeReadAt: () => services.caddy?.usedAt() ?? null,
     onRefused(reason) {
       log.fatal(reason);
       running.stop(EXIT_CONFIGURATION);
@@ -144,7 +145,11 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     engineVariables,
     hasPrivatePort: settings !== null,
     handlers: () => ({
-      urls: serves ? originOf(settings!.host, privatePort!.port) : (process.env['API_HANDLER_URL'] ?? ''),
+      ...handlersOf(
+        process.env['API_HANDLER_URL']?.trim() ?? '',
+        serves ? originOf(settings!.host, privatePort!.port) : null,
+        machine.origin(privatePort?.port ?? null),
+      ),
       token: settings!.token,
     }),
     log,

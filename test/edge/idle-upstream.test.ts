@@ -55,6 +55,7 @@ async function badGateways(idle: string | null): Promise<{ sent: number; answere
       files: [],
       renewalRatio: 0.3,
       handlers: [`127.0.0.1:${(service.address() as AddressInfo).port}`],
+      resolver: null,
       sites: [],
       trustedProxies: [],
       token: 'token',

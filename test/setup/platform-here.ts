@@ -11,6 +11,7 @@ import { nextTime } from '#core/schedules/timer-next.ts';
 import { createArtifactSource, openArtifact as artifactOf } from '#artifacts/artifact-source.ts';
 import { openRouteFiles } from '#artifacts/route-source-files.ts';
 import { startBroker } from '#runtime/broker/broker.ts';
+import { openHandlerAddresses } from '#core/process/handler-addresses.ts';
 import { createEngineDelivery } from '#runtime/broker/delivery/engine-delivery.ts';
 import { createRecipients } from '#runtime/broker/delivery/recipients.ts';
 import { createAssetServer } from '#runtime/engine/assets/assets.ts';
@@ -337,7 +338,8 @@ async function startBrokerHere(
     throw new Error(reason);
   };
   const routes = await openRouteFiles({ folder, onProblem });
-  const engines = createEngineDelivery({ ...address, connectionsMax: limits.inFlightMax });
+  const access = { token: address.token, connectionsMax: limits.inFlightMax };
+  const engines = createEngineDelivery(access, openHandlerAddresses(address.origins));
   const recipients = createRecipients({
     cron: stores.cron,
     lanes: stores.queue.lanes,

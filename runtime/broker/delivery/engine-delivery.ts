@@ -4,13 +4,11 @@ import { createHash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { encodeEvent, EVENT_HEADERS, EVENT_TYPE, traceHeaders } from '#core/event-codec.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
-import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
+import type { HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { EventEnd } from './delivery.ts';
 
-/** Addresses of the private ports. */
+/** Access to the private ports. */
 interface PrivateAddress {
-  /** From `API_HANDLER_URL`, or of this machine's supervisor. */
-  readonly origins: readonly string[];
   readonly token: string;
   /** Concurrent deliveries. */
   readonly connectionsMax: number;
@@ -21,8 +19,8 @@ const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|UND_ERR_C
 
 /** Implements `WorkDeps.deliver`. */
 export function createEngineDelivery(
-  { origins, token, connectionsMax }: PrivateAddress,
-  handlers: HandlerAddresses = openHandlerAddresses(origins),
+  { token, connectionsMax }: PrivateAddress,
+  handlers: HandlerAddresses,
 ): {
   deliver(
     deployment: string,

@@ -71,12 +71,6 @@ export function partsFrom(environment: Environment): Parts {
     ...(has('handler') || has('servers') || needsOwner
       ? missing('FS_PATH', 'name the folder that all parts share')
       : []),
-    ...(asksHandlers
-      ? missing(
-          'API_HANDLER_URL',
-          'name the private port of the handlers, such as http://handler:8081, with commas between several',
-        )
-      : []),
     ...(asksHandlers || isAsked
       ? secret('PRIVATE_PORT_TOKEN', 'the API, the broker and the handlers know each other by it')
       : []),
@@ -122,7 +116,12 @@ export function partsFrom(environment: Environment): Parts {
       : []),
     ...(has('edge') && !has('handler')
       ? [
-          ...missing('EDGE_HANDLERS', 'name the handlers, such as handler:4001, with commas between several'),
+          ...(get('DATABASE_URL') === ''
+            ? missing(
+                'EDGE_HANDLERS',
+                'name the handlers, such as handler:4001, with commas between several, or set DATABASE_URL, where they announce themselves',
+              )
+            : []),
           ...secret('EDGE_TOKEN', 'handlers and the API know by it what comes over the edge'),
         ]
       : []),

@@ -1,7 +1,8 @@
 // This machine among the others: announced in Postgres, drained when an operator asks for it. Made by main.ts.
 import type { Logger } from 'pino';
-import type { MachineLook, ServingMachine } from '#postgres/machine.ts';
+import type { MachineLook } from '#postgres/machine.ts';
 import type { SupervisorConfig } from '../engines/configuration.ts';
+import { originOf } from '../private-port/settings.ts';
 import { startAnnouncement, type Announcement } from './announce.ts';
 import { keyIdsOf, machineSettings, type MachineSettings } from './settings.ts';
 
@@ -14,8 +15,8 @@ interface OwnMachineDeps {
   readonly log: Logger;
   /** Ends the engines: running requests finish, WebSockets close with 1012. */
   readonly stopEngines: () => Promise<void>;
-  /** Machines that the edge of this one sends requests to. @param at for `edgeReadAt`. */
-  readonly onServing: (serving: readonly ServingMachine[], at: string) => void;
+  /** Handlers that the edge of this machine sends requests to, as `host:port`. @param at for `edgeReadAt`. */
+  readonly onServing: (upstreams: readonly string[], at: string) => void;
   readonly edgeReadAt: () => string | null;
   /** This machine may not be a part of the installation. */
   readonly onRefused: (reason: string) => void;
@@ -56,6 +57,7 @@ export function createOwnMachine(deps: OwnMachineDeps): OwnMachine {
   let drainedFrom = 0;
   let isEnding = false;
   let announcedAs = '';
+  let ownPort = 0;
 
   const origin = (privatePort: number | null): string | null =>
     settings.address === null || privatePort === null ? null : `http://${settings.address}:${privatePort}`;
@@ -63,7 +65,7 @@ export function createOwnMachine(deps: OwnMachineDeps): OwnMachine {
   function onLook(look: MachineLook): void {
     if (announcedAs !== look.name) log.info({ machine: look.name }, 'Machine announced');
     announcedAs = look.name;
-    deps.onServing(look.serving, look.at);
+    deps.onServing(upstreamsOf(look), look.at);
     if (look.state === 'up') return;
     if (drainLooks++ === 0) {
       drainedFrom = performance.now();
@@ -78,10 +80,18 @@ export function createOwnMachine(deps: OwnMachineDeps): OwnMachine {
     });
   }
 
+  /** All edges know a handler by one address: then they send a host to the same one. */
+  function upstreamsOf({ state, serving }: MachineLook): string[] {
+    const local =
+      serves && state === 'up' && settings.address === null ? [new URL(originOf(config.host, ownPort)).host] : [];
+    return [...local, ...serving.map(({ upstream }) => upstream)];
+  }
+
   return {
     settings,
     origin,
     start({ url, privatePort, port, services }) {
+      ownPort = port;
       const names = services.map((name) => (name === 'ssr' ? 'servers' : name));
       announcement = startAnnouncement({
         url,

@@ -6,6 +6,7 @@ import { operatorAiText, type OperatorAi } from '#core/ai-readiness.ts';
 import { sharedSecrets } from '#core/process/generated-secrets.ts';
 import { artifactVariables } from '#core/s3/bucket-variables.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
+import type { Handlers } from '../machine/handlers.ts';
 import type { ServiceSpec } from './services.ts';
 import type { WebProxy } from './web-service.ts';
 
@@ -36,8 +37,8 @@ interface ControlServiceDeps {
   readonly databaseUrl: () => string;
   /** Identifies requests from the edge; '': there is none. */
   readonly edgeToken: string;
-  /** Addresses of the handlers: `API_HANDLER_URL`, or the private port of this supervisor. */
-  readonly handlers: () => { readonly urls: string; readonly token: string };
+  /** Where handlers are. */
+  readonly handlers: () => Handlers;
   /** Address for the web process; null: from the environment. */
   readonly webProxy: WebProxy | null;
   /** Socket of the AI gateway, for requests with a token; null: there is none. */
@@ -74,7 +75,7 @@ export function controlService(deps: ControlServiceDeps): ServiceSpec {
   return {
     name: 'api',
     start() {
-      const { urls, token } = deps.handlers();
+      const { urls, token, machineOrigin } = deps.handlers();
       return fork(script, {
         execPath: program,
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
@@ -86,6 +87,7 @@ export function controlService(deps: ControlServiceDeps): ServiceSpec {
           DATABASE_URL: deps.databaseUrl(),
           API_HANDLER_URL: urls,
           PRIVATE_PORT_TOKEN: token,
+          ...(machineOrigin !== null && { MACHINE_ORIGIN: machineOrigin }),
           ...(deps.webProxy !== null && { API_WEB_LISTEN: deps.webProxy.socket, WEB_TOKEN: deps.webProxy.token }),
           ...(deps.aiSocket !== null && { API_AI_SOCKET: deps.aiSocket }),
           ...(deps.operatorAi !== null && { API_AI_OPERATOR: operatorAiText(deps.operatorAi) }),

@@ -1,5 +1,5 @@
 // Runs the edge (Caddy with runtime/edge/ beside it): only if PUBLIC_HTTPS is on.
-import { fork } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { secretProblem } from '#core/process/generated-secrets.ts';
@@ -24,35 +24,74 @@ export function edgeToken(environment: Environment): string {
   return given !== '' || !isHttpsOn(environment['PUBLIC_HTTPS'] ?? '') ? given : randomBytes(32).toString('hex');
 }
 
+/** The edge of this machine. */
+export interface EdgeService {
+  readonly spec: ServiceSpec;
+  /** It shall send requests to these handlers, `host:port`, as machines announced them at a moment. */
+  setHandlers(upstreams: readonly string[], at: string): void;
+  /** The last such moment after which it did; null: none. */
+  usedAt(): string | null;
+}
+
 /** Null if PUBLIC_HTTPS is off. @param port of deployments. */
 export function edgeService(given: {
   readonly environment: Environment;
   readonly folder: string;
   readonly port: number;
   readonly token: string;
+  /** Whether machines announce themselves here. */
+  readonly hasMachines: boolean;
   /** Unix socket of Caddy's metrics. */
   readonly onMetricsSocket: (path: string) => void;
-}): ServiceSpec | null {
-  const { environment, folder, port, token, onMetricsSocket } = given;
+}): EdgeService | null {
+  const { environment, folder, port, token, hasMachines, onMetricsSocket } = given;
   if (!isHttpsOn(environment['PUBLIC_HTTPS'] ?? '')) return null;
   if (folder === '') throw new Error('PUBLIC_HTTPS is on, but FS_PATH is not set: certificates need a data folder');
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
   const [program, ...before] = nodeCommand();
   const script = join(import.meta.dirname, `../../edge/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
-  return {
+  let child: ChildProcess | null = null;
+  let isReady = false;
+  let wanted: { readonly upstreams: readonly string[]; readonly at: string } | null = null;
+  let usedAt: string | null = null;
+  const tell = (): void => {
+    if (isReady && wanted !== null && child?.connected === true) child.send({ type: 'handlers', ...wanted }, () => {});
+  };
+  const spec: ServiceSpec = {
     name: 'edge',
-    start: () =>
-      fork(script, {
+    start() {
+      isReady = false;
+      child = fork(script, {
         execPath: program,
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
-        env: { ...own, FS_PATH: folder, HANDLER_PORT: String(port), EDGE_TOKEN: token },
+        env: {
+          ...own,
+          FS_PATH: folder,
+          HANDLER_PORT: String(port),
+          EDGE_TOKEN: token,
+          EDGE_MACHINES: hasMachines ? 'on' : '',
+        },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      }),
+      });
+      return child;
+    },
     onMessage(message) {
-      const { type, metricsSocket } = message as { readonly type?: unknown; readonly metricsSocket?: unknown };
-      if (type === 'ready' && typeof metricsSocket === 'string') onMetricsSocket(metricsSocket);
+      const { type, metricsSocket, at } = message as Readonly<Record<string, unknown>>;
+      if (type === 'handlers-used' && typeof at === 'string') usedAt = at;
+      if (type !== 'ready' || typeof metricsSocket !== 'string') return;
+      isReady = true;
+      onMetricsSocket(metricsSocket);
+      tell();
     },
     readyMsMax: 30_000,
     stopMsMax: 20_000,
+  };
+  return {
+    spec,
+    setHandlers(upstreams, at) {
+      wanted = { upstreams, at };
+      tell();
+    },
+    usedAt: () => usedAt,
   };
 }

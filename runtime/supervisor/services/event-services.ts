@@ -3,6 +3,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
+import type { Handlers } from '../machine/handlers.ts';
 import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -26,8 +27,8 @@ interface EventServiceDeps {
   readonly onSandboxUrl: (url: string) => void;
   /** Whether a broker runs here: without a private port nothing can be delivered. */
   readonly delivers: boolean;
-  /** Addresses of the handlers: `API_HANDLER_URL`, or the private port of this supervisor once it is open. */
-  readonly handlers: () => { readonly urls: string; readonly token: string };
+  /** Where handlers are. */
+  readonly handlers: () => Handlers;
 }
 
 /** The services in their start order; none without a data folder, or if they are switched off. */
@@ -60,13 +61,14 @@ export function eventServices({
   const broker: ServiceSpec = {
     name: 'broker',
     start() {
-      const { urls, token } = handlers();
+      const { urls, token, machineOrigin } = handlers();
       return start('../../broker/main', {
         ...pick(environment, ofBroker),
         FS_PATH: folder,
         ENGINE_DATABASE_URL: engineUrl,
         API_HANDLER_URL: urls,
         PRIVATE_PORT_TOKEN: token,
+        ...(machineOrigin !== null && { MACHINE_ORIGIN: machineOrigin }),
       });
     },
     readyMsMax: 30_000,

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import type { SupervisorConfig } from '../engines/configuration.ts';
+import type { Handlers } from '../machine/handlers.ts';
 import type { ServiceState } from '../private-port/state.ts';
 import { builderService } from './builder-service.ts';
 import { controlService, hasControl, type ControlState } from './control-service.ts';
 import { databaseService, databaseSockets } from './database-service.ts';
-import { edgeService } from './edge-service.ts';
+import { edgeService, type EdgeService } from './edge-service.ts';
 import { eventServices } from './event-services.ts';
 import { engineAi, gatewayService, gatewaySockets, hasGateway, operatorAiOf } from './gateway-service.ts';
 import { migratorService } from './migrator-service.ts';
@@ -33,7 +34,7 @@ interface ServiceGroupDeps {
   readonly engineVariables: Record<string, string>;
   readonly hasPrivatePort: boolean;
   /** Handlers for the API and the broker: here, or elsewhere. */
-  readonly handlers: () => { readonly urls: string; readonly token: string };
+  readonly handlers: () => Handlers;
   readonly log: Logger;
   /** The API is ready. */
   readonly onControl: (state: ControlState) => void;
@@ -53,6 +54,8 @@ export interface ServiceGroups {
   readonly sandboxes: Services;
   /** Unix socket of Caddy's metrics; null while there is none. */
   edgeMetricsSocket(): string | null;
+  /** The edge of this machine; null: none. */
+  readonly caddy: EdgeService | null;
   /** URL of the database's owner; '' while it is not known, or if this machine does not have it. */
   ownerUrl(): string;
   states(): ServiceState[];
@@ -88,10 +91,11 @@ export function createServiceGroups(deps: ServiceGroupDeps): ServiceGroups {
         folder,
         port: deps.port,
         token: deps.edgeSecret,
+        hasMachines: plan.ofDatabase.length > 0 || ownerUrlIn(environment) !== '',
         onMetricsSocket: (path) => (metricsSocket = path),
       })
     : null;
-  const edge = new Services(caddy === null ? [] : [caddy], hooks);
+  const edge = new Services(caddy === null ? [] : [caddy.spec], hooks);
   const control: Services = new Services(
     controlSpecs(plan, (service) => control.want(service)),
     hooks,
@@ -103,6 +107,7 @@ export function createServiceGroups(deps: ServiceGroupDeps): ServiceGroups {
     control,
     sandboxes,
     edgeMetricsSocket: () => metricsSocket,
+    caddy,
     ownerUrl: () => plan.urls.owner || ownerUrlIn(environment),
     states: () => [...base.states(), ...control.states(), ...sandboxes.states(), ...edge.states()],
   };

@@ -37,7 +37,7 @@ test('what is enough has defaults for the rest', () => {
     publicAddresses: [],
     issuesCertificates: false,
   });
-  assert.deepEqual(privatePort, { origins: ['http://127.0.0.1:8081'], token: null });
+  assert.deepEqual(privatePort, { origins: ['http://127.0.0.1:8081'], token: null, machines: null });
   assert.deepEqual(listeners, { host: '127.0.0.1', apiPort: 4002 });
   assert.deepEqual(gitHost, { url: 'https://github.com', apiUrl: 'https://api.github.com', oauth: null });
   assert.deepEqual([signUp, cacheUrl, warnings], ['invited', null, []]);

@@ -93,12 +93,7 @@ test('what is missing is named, all of it at once', () => {
     'DB_URL',
     'DB_SERVICE_TOKEN',
   ]);
-  assert.deepEqual(missing({ PLATFORM_PARTS: 'api' }), [
-    'FS_PATH',
-    'API_HANDLER_URL',
-    'PRIVATE_PORT_TOKEN',
-    'DATABASE_URL',
-  ]);
+  assert.deepEqual(missing({ PLATFORM_PARTS: 'api' }), ['FS_PATH', 'PRIVATE_PORT_TOKEN', 'DATABASE_URL']);
   assert.deepEqual(missing({ ...api, PLATFORM_PARTS: 'broker,databases' }), ['DB_SERVICE_PORT', 'DB_SERVICE_TOKEN']);
   assert.deepEqual(missing({ ...api, PLATFORM_PARTS: 'handler,databases,broker,api' }), []);
 });

@@ -8,7 +8,7 @@ import { controlEnvironment } from '#runtime/supervisor/services/control-service
 
 /** What the supervisor gives it itself. */
 const GIVEN =
-  /^(?:FS_PATH|DATABASE_URL|ENCRYPTION_KEY|AUTH_SECRET|EDGE_TOKEN|PRIVATE_PORT_TOKEN|WEB_TOKEN|API_(?:HANDLER_URL|WEB_LISTEN|AI_SOCKET|AI_OPERATOR))$/;
+  /^(?:FS_PATH|DATABASE_URL|ENCRYPTION_KEY|AUTH_SECRET|EDGE_TOKEN|PRIVATE_PORT_TOKEN|WEB_TOKEN|MACHINE_ORIGIN|API_(?:HANDLER_URL|WEB_LISTEN|AI_SOCKET|AI_OPERATOR))$/;
 const READS =
   /(?:\b(?:get|value|whole|port|originOf|choice)\(\s*|\b(?:env|environment|own|process\.env)\[)'([A-Z][A-Z0-9_]{2,})'/g;
 /** Limits that control/main.ts takes of core/limits.ts. */

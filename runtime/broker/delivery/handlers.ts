@@ -1,0 +1,19 @@
+// Where the broker delivers: to the handlers that `API_HANDLER_URL` names, or to those of all machines that have
+// announced themselves. Used by main.ts.
+import { openHandlerAddresses, parseHandlerUrls, type HandlerAddresses } from '#core/process/handler-addresses.ts';
+import type { Statements } from '#postgres/connection.ts';
+import { openHandlerMachines } from '#postgres/handler-machines.ts';
+
+/** @param given `machineOrigin`: `MACHINE_ORIGIN` of the supervisor; '': `urls` are all. */
+export function openHandlers(given: {
+  readonly urls: string;
+  readonly machineOrigin: string;
+  readonly sql: Statements;
+  readonly onTrouble: (error: Error) => void;
+}): HandlerAddresses {
+  const local = parseHandlerUrls(given.urls);
+  const { machineOrigin, sql } = given;
+  if (machineOrigin === '') return openHandlerAddresses(local);
+  const ownOrigin = machineOrigin === 'none' ? null : machineOrigin;
+  return openHandlerMachines({ sql, local, ownOrigin, onTrouble: (error) => given.onTrouble(error as Error) });
+}
