@@ -105,7 +105,7 @@ export async function readyForProduction(
         )
       : [];
     await sql.begin(async (tx) => {
-      await recordClasses(tx, { projectId: project.id, deploymentId: candidate.id }, manifest);
+      await recordClasses(deps, tx, { projectId: project.id, deploymentId: candidate.id }, manifest);
       if (frozen.production === null)
         await tx`
           UPDATE control.deployment SET variables = ${sealFrozen(keys, candidate.id, { ...frozen, production: vars })}

@@ -12,8 +12,9 @@ import {
   type DeclaredClasses,
   type ObjectClasses,
 } from '#core/bindings/object-classes.ts';
+import { isFailure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
-import type { Transaction } from '#postgres/sql.ts';
+import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { systemAudit } from './audit-entries.ts';
 import { addLogLines } from './deployment-log.ts';
@@ -24,22 +25,31 @@ import { untilRouted } from './project-routes.ts';
 const POLL_MS = 10_000;
 const LOCK_WAIT_MS = 20_000;
 
+type ReadDeps = Pick<Dependencies, 'folder' | 'artifacts'>;
+
 /**
- * Why a deployment cannot use production's objects; null: it can.
+ * Why a deployment cannot use production's objects; null: it can, or production's objects cannot be looked at because
+ * its deployment is broken.
  *
- * @throws {Failure} `engines_away` or `engine_refused`
+ * @throws {Failure} `engines_away`
  */
 export async function classesObjection(
-  deps: Pick<Dependencies, 'sql' | 'folder' | 'privatePort'>,
+  deps: ReadDeps & Pick<Dependencies, 'sql' | 'privatePort' | 'log'>,
   projectId: string,
   next: DeclaredClasses,
 ): Promise<string | null> {
-  const production = await readProduction(deps, projectId);
+  const production = await readProduction(deps, deps.sql, projectId);
   if (production === null) return null;
   const { now } = production;
-  for (const first of forgottenClasses(production.known, next)) {
-    const object = await heldObject(deps, production, first);
-    if (object !== null) return objection({ first, now: nameNowOf(now, first), object }, next);
+  try {
+    for (const first of forgottenClasses(production.known, next)) {
+      const object = await heldObject(deps, production, first);
+      if (object !== null) return objection({ first, now: nameNowOf(now, first), object }, next);
+    }
+  } catch (error) {
+    // A production that is broken must not keep the deployment that mends it away.
+    if (!isFailure(error, 'engine_refused')) throw error;
+    deps.log.warn({ err: error, project: production.project }, 'Objects of production not looked at');
   }
   return null;
 }
@@ -65,10 +75,7 @@ interface Production {
 }
 
 /** Null: nothing is in production. */
-async function readProduction(
-  { sql, folder }: Pick<Dependencies, 'sql' | 'folder'>,
-  projectId: string,
-): Promise<Production | null> {
+async function readProduction(deps: ReadDeps, sql: Sql | Transaction, projectId: string): Promise<Production | null> {
   const [row] = await sql<{ project: string; deployment: string; artifact: string; known: string[] }[]>`
     SELECT p.name AS project, d.id AS deployment, d.artifact, ARRAY(
       SELECT c.name FROM control.object_class c JOIN control.project named ON named.id = c.project_id
@@ -76,23 +83,38 @@ async function readProduction(
     FROM control.project p JOIN control.deployment d ON d.id = p.production_deployment_id
     WHERE p.id = ${projectId} AND d.artifact IS NOT NULL`;
   if (row === undefined) return null;
-  const { manifest } = openArtifact(folder, row.artifact);
-  const { project, deployment, known } = row;
+  const { project, deployment, known, artifact } = row;
+  const classes = await classesOf(deps, artifact);
   return {
     project,
     deployment,
-    now: manifest.objectClasses ?? {},
-    known: [...new Set([...known, ...keptClasses(manifest)])],
+    now: classes.objectClasses ?? {},
+    known: [...new Set([...known, ...keptClasses(classes)])],
   };
 }
 
-/** Records the classes of a deployment that is about to use production's objects. */
+/** Nothing if the artifact is gone. */
+async function classesOf({ artifacts, folder }: ReadDeps, artifact: string): Promise<DeclaredClasses> {
+  try {
+    await artifacts.fetch(artifact);
+    return openArtifact(folder, artifact).manifest;
+  } catch {
+    return {};
+  }
+}
+
+/** Records the classes of a deployment that is about to use production's objects, and of the one before. */
 export async function recordClasses(
+  deps: ReadDeps,
   tx: Transaction,
   { projectId, deploymentId }: { readonly projectId: string; readonly deploymentId: string },
   manifest: DeclaredClasses,
 ): Promise<void> {
   const [kept, deleted] = [[...keptClasses(manifest)], [...deletedClasses(manifest)]];
+  const known = [...((await readProduction(deps, tx, projectId))?.known ?? [])];
+  await tx`
+    INSERT INTO control.object_class (project_id, name) SELECT ${projectId}, unnest(${known}::text[])
+    ON CONFLICT DO NOTHING`;
   await tx`
     INSERT INTO control.object_class (project_id, name) SELECT ${projectId}, unnest(${kept}::text[])
     ON CONFLICT (project_id, name) DO UPDATE SET deletion = NULL`;

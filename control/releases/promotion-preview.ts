@@ -135,7 +135,7 @@ async function objectsObjection(deps: Dependencies, projectId: string, artifact:
   try {
     return await classesObjection(deps, projectId, openArtifact(deps.folder, artifact).manifest);
   } catch (error) {
-    if (isFailure(error, 'engines_away') || isFailure(error, 'engine_refused')) return null;
+    if (isFailure(error, 'engines_away')) return null;
     throw error;
   }
 }

@@ -222,7 +222,7 @@ async function prepare(deps: Dependencies, job: ReleaseJob, row: Row, manifest: 
       ON CONFLICT (project_id, name) DO UPDATE SET removed_at = NULL, removal = NULL RETURNING resources`;
     const merged: Record<string, Record<string, string>> = { ...branch!.resources };
     for (const [kind, own] of Object.entries(resources)) merged[kind] = { ...merged[kind], ...own };
-    if (isProduction(row)) await recordClasses(tx, { projectId: row.project_id, deploymentId: row.id }, manifest);
+    if (isProduction(row)) await recordClasses(deps, tx, { projectId: row.project_id, deploymentId: row.id }, manifest);
     await tx`
       UPDATE control.branch SET resources = ${tx.json(merged)}, updated_at = now()
       WHERE project_id = ${row.project_id} AND name = ${row.branch}`;

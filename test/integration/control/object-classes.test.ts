@@ -1,7 +1,11 @@
 // Deployments that rename, delete or forget classes of durable objects: what production holds is found under the new
 // name, deleted when that is said, and never lost.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { WebSocket } from 'ws';
 import { until } from '#test/setup/until.ts';
 import { startReleaseControl, type DeployedSource, type ReleaseControl } from '#test/setup/release-control.ts';
 
@@ -22,9 +26,18 @@ export class ${name} extends DurableObject {
     await this.ctx.storage.put('count', count);
     return '${name} ' + count;
   }
+  fetch() {
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.ctx.acceptWebSocket(server);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+  webSocketMessage(socket, message) {
+    socket.send('${name}: ' + message);
+  }
 }
 export default {
   async fetch(request, env) {
+    if (request.headers.get('upgrade') !== null) return env.COUNT.getByName('socket').fetch(request);
     const id = env.COUNT.idFromName(new URL(request.url).pathname);
     return new Response((await env.COUNT.get(id).add()) + ' ' + String(id).slice(0, 8));
   },
@@ -90,6 +103,24 @@ test('objects of a renamed class are the same under each of its names, also afte
   assert.equal(await says('renames'), `Hall 4 ${key}`);
 });
 
+test('a kept WebSocket wakes the renamed class, and is closed when its class is deleted', async () => {
+  const id = await all.project('sockets');
+  await deployed(id, counter('Room'));
+  const socket = new WebSocket(`ws://127.0.0.1:${all.platform.port}/`, { headers: { host: 'sockets.localhost' } });
+  await once(socket, 'open');
+  const echo = async (): Promise<string> => {
+    socket.send('hello');
+    return String(((await once(socket, 'message')) as [Buffer])[0]);
+  };
+  assert.equal(await echo(), 'Room: hello');
+  await deployed(id, counter('Hall', 'object_classes: { renamed: { Room: Hall } }\n'));
+  assert.equal(await echo(), 'Hall: hello');
+  const closed = once(socket, 'close') as Promise<[number, Buffer]>;
+  await deployed(id, { ...plain, yaml: 'object_classes: { renamed: { Room: Hall }, deleted: [Hall] }\n' });
+  const [code, reason] = await closed;
+  assert.deepEqual([code, String(reason)], [1001, 'Deleted']);
+});
+
 test('objects of a deleted class go when the deployment becomes production, not before', async () => {
   const id = await all.project('deletes');
   const first = await deployed(id, counter('Room'));
@@ -112,4 +143,17 @@ test('objects of a deleted class go when the deployment becomes production, not 
   assert.equal(again.status, 200);
   assert.match(await says('deletes'), /^Room 2 /);
   assert.equal((await all.deploy(id, plain)).status, 'failure');
+});
+
+test('classes of a production whose artifact is lost are known, and a deployment mends it', async () => {
+  const id = await all.project('mended');
+  await deployed(id, counter('Room'));
+  assert.match(await says('mended'), /^Room 1 /);
+  const [{ artifact }] = await all.control.sql<[{ artifact: string }]>`
+    SELECT d.artifact FROM control.project p JOIN control.deployment d ON d.id = p.production_deployment_id
+    WHERE p.id = ${id}`;
+  rmSync(path.join(all.platform.folder, 'artifacts', artifact), { recursive: true });
+  assert.match((await all.deploy(id, plain)).error_message!, /durable objects of the class Room/);
+  await deployed(id, counter('Hall', 'object_classes: { renamed: { Room: Hall } }\n'));
+  assert.match(await says('mended'), /^Hall 2 /);
 });
