@@ -11,8 +11,8 @@ import { temporaryFolder } from './cleanup.ts';
 import { processTree } from './load.ts';
 import { digits, formatTable } from './statistics.ts';
 
-/** Idle isolates are trimmed three seconds after their last request, and what was compiled is written. */
-const SETTLE_MS = 15_000;
+/** Idle isolates are trimmed after 3 s, connections to Postgres that the start needed are closed after 30. */
+const SETTLE_MS = 45_000;
 const [TOTAL_MB_MAX, TOTAL_CPU_S_MAX] = [400, 5];
 /** The first start builds the dashboard and the documentation, beside everything else. */
 const SITES_MS_MAX = 180_000;

@@ -62,7 +62,8 @@ export interface ConnectionOptions {
 /** Pause after a failed connection attempt, doubled each time. A restarting server is back quickly. */
 const [awayMsLeast, awayMsMax] = [10, 320];
 const KEEP_ALIVE_MS = 60_000;
-const IDLE_MS = 300_000;
+/** A backend of an idle connection holds 3 MB; each pool keeps one, so that a lone statement does not connect. */
+const [IDLE_MS, IDLE_MIN] = [30_000, 1];
 const CLOSE_MS_MAX = 5000;
 /** Limit for statements waiting for a connection; further ones are refused. */
 const WAITING_MAX = 20_000;
@@ -130,6 +131,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
   let away: Error | null = null;
   const pool = new pg.Pool({
     max: options.connectionsMax ?? 10,
+    min: IDLE_MIN,
     idleTimeoutMillis: IDLE_MS,
     Client: class extends Connection {
       constructor() {

@@ -1,7 +1,7 @@
 // Sends an email to a mail server, or only signs in there. Each attempt has a connection of its own, to addresses that
 // were checked, with a deadline. Used by send-mail.ts. Errors contain no password; `reply` is for operators only.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-import { createTransport, type Transporter } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import { isPublicAddress } from '#core/egress.ts';
 import type { Sender, SmtpServer } from '#core/mail-target.ts';
 import { createResolve } from '#core/outbound/host-names.ts';
@@ -56,6 +56,8 @@ async function attempt(
   hidden: readonly string[] = [],
 ): Promise<MailResult> {
   const { host, port, tls, login } = server;
+  // Loaded for the first email.
+  const { createTransport } = await import('nodemailer');
   let socket: Socket | null = null;
   let isLate = false;
   // nodemailer only limits its steps: a server that sends a byte now and then would keep one open.

@@ -1,7 +1,7 @@
 // Delivers events to engines over the private port (`POST /_platform/deliver`), which selects the engine. Used by
 // main.ts.
 import { createHash } from 'node:crypto';
-import { Agent, request } from 'undici';
+import type { Agent } from 'undici';
 import { encodeEvent, EVENT_HEADERS, EVENT_TYPE, traceHeaders } from '#core/event-codec.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import type { HandlerAddresses } from '#core/process/handler-addresses.ts';
@@ -31,19 +31,32 @@ export function createEngineDelivery(
   ): Promise<EventEnd>;
   close(): Promise<void>;
 } {
-  // No timeouts: the engine limits the duration of an event.
-  const agent = new Agent({ connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 4000 });
+  // A broker without events does not load the library.
+  let library: Promise<typeof import('undici')> | null = null;
+  let agent: Agent | null = null;
+  const open = async (): Promise<{ agent: Agent; request: typeof import('undici').request }> => {
+    const undici = await (library ??= import('undici'));
+    // No timeouts: the engine limits the duration of an event.
+    agent ??= new undici.Agent({
+      connections: connectionsMax,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 4000,
+    });
+    return { agent, request: undici.request };
+  };
   const headers = {
     'content-type': EVENT_TYPE,
     authorization: `Bearer ${token}`,
   };
   return {
     async deliver(deployment, kind, event, signal, project) {
+      const { agent: dispatcher, request } = await open();
       let answer: { status: number; body: Record<string, unknown> } | null = null;
       for (const origin of byAffinity(await handlers.find(), `${project}/${deployment}`)) {
         try {
           const response = await request(`${origin}/_platform/deliver`, {
-            dispatcher: agent,
+            dispatcher,
             method: 'POST',
             headers: {
               ...headers,
@@ -72,7 +85,9 @@ export function createEngineDelivery(
       if (code === 'engine_lost') throw new Error(reason);
       return { code, reason, result: null };
     },
-    close: () => agent.destroy(),
+    async close() {
+      await agent?.destroy();
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { operatorAiText, type OperatorAi } from '#core/ai-readiness.ts';
 import { sharedSecrets } from '#core/process/generated-secrets.ts';
 import { artifactVariables } from '#core/s3/bucket-variables.ts';
-import { nodeCommand } from '#core/process/node-command.ts';
+import { nodeCommand, smallHeapFlags } from '#core/process/node-command.ts';
 import type { Handlers } from '../machine/handlers.ts';
 import type { ServiceSpec } from './services.ts';
 import type { WebProxy } from './web-service.ts';
@@ -78,7 +78,7 @@ export function controlService(deps: ControlServiceDeps): ServiceSpec {
       const { urls, token, machineOrigin } = deps.handlers();
       return fork(script, {
         execPath: program,
-        execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+        execArgv: [...before, ...smallHeapFlags],
         env: {
           ...own,
           ...secrets,

@@ -2,7 +2,7 @@
 // `UI_PORT` and `DOCS_PORT` are both `off`.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
-import { nodeCommand } from '#core/process/node-command.ts';
+import { nodeCommand, smallHeapFlags } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,7 +42,7 @@ export function webService({ environment, proxy, onReady }: WebServiceDeps): Ser
     start: () =>
       fork(script, {
         execPath: program,
-        execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+        execArgv: [...before, ...smallHeapFlags],
         env: { ...own, ...(proxy !== null && { WEB_API_URL: `unix:${proxy.socket}`, WEB_TOKEN: proxy.token }) },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),

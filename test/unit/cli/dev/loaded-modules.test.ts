@@ -1,4 +1,4 @@
-// What `platform dev` and the engine behind Vite load before they serve: a start is mostly the loading of modules.
+// What programs load before they serve: a start is mostly the loading of modules, and an idle process keeps them.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -42,6 +42,20 @@ for (const entry of ['cli/commands/vite/engine.ts', 'cli/commands/dev.ts', 'runt
     assert.ok(loaded.size > 5);
     const costly =
       /^(?:#core\/typebox|typebox|pg|postgres|redis|undici|better-auth|drizzle-orm|@aws-sdk\/.*|node:https?2?)(?:\/|$)/;
+    assert.deepEqual(
+      [...loaded].filter(([name]) => costly.test(name)),
+      [],
+    );
+  });
+
+for (const [entry, costly] of [
+  ['runtime/broker/main.ts', /^(?:undici|redis|better-auth|@aws-sdk\/.*)(?:\/|$)/],
+  ['control/main.ts', /^(?:undici|nodemailer|openid-client|@simplewebauthn\/.*|better-auth)(?:\/|$)/],
+  ['gateway/main.ts', /^(?:undici|@aws-sdk\/.*)(?:\/|$)/],
+] as const)
+  test(`${entry} loads a library when its first request needs it`, () => {
+    const loaded = loadedBy(entry);
+    assert.ok(loaded.size > 5);
     assert.deepEqual(
       [...loaded].filter(([name]) => costly.test(name)),
       [],
