@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { parseMoment } from '#core/moment.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { BindingName, branchQuery, done, Done, reads, writes, type ResourceState } from './access.ts';
@@ -336,6 +337,67 @@ export const databases = platform<unknown, ResourceState>()
       const { id: project, database: binding, copy: name } = ctx.params;
       const question = { project, branch: ctx.query.branch, binding, args: { name }, waitMs: SCRIPT_MS_MAX };
       return ctx.state.resources.ask('db.restore', question);
+    },
+  )
+  .get(
+    '/projects/:id/databases/:database/moments',
+    {
+      ...reads,
+      summary: 'Which moments of the production database can be restored',
+      params,
+      query,
+      response: Type.Object({
+        oldest: Type.Union([Type.String({ description: 'RFC 3339' }), Type.Null()]),
+        newest: Type.Union([Type.String({ description: 'Time of the newest change' }), Type.Null()]),
+        reason: Type.Union([Type.String({ description: 'Why there are none' }), Type.Null()]),
+      }),
+    },
+    async (ctx) => {
+      const { id: project, database: binding } = ctx.params;
+      const question = { project, branch: ctx.query.branch, binding, args: {} };
+      const { range, reason } = await ctx.state.resources.ask('db.moments', question);
+      if (range === null) return { oldest: null, newest: null, reason: reason ?? 'the database has no replica yet' };
+      return {
+        oldest: new Date(range.oldest).toISOString(),
+        newest: new Date(range.newest).toISOString(),
+        reason: null,
+      };
+    },
+  )
+  .post(
+    '/projects/:id/databases/:database/restore',
+    {
+      ...writes,
+      summary: 'Restore a moment of the production database into a copy, or in place',
+      params,
+      query,
+      body: Type.Object({
+        at: Type.String({ maxLength: 40, description: 'RFC 3339, such as 2026-11-28T12:00:00Z' }),
+        inPlace: Type.Optional(
+          Type.Boolean({ description: 'Also replaces the database; the current data becomes a copy', default: false }),
+        ),
+      }),
+      response: {
+        201: Type.Object({
+          copy: Copy,
+          changedAt: Type.String({ description: 'Time of the latest change in it, RFC 3339' }),
+          before: Type.Union([Type.String({ description: 'Copy of the data that was replaced' }), Type.Null()]),
+        }),
+      },
+    },
+    async (ctx) => {
+      const { id: project, database: binding } = ctx.params;
+      const at = parseMoment(ctx.body.at);
+      const { resources } = ctx.state;
+      if (at === null)
+        throw resources.refuse(
+          'bad_request',
+          `at must be a time such as 2026-11-28T12:00:00Z, but is "${ctx.body.at}"`,
+        );
+      const args = { at, inPlace: ctx.body.inPlace };
+      const question = { project, branch: ctx.query.branch, binding, args, waitMs: SCRIPT_MS_MAX };
+      const { copy, changedAt, before } = await resources.ask('db.restore-at', question);
+      return ctx.json({ copy, changedAt: new Date(changedAt).toISOString(), before }, 201);
     },
   )
   .delete(

@@ -53,6 +53,7 @@ const databaseCommands: Readonly<Record<string, Entry>> = {
   import: { summary: 'Put a file of SQL, or a SQLite file, into it', load: () => import('./db/import.ts') },
   'import-libsql': { summary: 'Take a database of a libSQL server', load: () => import('./db/import-libsql.ts') },
   export: { summary: 'Write a copy into a file', load: () => import('./db/export.ts') },
+  restore: { summary: 'Restore a moment into a copy, or in place', load: () => import('./db/restore.ts') },
   migrate: { summary: 'Apply pending migrations', load: () => import('./db/migrate.ts') },
   insights: { summary: 'Count the rows of each table', load: () => import('./db/insights.ts') },
 };
@@ -149,7 +150,7 @@ const lookCommands: Readonly<Record<string, Entry>> = {
 
 const dataCommands: Readonly<Record<string, Entry>> = {
   db: {
-    summary: 'Databases: list, tables, query, import, import-libsql, export, migrate, insights',
+    summary: 'Databases: list, tables, query, import, import-libsql, export, restore, migrate, insights',
     byDefault: 'list',
     commands: databaseCommands,
   },

@@ -15,7 +15,17 @@ export const db = {
   isPlain: false,
   ofPreview: 'resource',
   isMeasured: true,
-  reads: ['db.tables', 'db.rows', 'db.cell', 'db.explain', 'db.slow', 'db.migrations', 'db.copy', 'db.copies'],
+  reads: [
+    'db.tables',
+    'db.rows',
+    'db.cell',
+    'db.explain',
+    'db.slow',
+    'db.migrations',
+    'db.copy',
+    'db.copies',
+    'db.moments',
+  ],
   wrangler: {
     key: 'd1_databases',
     resource: 'database_name',

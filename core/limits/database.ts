@@ -49,5 +49,13 @@ export const databaseLimits = {
   openMax: [null, 128, 'Databases that one process holds open'],
   checkBytesMax: [null, 64 * MB, 'Files up to this size are checked when they are opened after a crash'],
   ownProcessesMax: [null, 8, 'Databases with a process of their own'],
+  replicaIntervalMs: ['DB_REPLICA_INTERVAL_MS', 500, 'How long after a change a database is replicated'],
+  replicaRetentionDays: ['DB_REPLICA_RETENTION_DAYS', 7, 'How far back replicas reach'],
+  replicaLogBytesMax: [
+    null,
+    32 * MB,
+    'Log of a database that its replica does not have yet, such as while the bucket is away; beyond it, a snapshot follows',
+  ],
+  replicaOpenMax: [null, 64, 'Databases that the replicator holds open'],
   probationMs: [null, 600_000, 'How long a database that overran keeps its own process without another incident'],
 } satisfies LimitDefinitions;

@@ -161,5 +161,26 @@ export interface DatabaseOperations {
   };
   /** Replaces the database by a copy; `before` is the copy of the replaced one. */
   readonly 'db.restore': { readonly takes: { readonly name: string }; readonly gives: { readonly before: string } };
+  /** Which moments can be restored, in milliseconds since 1970; null: none, `reason` says why. Production's only. */
+  readonly 'db.moments': {
+    readonly takes: Nothing;
+    readonly gives: {
+      readonly range: { readonly oldest: number; readonly newest: number } | null;
+      readonly reason: string | null;
+    };
+  };
+  /**
+   * Makes a copy with the content of a moment; with `inPlace` it also replaces the database, and `before` is the copy
+   * of the replaced one.
+   */
+  readonly 'db.restore-at': {
+    readonly takes: { readonly at: number; readonly inPlace?: boolean | undefined };
+    readonly gives: {
+      readonly copy: DatabaseCopy;
+      /** When the latest change in it was. */
+      readonly changedAt: number;
+      readonly before: string | null;
+    };
+  };
   readonly 'db.drop-copy': { readonly takes: { readonly name: string }; readonly gives: Nothing };
 }

@@ -1,5 +1,6 @@
 // The variables of a bucket, `<NAME>_ENDPOINT`, `_BUCKET`, `_REGION`, `_ACCESS_KEY_ID`, `_SECRET_ACCESS_KEY` and
-// `_PREFIX`: of files (`FILES_S3`) and of artifacts (`ARTIFACTS_S3`). Loads no client, and opens nothing.
+// `_PREFIX`: of files (`FILES_S3`), of artifacts (`ARTIFACTS_S3`) and of replicas (`DB_REPLICA_S3`). Loads no client,
+// and opens nothing.
 import { isProjectName } from '../names.ts';
 import type { BucketOptions } from './bucket.ts';
 
@@ -10,17 +11,19 @@ export interface BucketPlace extends BucketOptions {
 }
 
 type Get = (name: string) => string;
+type Environment = Readonly<Record<string, string | undefined>>;
+type BucketName = 'FILES_S3' | 'ARTIFACTS_S3' | 'DB_REPLICA_S3';
 
 const PARTS = ['ENDPOINT', 'BUCKET', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'] as const;
 /** Begins with a character that names of projects cannot have: files of a project are below its name. */
-const ARTIFACTS_PREFIX = '_artifacts';
+const [ARTIFACTS_PREFIX, REPLICAS_PREFIX] = ['_artifacts', '_databases'];
 
 /**
  * @param get a variable; '' if it is not set. @param what what is stored there, as the beginning of a message.
  * @returns null if no variable of the bucket is set.
  * @throws {Error} naming what is missing or invalid; never a value of a key.
  */
-export function bucketFrom(get: Get, name: 'FILES_S3' | 'ARTIFACTS_S3', what: string): BucketPlace | null {
+export function bucketFrom(get: Get, name: BucketName, what: string): BucketPlace | null {
   const names = PARTS.map((part) => `${name}_${part}`);
   const missing = names.filter((variable) => get(variable) === '');
   if (missing.length === names.length) return null;
@@ -46,23 +49,43 @@ export function bucketFrom(get: Get, name: 'FILES_S3' | 'ARTIFACTS_S3', what: st
  *
  * @throws {Error} naming what is missing or invalid.
  */
-export function artifactVariables(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const own = (name: string): string => environment[name]?.trim() ?? '';
-  if ([...PARTS, 'PREFIX'].every((part) => own(`ARTIFACTS_S3_${part}`) === '')) return {};
+export function artifactVariables(environment: Environment): Record<string, string> {
+  return besideFiles(environment, 'ARTIFACTS_S3', 'Artifacts', ARTIFACTS_PREFIX);
+}
+
+/**
+ * The variables of the bucket of databases' replicas, as for artifacts. Empty if no `DB_REPLICA_S3_*` is set: databases
+ * are then not replicated.
+ *
+ * @throws {Error} naming what is missing or invalid.
+ */
+export function replicaVariables(environment: Environment): Record<string, string> {
+  return besideFiles(environment, 'DB_REPLICA_S3', 'Replicas of databases', REPLICAS_PREFIX);
+}
+
+/** The variables of a bucket that may be the one of files. */
+function besideFiles(
+  environment: Environment,
+  name: Exclude<BucketName, 'FILES_S3'>,
+  what: string,
+  prefixByDefault: string,
+): Record<string, string> {
+  const own = (variable: string): string => environment[variable]?.trim() ?? '';
+  if ([...PARTS, 'PREFIX'].every((part) => own(`${name}_${part}`) === '')) return {};
   const variables = Object.fromEntries(
-    PARTS.map((part) => [`ARTIFACTS_S3_${part}`, own(`ARTIFACTS_S3_${part}`) || own(`FILES_S3_${part}`)]),
+    PARTS.map((part) => [`${name}_${part}`, own(`${name}_${part}`) || own(`FILES_S3_${part}`)]),
   );
-  const prefix = trimmed(own('ARTIFACTS_S3_PREFIX')) || ARTIFACTS_PREFIX;
-  const place = bucketFrom((name) => variables[name] ?? '', 'ARTIFACTS_S3', 'Artifacts');
+  const prefix = trimmed(own(`${name}_PREFIX`)) || prefixByDefault;
+  const place = bucketFrom((variable) => variables[variable] ?? '', name, what);
   if (place === null)
     throw new Error(
-      `Artifacts in S3 need a bucket: set ${PARTS.map((part) => `ARTIFACTS_S3_${part}`).join(', ')}, or FILES_S3_*`,
+      `${what} in S3 need a bucket: set ${PARTS.map((part) => `${name}_${part}`).join(', ')}, or FILES_S3_*`,
     );
   if (place.bucket === own('FILES_S3_BUCKET') && isOfFiles(prefix, trimmed(own('FILES_S3_PREFIX'))))
     throw new Error(
-      `ARTIFACTS_S3_PREFIX "${prefix}" can be the files of a project in the same bucket: begin it with an underscore, such as ${ARTIFACTS_PREFIX}`,
+      `${name}_PREFIX "${prefix}" can be the files of a project in the same bucket: begin it with an underscore, such as ${prefixByDefault}`,
     );
-  return { ...variables, ARTIFACTS_S3_PREFIX: prefix };
+  return { ...variables, [`${name}_PREFIX`]: prefix };
 }
 
 /** Whether keys of a project's files can begin with a prefix. */

@@ -2,13 +2,20 @@
 // Started by the supervisor, and by `platform dev` as a separate process.
 import { readFileSync } from 'node:fs';
 import { limitsFrom } from '#core/limits.ts';
+import { replicaVariables } from '#core/s3/bucket-variables.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
-import { tellFigures } from '#core/process/figures.ts';
+import { tellFigures, type Figure } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { createDatabaseCloud } from '../stores/database-cloud.ts';
 import { databaseCloudSettings } from '../stores/database-cloud-api.ts';
+import { replicaSettings } from './replica/settings.ts';
 import { startCloudService } from './service/cloud-service.ts';
-import { startDatabaseService, type DatabaseServiceOptions, type TcpOptions } from './service/service.ts';
+import {
+  startDatabaseService,
+  type DatabaseService,
+  type DatabaseServiceOptions,
+  type TcpOptions,
+} from './service/service.ts';
 
 function fail(message: string): never {
   throw new Error(message);
@@ -40,6 +47,7 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
     };
   }
   const socketFolder = value('DB_SERVICE_SOCKETS');
+  const replica = replicatorVariables(environment);
   return {
     directory,
     dataFolder: value('FS_PATH') || null,
@@ -48,15 +56,27 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
     synchronous,
     ...(tcp === undefined ? {} : { tcp }),
     ...(socketFolder === '' ? {} : { socketFolder }),
+    ...(replica === null ? {} : { replica }),
     report,
+  };
+}
+
+/** Variables of the replicator; null: nothing is replicated. @throws {Error} when one is invalid. */
+function replicatorVariables(environment: NodeJS.ProcessEnv): Record<string, string> | null {
+  if (replicaSettings(environment) === null) return null;
+  const kept = ['PATH', 'TZ', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE', 'DB_REPLICA_PREVIEWS'];
+  return {
+    ...Object.fromEntries(kept.map((name) => [name, environment[name] ?? ''])),
+    ...replicaVariables(environment),
   };
 }
 
 const report = (message: string): void => void process.stderr.write(`databases: ${message}\n`);
 
-async function start(
-  environment: NodeJS.ProcessEnv,
-): Promise<{ socketPath: string; port?: number | null; pids?(): number[]; close(): Promise<void> }> {
+/** A service of this machine, or the one over a managed cloud, which replicates nothing. */
+type RunningService = Pick<DatabaseService, 'socketPath' | 'close'> & Partial<DatabaseService>;
+
+async function start(environment: NodeJS.ProcessEnv): Promise<RunningService> {
   const mode = environment['DB_STORAGE_MODE'] || 'basic';
   if (mode === 'basic') return startDatabaseService(configuration(environment));
   if (mode !== 'managed-cloud') fail(`DB_STORAGE_MODE must be basic or managed-cloud, but is "${mode}"`);
@@ -66,12 +86,31 @@ async function start(
   return startCloudService({ databases, limits, ...(socketFolder === null ? {} : { socketFolder }), report });
 }
 
+function figuresOf(service: RunningService): Figure[] {
+  const replica = service.replica?.() ?? null;
+  return [
+    ...(service.pids === undefined ? [] : [['platform_database_shards', {}, service.pids().length] as const]),
+    ...(replica === null
+      ? []
+      : ([
+          ['platform_database_replica_lag_seconds', {}, replica.lagMs / 1000],
+          ['platform_database_replica_waiting', {}, replica.waiting],
+          ['platform_database_replica_bytes_total', {}, replica.bytes],
+          ['platform_database_replica_failing', {}, replica.problem === null ? 0 : 1],
+        ] as const)),
+  ];
+}
+
 const log = { fatal: report, warn: (_details: object, message: string) => report(message) };
 await runProcess(log, async () => {
   const service = await start(process.env);
   const ready = { type: 'listening', socketPath: service.socketPath, port: service.port ?? null };
   if (process.send === undefined) process.stdout.write(`${JSON.stringify(ready)}\n`);
   else process.send(ready);
-  tellFigures(() => (service.pids === undefined ? [] : [['platform_database_shards', {}, service.pids().length]]));
+  tellFigures(() => figuresOf(service));
+  // The supervisor knows it when Postgres is ready.
+  process.on('message', ({ type, url }: { readonly type?: unknown; readonly url?: unknown }) => {
+    if (type === 'postgres' && typeof url === 'string') service.usePostgres?.(url);
+  });
   return () => service.close();
 });

@@ -79,8 +79,21 @@ export interface DatabaseOwner {
   ): Promise<ImportState>;
   /** Replaces the database by a backup. */
   restore(place: DatabasePlace, file: string): Promise<void>;
-  /** Replaces it by a copy of another database of the same namespace. */
-  restoreFrom(place: DatabasePlace, resource: string): Promise<void>;
+  /**
+   * Replaces it by a copy of another database of the same namespace.
+   *
+   * @param keepAs the replaced one, with all that was committed, becomes a database of this name.
+   */
+  restoreFrom(place: DatabasePlace, resource: string, keepAs?: string): Promise<void>;
+  /** Which moments its replica has, in milliseconds since 1970; null: none. @throws {SqlRefusal} without replicas. */
+  replica(place: DatabasePlace): Promise<{ range: { oldest: number; newest: number } | null }>;
+  /**
+   * A new database of the same namespace with the content of a moment.
+   *
+   * @returns its size, and the moment of the latest change in it.
+   * @throws {SqlRefusal} when the replica does not have that moment.
+   */
+  restoreAt(place: DatabasePlace, at: number, resource: string): Promise<{ bytes: number; time: number }>;
   /** The databases of a namespace. @throws {SqlRefusal} where the databases are in a managed cloud. */
   list(namespace: string, after?: string): Promise<readonly StoredDatabase[]>;
   /**
@@ -204,6 +217,13 @@ export function createDatabaseClient(
     }
   }
 
+  /** As `ask`; it may refuse. */
+  async function askRefusable<Answer>(op: number, name: string, args: unknown, attempts = 1): Promise<Answer> {
+    const answer = await ask<Answer & { e?: [string, string] }>(op, name, args, attempts);
+    if (answer.e !== undefined) throw new SqlRefusal(answer.e[0], answer.e[1]);
+    return answer;
+  }
+
   async function find(name: string): Promise<DatabaseLink> {
     for (let attempt = 1; ; attempt++) {
       const { shard, path } = await ask<{ shard: string; path: string }>(ops.route, name, {});
@@ -309,21 +329,17 @@ export function createDatabaseClient(
     async import({ namespace, resource }, what) {
       // A restarted service does not know that it had been started.
       const attempts = what.file === undefined ? ATTEMPTS_MAX : 1;
-      const answer = await ask<ImportState & { e?: [string, string] }>(
-        ops.import,
-        `${namespace}/${resource}`,
-        what,
-        attempts,
-      );
-      if (answer.e !== undefined) throw new SqlRefusal(answer.e[0], answer.e[1]);
-      return answer;
+      return askRefusable<ImportState>(ops.import, `${namespace}/${resource}`, what, attempts);
     },
     async restore(place, file) {
       await own(place, ops.restore, [file]);
     },
-    async restoreFrom(place, resource) {
-      await own(place, ops.restore, [resource, true]);
+    async restoreFrom(place, resource, keepAs) {
+      await own(place, ops.restore, keepAs === undefined ? [resource, true] : [resource, true, keepAs]);
     },
+    replica: ({ namespace, resource }) => askRefusable(ops.replica, `${namespace}/${resource}`, {}),
+    restoreAt: ({ namespace, resource }, at, copy) =>
+      askRefusable(ops.restoreAt, `${namespace}/${resource}`, { at, resource: copy }),
     async list(namespace, after) {
       const { databases } = await own<{ databases: StoredDatabase[] }>(
         { namespace, resource: 'any' },

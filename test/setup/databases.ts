@@ -30,6 +30,10 @@ export async function startDatabases(
     readonly directory?: string;
     /** `FS_PATH`: what organizations may keep is read there. */
     readonly dataFolder?: string;
+    /** Variables of the replicator. */
+    readonly replica?: Readonly<Record<string, string>>;
+    /** The folder is kept when it is closed. */
+    readonly keeps?: boolean;
   } = {},
 ): Promise<TestDatabases> {
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'platform-test-')));
@@ -43,6 +47,7 @@ export async function startDatabases(
     synchronous: options.synchronous ?? 'normal',
     dataFolder: options.dataFolder ?? null,
     ...(tcp === undefined ? {} : { tcp }),
+    ...(options.replica === undefined ? {} : { replica: options.replica }),
     report: (message) => reports.push(message),
   });
   const client = createDatabaseClient({ socketPath: service.socketPath }, limits);
@@ -54,7 +59,7 @@ export async function startDatabases(
     async close() {
       client.close();
       await service.close();
-      await rm(directory, { recursive: true, force: true });
+      if (options.keeps !== true) await rm(directory, { recursive: true, force: true });
     },
   };
 }

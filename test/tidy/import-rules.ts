@@ -118,6 +118,7 @@ export const zones: readonly Zone[] = [
     mayTypes: ['runtime/engine/bindings/'],
   },
   { prefix: 'runtime/databases/', may: ['core/'] },
+  { prefix: 'runtime/databases/replica/', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
   { prefix: 'runtime/databases/main.ts', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
   {
     prefix: 'runtime/migrator/',

@@ -120,7 +120,9 @@ function changeOf(
   if (permissionOf(operation) === 'data:read') return null;
   // Polled many times per import.
   if (operation === 'db.import-state' && (args as { cancel?: boolean }).cancel !== true) return null;
-  const { sql, key, keys, id, object, name, dead, fromStep, type, replace } = args as Readonly<Record<string, unknown>>;
+  const { sql, key, keys, id, object, name, dead, fromStep, type, replace, at, inPlace } = args as Readonly<
+    Record<string, unknown>
+  >;
   const { meta, count, removed, written } = given as Readonly<Record<string, unknown>>;
   if (removed === false || written === false || count === 0) return null;
   if (operation === 'db.query' && (meta as { changes: number }).changes === 0 && isReading(String(sql))) return null;
@@ -131,6 +133,8 @@ function changeOf(
     ...(typeof count === 'number' && { count }),
     ...(dead === true && { dead }),
     ...(replace === true && { replace }),
+    ...(operation === 'db.restore-at' && typeof at === 'number' && { at: new Date(at).toISOString() }),
+    ...(inPlace === true && { inPlace }),
     ...(typeof fromStep === 'string' && { fromStep }),
     ...(typeof type === 'string' && { type }),
   };

@@ -18,7 +18,10 @@ export const ops = {
   migrate: 20,
   /** `[file]` -> `{bytes}`: copies the database to that file of the host. */
   backup: 21,
-  /** `[file]` -> `{}`: replaces the database by that file; `[resource, true]`: by another database of its project. */
+  /**
+   * `[file]` -> `{}`: replaces the database by that file; `[resource, true]`: by another database of its project;
+   * `[resource, true, keepAs]`: and the replaced one becomes a database of that name.
+   */
   restore: 22,
   /** `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts): a new database with the same content. */
   branch: 23,
@@ -51,6 +54,13 @@ export const ops = {
   kept: 44,
   /** `{}`, any database of the namespace as name -> `{}`: deletes its files that are no databases. */
   sweep: 45,
+  /** `{}`, the database as name -> `{range}`: which moments its replica has; null: none. */
+  replica: 46,
+  /**
+   * `{at, resource}`, the database as name -> `{bytes, time}`: a new database of its project as it was at that moment,
+   * in milliseconds since 1970.
+   */
+  restoreAt: 47,
 } as const;
 
 export const kinds = {

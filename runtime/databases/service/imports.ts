@@ -19,6 +19,8 @@ interface ImportsDeps {
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
   report(message: string): void;
+  /** A database was changed. */
+  changed(database: string): void;
 }
 
 interface Import {
@@ -125,6 +127,7 @@ export class Imports {
         return;
       }
       one.state = stateAfter(one.state, message);
+      if (one.state.state === 'done') this.#deps.changed(name);
       if (one.state.state !== 'running') one.over.resolve();
     });
     child.on('error', (error) => {

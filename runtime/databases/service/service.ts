@@ -13,6 +13,8 @@ import { isDatabaseName } from '../protocol/database-name.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, requestFrame, type Verdict } from '../protocol/frames.ts';
 import { Imports } from './imports.ts';
 import { keptBytes, sweepNamespace } from './kept-bytes.ts';
+import { Replication } from './replication.ts';
+import type { ReplicaFigures } from '../protocol/replicator-messages.ts';
 import { Routes } from './routes.ts';
 import { ShardProcess } from './shard-process.ts';
 
@@ -29,6 +31,8 @@ export interface DatabaseServiceOptions {
   readonly tcp?: TcpOptions;
   /** Private folder of the sockets, the same after a restart, and short; default: a new one. */
   readonly socketFolder?: string;
+  /** Variables of the replicator (replica/settings.ts); absent: nothing is replicated. */
+  readonly replica?: Readonly<Record<string, string>>;
   /** Reports a message for the operator. */
   report(message: string): void;
 }
@@ -49,6 +53,12 @@ export interface DatabaseService {
   readonly port: number | null;
   /** Process ids of running shards. */
   pids(): number[];
+  /** Process ids of the replicator. */
+  replicatorPids(): number[];
+  /** How replication goes; null: nothing is replicated. */
+  replica(): ReplicaFigures | null;
+  /** Postgres is ready: its URL for the tables of bindings. */
+  usePostgres(url: string): void;
   close(): Promise<void>;
 }
 
@@ -63,15 +73,34 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   const folder = options.socketFolder ?? mkdtempSync(path.join(tmpdir(), 'platform-db-'));
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const routes = new Routes(options.shards, limits.ownProcessesMax, limits.probationMs);
+  const replication =
+    options.replica === undefined ? null : new Replication({ directory, limits, variables: options.replica, report });
   const start = (index: number, limitMs: number): ShardProcess =>
     new ShardProcess({
       folder,
       report,
-      options: { directory, dataFolder, limits, synchronous, shard: index, limitMs, isOwn: index >= options.shards },
+      changed: (name) => replication?.changed(name),
+      options: {
+        reportsChanges: replication !== null,
+        directory,
+        dataFolder,
+        limits,
+        synchronous,
+        shard: index,
+        limitMs,
+        isOwn: index >= options.shards,
+      },
     });
   const shared = Array.from({ length: options.shards }, (_, index) => start(index, limits.sharedStatementMs));
   const own = new Map<number, ShardProcess>();
-  const imports = new Imports({ directory, dataFolder, limits, synchronous, report });
+  const imports = new Imports({
+    directory,
+    dataFolder,
+    limits,
+    synchronous,
+    report,
+    changed: (name) => replication?.changed(name),
+  });
 
   const shardOf = (name: string): ShardProcess => {
     const { kind, index } = routes.homeOf(name);
@@ -182,6 +211,12 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       await sweepNamespace(path.join(directory, name.split('/')[0]!));
       return {};
     }
+    if (op === ops.replica || op === ops.restoreAt) {
+      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
+      if (replication === null)
+        throw new SqlRefusal('SQLITE_CANTOPEN', 'databases are not replicated: no DB_REPLICA_S3_* is set');
+      return await (op === ops.replica ? replication.range(name) : replication.restore(name, args));
+    }
     if (op === ops.verdict) {
       const names = Array.isArray(args['names'])
         ? args['names'].filter((value) => typeof value === 'string').slice(0, 1000)
@@ -215,6 +250,8 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   // Left by a service that was killed.
   rmSync(socketPath, { force: true });
   try {
+    // Before anybody can open an empty database in the place of one that is in the replica.
+    await replication?.fill();
     const local = createServer((socket) => serve(socket, true));
     servers.push(local);
     await listening(local, { path: socketPath });
@@ -229,7 +266,15 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       await listening(far, { host, port: options.tcp.port });
       port = (far.address() as { port: number }).port;
     }
-    return { socketPath, port, pids: () => allShards().flatMap((shard) => shard.pid ?? []), close };
+    return {
+      socketPath,
+      port,
+      pids: () => allShards().flatMap((shard) => shard.pid ?? []),
+      replicatorPids: () => replication?.pid ?? [],
+      replica: () => replication?.figures ?? null,
+      usePostgres: (url) => replication?.usePostgres(url),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -240,6 +285,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     for (const server of servers) server.close();
     for (const socket of sockets) socket.destroy();
     await Promise.all([imports.close(), ...allShards().map((shard) => shard.close())]);
+    await replication?.close();
     if (options.socketFolder === undefined) rmSync(folder, { recursive: true, force: true });
   }
 }

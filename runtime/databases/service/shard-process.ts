@@ -15,6 +15,8 @@ interface ShardProcessDeps {
   readonly folder: string;
   readonly options: Omit<ShardOptions, 'socketPath'>;
   report(message: string): void;
+  /** A database was changed. */
+  changed(database: string): void;
 }
 
 /** A shard's socket, and its name until it ends. */
@@ -97,6 +99,10 @@ export class ShardProcess {
     (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
     let listened = false;
     child.on('message', ({ type, message }: { type: string; message?: string }) => {
+      if (type === 'changed') {
+        this.#deps.changed(message ?? '');
+        return;
+      }
       if (type === 'report') {
         report(message ?? '');
         return;

@@ -27,6 +27,8 @@ interface OpenFilesDeps {
   /** A database is opened for the first time; they are numbered in this order. */
   opened(name: string): void;
   report(message: string): void;
+  /** A database was changed, replaced or deleted. */
+  changed(name: string): void;
 }
 
 export class OpenFiles {
@@ -101,6 +103,7 @@ export class OpenFiles {
       report,
       pathOf: (other) => this.#siblingOf(name, other),
       damaged,
+      changed: () => this.#deps.changed(name),
     });
     this.#open.set(name, file);
     this.#latest = name;
@@ -124,7 +127,7 @@ export class OpenFiles {
   }
 
   #replace(name: string, job: Job): void {
-    const [source, isSibling] = job.args;
+    const [source, isSibling, keepAs] = job.args;
     const from = isSibling === true ? this.#siblingOf(name, `${name.split('/')[0]}/${String(source)}`) : String(source);
     const file = this.#open.get(name);
     if (file !== undefined) {
@@ -135,10 +138,15 @@ export class OpenFiles {
     if (job.op === ops.remove) {
       const removed = isThere(this.#deps.pathOf(name));
       removeFile(this.#deps.pathOf(name));
+      this.#deps.changed(name);
       job.answer(kinds.json, JSON.stringify({ removed }));
       return;
     }
-    replaceFile(this.#deps.pathOf(name), from);
+    const keep = typeof keepAs === 'string' ? this.#siblingOf(name, `${name.split('/')[0]}/${keepAs}`) : null;
+    if (keep !== null && isThere(keep))
+      throw new SqlRefusal('SQLITE_MISUSE', 'there is a database of that name already');
+    replaceFile(this.#deps.pathOf(name), from, keep);
+    this.#deps.changed(name);
     job.answer(kinds.json, '{}');
   }
 

@@ -27,6 +27,8 @@ export interface ShardOptions {
   readonly limitMs: number;
   /** Has a single database: ending it for one request's budget affects no other. */
   readonly isOwn: boolean;
+  /** Its parent hears of each database that changes. */
+  readonly reportsChanges: boolean;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
@@ -64,7 +66,20 @@ const files = new OpenFiles({
   isName: isDatabaseName,
   opened: (name) => watchdog.postMessage(name),
   report: (message) => process.send?.({ type: 'report', message }),
+  changed: reportChange,
 });
+
+/** Databases whose change is reported, until their next one is reported again. */
+const reported = new Set<string>();
+function reportChange(name: string): void {
+  if (!options.reportsChanges || reported.has(name)) return;
+  reported.add(name);
+  process.send?.({ type: 'changed', message: name });
+  setTimeout(() => {
+    // Later changes are reported by themselves; one of this time may be later than what was read.
+    reported.delete(name);
+  }, options.limits.replicaIntervalMs / 2).unref();
+}
 
 const connections = new Set<ShardConnection>();
 const server: Server = createServer((socket) => {

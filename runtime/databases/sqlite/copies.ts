@@ -4,6 +4,7 @@ import {
   constants,
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -56,7 +57,7 @@ export function checkFile(file: string, checkBytesMax: number, report: (message:
 }
 
 /** `ok`, or the first problem found by `quick_check`. */
-function firstProblem(file: string): string {
+export function firstProblem(file: string): string {
   let db: DatabaseSync | null = null;
   try {
     db = new DatabaseSync(file, { returnArrays: true, timeout: 1000 });
@@ -183,7 +184,7 @@ function cloneTo(connection: Connection, file: string, target: string): boolean 
 }
 
 /** The original database sends them: sent from both, they would arrive twice. */
-function emptyOutbox(file: string): void {
+export function emptyOutbox(file: string): void {
   const db = new DatabaseSync(file);
   try {
     if (db.prepare(findOutbox).get() !== undefined) db.exec(`PRAGMA foreign_keys=OFF; DELETE FROM ${outboxTable}`);
@@ -195,18 +196,24 @@ function emptyOutbox(file: string): void {
 /**
  * Replaces a closed database by a copy of another file.
  *
+ * @param keep name under which the replaced one is kept with all that was committed; null: it is deleted.
  * @throws {SqlRefusal} when that file is not a valid database; then nothing has changed.
  */
-export function replaceFile(file: string, source: string): void {
+export function replaceFile(file: string, source: string, keep: string | null = null): void {
   const unfinished = `${file}.unfinished`;
   if (!existsSync(source)) throw new SqlRefusal('SQLITE_CANTOPEN', 'there is no such backup');
+  for (const part of ['-wal', '-shm']) rmSync(unfinished + part, { force: true });
   copyFileSync(source, unfinished, constants.COPYFILE_FICLONE);
+  // One that was kept may have its latest commits in its log; the check moves them into the file.
+  if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${unfinished}-wal`);
   const found = firstProblem(unfinished);
   for (const part of ['-wal', '-shm']) rmSync(unfinished + part, { force: true });
   if (found !== 'ok') {
     rmSync(unfinished, { force: true });
     throw new SqlRefusal('SQLITE_NOTADB', `the backup is damaged: ${found}`);
   }
+  // Both names lead to the same content: whenever this ends, nothing that was committed is missing in the kept one.
+  if (keep !== null) for (const part of ['-wal', '']) if (existsSync(file + part)) linkSync(file + part, keep + part);
   for (const part of ['-wal', '-shm']) rmSync(file + part, { force: true });
   renameSync(unfinished, file);
   rmSync(marker(file), { force: true });

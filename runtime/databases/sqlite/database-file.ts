@@ -41,6 +41,8 @@ interface DatabaseFileDeps extends OwnerOperationsDeps {
   readonly shard: number;
   /** The file is damaged, and was closed. */
   damaged(): void;
+  /** Its content was changed. */
+  changed(): void;
   /** Reports a message for the operator. */
   report(message: string): void;
 }
@@ -235,7 +237,10 @@ export class DatabaseFile {
     try {
       payload = this.#run(job);
       job.settle();
-      if (this.#statements.version !== version) this.#log.changed(this.#main, performance.now() - begunAt);
+      if (this.#statements.version !== version) {
+        this.#log.changed(this.#main, performance.now() - begunAt);
+        this.#deps.changed();
+      }
       if (payload instanceof Uint8Array) kind = kinds.bytes;
     } catch (error) {
       if (isBusy(error) && (until === undefined || performance.now() < until)) {
@@ -336,7 +341,8 @@ export class DatabaseFile {
   #connectionOf(transaction: number, owner: object): Connection {
     if (this.#transaction?.id === transaction && this.#transaction.owner === owner && this.#second !== null)
       return this.#second;
-    const why = this.#ended.get(transaction) ?? 'it is unknown here';
+    const why =
+      this.#ended.get(transaction) ?? 'it is unknown here, such as after the database was restored: try again';
     throw new SqlRefusal('SQLITE_ABORT', `the transaction has ended: ${why}`);
   }
 
@@ -362,6 +368,7 @@ export class DatabaseFile {
       throw error;
     }
     this.#over('it was committed');
+    this.#deps.changed();
     return sends === 0 ? `{"m":[${this.#statements.version}]}` : `{"m":[${this.#statements.version}],"o":${sends}}`;
   }
 
@@ -411,7 +418,7 @@ export class DatabaseFile {
     if (this.#heldTimer !== null) clearTimeout(this.#heldTimer);
     this.#heldTimer = null;
     for (const { job } of this.#waiting)
-      job.answer(kinds.json, new SqlRefusal('SQLITE_ABORT', 'the database was closed').toJson());
+      job.answer(kinds.json, new SqlRefusal('SQLITE_ABORT', 'the database was closed or replaced: try again').toJson());
     this.#waiting = [];
     this.#second?.close();
     this.#second = null;

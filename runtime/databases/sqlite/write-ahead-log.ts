@@ -18,8 +18,9 @@ export class WriteAheadLog {
     if (this.#changes < CHANGES && tookMs < LONG_MS) return;
     this.#changes = 0;
     try {
-      const [, pages] = connection.own('PRAGMA wal_checkpoint(NOOP)')[0] as number[];
-      if (pages! >= PAGES) connection.own('PRAGMA wal_checkpoint(PASSIVE)');
+      // Behind a reader, such as the replicator, the log goes on after what is in the file.
+      const [, pages, moved] = connection.own('PRAGMA wal_checkpoint(NOOP)')[0] as number[];
+      if (pages! - moved! >= PAGES) connection.own('PRAGMA wal_checkpoint(PASSIVE)');
     } catch {
       // The disk is full: as with SQLite's own checkpoints, the next one tries again.
     }

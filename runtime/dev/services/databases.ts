@@ -37,6 +37,8 @@ export function openLocalDatabases(directory: string, report: (message: string) 
       backup: async (...given) => (await open()).client.backup(...given),
       restore: async (...given) => (await open()).client.restore(...given),
       restoreFrom: async (...given) => (await open()).client.restoreFrom(...given),
+      replica: async (...given) => (await open()).client.replica(...given),
+      restoreAt: async (...given) => (await open()).client.restoreAt(...given),
       list: async (...given) => (await open()).client.list(...given),
       branch: async (...given) => (await open()).client.branch(...given),
       remove: async (...given) => (await open()).client.remove(...given),

@@ -10,7 +10,15 @@ import { OWN_STATEMENT, type DescribedTable, type TableColumn } from '#core/reso
 import { invalid, toName, toWhole } from '../bindings/arguments.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import { bindingOf, namespaceOf, opened, placeOf, type RequestScope, type OperationsOf } from './request-scope.ts';
-import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from './snapshots.ts';
+import {
+  dropOldest,
+  dropSnapshot,
+  isSnapshotName,
+  listSnapshots,
+  makeSnapshot,
+  restoreSnapshot,
+  snapshotAt,
+} from './snapshots.ts';
 
 const ROWS_MAX = 1000;
 const TABLES_MAX = 1000;
@@ -176,11 +184,27 @@ export const databaseOperations: OperationsOf<'db'> = {
     const { databases, namespace, resource } = production(scope);
     const name = toCopyName(scope.args['name']);
     if (!(await copiesOf(databases, namespace, resource)).some((copy) => copy.name === name)) throw noCopy(name);
-    // The current data is snapshotted first, replacing the oldest snapshot, but never the one to be restored.
-    const room = Math.max(2, scope.deps.copiesMax);
-    const { copy } = await makeCopy(scope, databases, namespace, resource, 'before-restore', room, name);
-    await restoreSnapshot(databases, namespace, name, resource);
-    return { before: copy.name };
+    return { before: await replaceBy(scope, databases, { namespace, resource }, name) };
+  },
+  async 'db.moments'(scope) {
+    const { databases, namespace, resource } = production(scope);
+    try {
+      return { ...(await databases.replica({ namespace, resource })), reason: null };
+    } catch (error) {
+      if (error instanceof SqlRefusal) return { range: null, reason: error.message };
+      throw error;
+    }
+  },
+  async 'db.restore-at'(scope) {
+    const { databases, namespace, resource } = production(scope);
+    const { at, inPlace } = scope.args;
+    if (typeof at !== 'number' || !Number.isSafeInteger(at) || at < 0) throw invalid('at is a moment, in milliseconds');
+    const name = nameOfNow('point');
+    const most = Math.max(2, scope.deps.copiesMax);
+    const made = await snapshotAt(databases, { namespace, resource }, name, at, most).catch(refused);
+    const copy = { name, bytes: made.bytes, madeAt: Date.now() };
+    const before = inPlace === true ? await replaceBy(scope, databases, { namespace, resource }, name) : null;
+    return { copy, changedAt: made.changedAt, before };
   },
   async 'db.drop-copy'(scope) {
     const { databases, namespace, resource } = production(scope);
@@ -221,19 +245,36 @@ async function copiesOf(
     .toReversed();
 }
 
+/**
+ * Replaces the database by a snapshot. What is replaced becomes a snapshot in the same step, so that no write is
+ * between them. @returns its name.
+ */
+async function replaceBy(
+  { deps }: RequestScope,
+  databases: Databases,
+  { namespace, resource }: DatabasePlace,
+  name: string,
+): Promise<string> {
+  const before = nameOfNow('before-restore');
+  await restoreSnapshot(databases, namespace, name, resource, before);
+  await dropOldest(databases, namespace, [before, name], Math.max(2, deps.copiesMax));
+  return before;
+}
+
+function nameOfNow(prefix: string): string {
+  return `${prefix}-${new Date().toISOString().replace(/\D/g, '').slice(0, 17)}`;
+}
+
 async function makeCopy(
   { deps }: RequestScope,
   databases: Databases,
   namespace: string,
   resource: string,
   prefix: string,
-  most: number = deps.copiesMax,
-  keep: string | null = null,
 ): Promise<{ copy: { name: string; bytes: number; madeAt: number }; dropped: string[] }> {
   const madeAt = Date.now();
-  const moment = new Date(madeAt).toISOString().replace(/\D/g, '').slice(0, 17);
-  const name = `${prefix}-${moment}`;
-  const made = await makeSnapshot(databases, namespace, name, [resource], most, keep);
+  const name = nameOfNow(prefix);
+  const made = await makeSnapshot(databases, namespace, name, [resource], deps.copiesMax);
   const [first] = made.databases;
   if (first === undefined) throw invalid('The database is empty: it was never opened');
   return { copy: { name, bytes: first.bytes, madeAt }, dropped: made.dropped };

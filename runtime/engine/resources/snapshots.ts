@@ -4,7 +4,7 @@
 import type { DatabaseOwner } from '../../stores/database-service.ts';
 
 /** Database operations for snapshots. */
-type SnapshotDatabases = Pick<DatabaseOwner, 'branch' | 'list' | 'remove' | 'restoreFrom'>;
+type SnapshotDatabases = Pick<DatabaseOwner, 'branch' | 'list' | 'remove' | 'restoreFrom' | 'restoreAt'>;
 
 /** A database in a snapshot. */
 interface SnapshotDatabase {
@@ -65,18 +65,47 @@ export async function makeSnapshot(
     const { bytes } = await databases.branch({ namespace, resource }, copy, { unlessThere: true });
     made.push({ resource, bytes });
   }
-  const others = (await listSnapshots(databases, namespace)).filter((snapshot) => snapshot.name !== name);
-  const dropped = others
-    .slice(0, Math.max(0, others.length + 1 - most))
-    .map((snapshot) => snapshot.name)
-    .filter((old) => old !== keep);
-  for (const old of dropped) await dropSnapshot(databases, namespace, old);
+  const dropped = await dropOldest(databases, namespace, [name, ...(keep === null ? [] : [keep])], most);
   return { databases: made, dropped };
 }
 
 /**
- * Replaces production's databases, or one of them, by those of a snapshot. Later writes are lost.
+ * Makes a snapshot of one database as it was at a moment, from its replica; the oldest are dropped for it.
  *
+ * @returns its size, the time of the latest change in it, and the names of the snapshots that were dropped.
+ */
+export async function snapshotAt(
+  databases: SnapshotDatabases,
+  { namespace, resource }: { readonly namespace: string; readonly resource: string },
+  name: string,
+  at: number,
+  most: number,
+): Promise<{ bytes: number; changedAt: number; dropped: string[] }> {
+  const { bytes, time } = await databases.restoreAt({ namespace, resource }, at, `${resource}${SEPARATOR}${name}`);
+  return { bytes, changedAt: time, dropped: await dropOldest(databases, namespace, [name], most) };
+}
+
+/** Drops the oldest snapshots beyond `most`, but none of `keep`. @returns their names. */
+export async function dropOldest(
+  databases: SnapshotDatabases,
+  namespace: string,
+  keep: readonly string[],
+  most: number,
+): Promise<string[]> {
+  const found = await listSnapshots(databases, namespace);
+  const dropped = found
+    .filter(({ name }) => name !== keep[0])
+    .slice(0, Math.max(0, found.length - most))
+    .map(({ name }) => name)
+    .filter((name) => !keep.includes(name));
+  for (const old of dropped) await dropSnapshot(databases, namespace, old);
+  return dropped;
+}
+
+/**
+ * Replaces production's databases, or one of them, by those of a snapshot.
+ *
+ * @param keepAs snapshot that the replaced ones become, with all that was committed; null: they are lost.
  * @returns the resources; none if the snapshot does not exist.
  */
 export async function restoreSnapshot(
@@ -84,11 +113,15 @@ export async function restoreSnapshot(
   namespace: string,
   name: string,
   resource: string | null,
+  keepAs: string | null = null,
 ): Promise<string[]> {
   const snapshot = (await listSnapshots(databases, namespace)).find((other) => other.name === name);
   const resources = (snapshot?.databases ?? []).map((database) => database.resource);
   const wanted = resource === null ? resources : resources.filter((other) => other === resource);
-  for (const each of wanted) await databases.restoreFrom({ namespace, resource: each }, `${each}${SEPARATOR}${name}`);
+  for (const each of wanted) {
+    const kept = keepAs === null ? [] : [`${each}${SEPARATOR}${keepAs}`];
+    await databases.restoreFrom({ namespace, resource: each }, `${each}${SEPARATOR}${name}`, ...kept);
+  }
   return wanted;
 }
 

@@ -1,21 +1,35 @@
 // Runs the database service, and determines its address for engines: a Unix socket on this machine, unless `DB_URL`
 // names another one.
-import { fork } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { replicaVariables } from '#core/s3/bucket-variables.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables for the service: its own, and none of other services. */
-const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|DB_[A-Z_]+|DBCLOUD_[A-Z_]+)$/;
+const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|DB_[A-Z0-9_]+|DBCLOUD_[A-Z_]+)$/;
+
+/** The service, and the way to tell it of Postgres, which is ready later. */
+interface DatabaseServiceSpec extends ServiceSpec {
+  /** @param url for the tables of bindings: replicas get their number there. */
+  usePostgres(url: string): void;
+}
+
+/** A restore of all databases into an empty folder comes before it is ready. */
+const RESTORE_MS_MAX = 3_600_000;
 
 /**
  * The service of this machine; null if `DB_URL` names another machine's. @param sockets private folder of the
  * platform's sockets.
  */
-export function databaseService(environment: Environment, folder: string, sockets: string): ServiceSpec | null {
-  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
+export function databaseService(environment: Environment, folder: string, sockets: string): DatabaseServiceSpec | null {
+  const replicas = replicaVariables(environment);
+  const own = {
+    ...Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name))),
+    ...replicas,
+  };
   // Without a data folder nothing starts: engines report it.
   if (own['DB_URL'] || (folder === '' && !own['DB_STORAGE_DIR'])) return null;
   const env = {
@@ -29,17 +43,31 @@ export function databaseService(environment: Environment, folder: string, socket
     import.meta.dirname,
     `../../databases/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
   );
+  let child: ChildProcess | null = null;
+  let postgres = '';
+  const tell = (): void => {
+    if (postgres !== '' && child?.connected === true) child.send({ type: 'postgres', url: postgres }, () => {});
+  };
   return {
     name: 'databases',
-    start: () =>
-      fork(script, {
+    start() {
+      child = fork(script, {
         execPath: program,
         execArgv: [...before, '--disable-warning=ExperimentalWarning'],
         env,
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      }),
-    readyMsMax: 20_000,
-    stopMsMax: 8000,
+      });
+      return child;
+    },
+    onMessage: (message) => {
+      if ((message as { readonly type?: unknown } | null)?.type === 'listening') tell();
+    },
+    usePostgres(url) {
+      postgres = url;
+      tell();
+    },
+    readyMsMax: Object.keys(replicas).length > 0 ? RESTORE_MS_MAX : 20_000,
+    stopMsMax: 12_000,
   };
 }
 

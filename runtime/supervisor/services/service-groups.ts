@@ -1,5 +1,6 @@
 // All processes of this supervisor besides engines, in the groups in which they start and stop. Made by main.ts, which
 // decides their order; one file each says how a process is started.
+import { engineUrlOf } from '#postgres/engine-role.ts';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -66,6 +67,7 @@ interface Plan extends ServiceGroupDeps {
   /** Database URLs, as soon as they are known. */
   readonly urls: { owner: string; sandbox: string };
   readonly aiSockets: ReturnType<typeof gatewaySockets>;
+  readonly databases: ServiceSpec | null;
   readonly ofDatabase: readonly ServiceSpec[];
   readonly servers: ReturnType<typeof serverParts>;
   readonly runsGateway: boolean;
@@ -124,18 +126,29 @@ function planOf(deps: ServiceGroupDeps): Plan {
   const urls = { owner: '', sandbox: environment['SANDBOX_DATABASE_URL']?.trim() ?? '' };
   const serves = parts.has('handler');
   const hasDatabase = parts.has('broker') || parts.has('api');
+  const databases = parts.has('databases') ? databaseService(environment, folder, sockets) : null;
   const ofDatabase =
     hasDatabase || (serves && environment['DATABASE_URL'])
       ? eventServices({
           environment,
           folder,
-          onEngineUrl: (url) => (engineVariables['ENGINE_DATABASE_URL'] = url),
+          onEngineUrl(url) {
+            engineVariables['ENGINE_DATABASE_URL'] = url;
+            databases?.usePostgres(url);
+          },
           onOwnerUrl: (url) => (urls.owner = url),
           onSandboxUrl: (url) => (urls.sandbox = url),
           delivers: hasPrivatePort && parts.has('broker'),
           handlers,
         })
       : [];
+  // Postgres is of another machine or container.
+  if (ofDatabase.length === 0) {
+    const owner = environment['DATABASE_URL']?.trim() ?? '';
+    const engine =
+      environment['ENGINE_DATABASE_URL']?.trim() || (owner.startsWith('postgres') ? engineUrlOf(owner) : '');
+    if (engine !== '') databases?.usePostgres(engine);
+  }
   const aiSockets = gatewaySockets(sockets);
   const runsGateway = ofDatabase.length > 0 && (serves || parts.has('api')) && hasGateway(environment);
   Object.assign(engineVariables, engineAi(environment, runsGateway ? aiSockets : null), engineSandboxes(environment));
@@ -144,12 +157,11 @@ function planOf(deps: ServiceGroupDeps): Plan {
   const runsControl = hasPrivatePort && parts.has('api') && (parts.isChosen || hasControl(environment, folder));
   // Engines hand emails to the API process, which sends them.
   if (runsControl) delete engineVariables['AUTH_MAIL_URL'];
-  return { ...deps, urls, aiSockets, ofDatabase, servers, runsGateway, runsControl };
+  return { ...deps, urls, aiSockets, databases, ofDatabase, servers, runsGateway, runsControl };
 }
 
-function baseSpecs({ environment, config, sockets, urls, ...plan }: Plan): ServiceSpec[] {
-  const { parts, folder, limits } = config;
-  const databases = parts.has('databases') ? databaseService(environment, folder, sockets) : null;
+function baseSpecs({ environment, config, urls, databases, ...plan }: Plan): ServiceSpec[] {
+  const { folder, limits } = config;
   const gateway = plan.runsGateway
     ? gatewayService({
         environment,

@@ -27,6 +27,7 @@ test('a batch can be ended until its commit, and its log is moved into the file 
     synchronous: 'normal',
     shard: 0,
     damaged: () => assert.fail('it is damaged'),
+    changed() {},
     report: (message) => assert.fail(message),
   });
   const ask = (op: number, args: readonly unknown[], settle: () => void = () => {}): string => {

@@ -1,0 +1,40 @@
+// What the database service and its replicator tell each other. Types alone.
+import type { DatabaseLimits } from '#core/limits.ts';
+
+/** The argument, as JSON. */
+export interface ReplicatorOptions {
+  readonly directory: string;
+  readonly limits: DatabaseLimits;
+}
+
+/** Messages from its parent; those with an id are answered. */
+export type ReplicatorRequest =
+  | { readonly type: 'changed'; readonly name: string }
+  | { readonly type: 'postgres'; readonly url: string }
+  | {
+      readonly type: 'restore';
+      readonly id: number;
+      readonly name: string;
+      readonly at: number;
+      readonly target: string;
+    }
+  | { readonly type: 'range'; readonly id: number; readonly name: string }
+  | { readonly type: 'fill'; readonly id: number }
+  | { readonly type: 'finish'; readonly id: number };
+
+/** Messages to its parent. */
+export type ReplicatorMessage =
+  | { readonly type: 'report'; readonly message: string }
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'failed'; readonly id: number; readonly reason: string; readonly isRefusal: boolean }
+  | ({ readonly type: 'figures' } & ReplicaFigures);
+
+/** How replication goes. */
+export interface ReplicaFigures {
+  /** How long the oldest change that is not stored yet waits; 0: all are stored. */
+  readonly lagMs: number;
+  readonly waiting: number;
+  readonly bytes: number;
+  /** Why it does not go on; null: it does. */
+  readonly problem: string | null;
+}

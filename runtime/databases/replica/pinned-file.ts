@@ -1,0 +1,163 @@
+// A database file from which nothing is lost while it is read: one of its two read transactions is always open, so
+// SQLite writes over no frame of the log behind it, and the next one begins before the last one ends. Called by
+// stream.ts; runs no SQL of a tenant, and compiles no schema.
+//
+// Both connections are read-only: as the last ones to close, they do not delete the log, which may be that of another
+// file of the same name by then. `content` stays open for as long as they do: closing any descriptor of a file ends
+// all locks that the process has on it.
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { readLog, type LogPart, type LogPosition, type LogProblem } from './log-file.ts';
+
+const BUSY_MS = 50;
+/** Offset of the two bytes of the header that say that the file has a write-ahead log. */
+const FORMAT_AT = 18;
+
+export class PinnedFile {
+  readonly path: string;
+  /** Descriptor of the file itself. */
+  readonly content: number;
+  readonly inode: bigint;
+  readonly #connections: DatabaseSync[] = [];
+  #active = 0;
+
+  private constructor(path: string, content: number) {
+    this.path = path;
+    this.content = content;
+    this.inode = fstatSync(content, { bigint: true }).ino;
+    for (let index = 0; index < 2; index++)
+      this.#connections.push(new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS }));
+    this.#begin(0);
+    if (!this.isCurrent) {
+      this.close();
+      throw new Error('the file was replaced');
+    }
+  }
+
+  /** @returns null for a file that has no write-ahead log yet: it was never opened. */
+  static open(path: string): PinnedFile | null {
+    const content = openSync(path, 'r');
+    const format = Buffer.alloc(2);
+    if (readSync(content, format, 0, 2, FORMAT_AT) < 2 || format[0] !== 2 || format[1] !== 2) {
+      closeSync(content);
+      return null;
+    }
+    try {
+      return new PinnedFile(path, content);
+    } catch (error) {
+      closeSync(content);
+      throw error;
+    }
+  }
+
+  /** Whether the path still leads to this file. */
+  get isCurrent(): boolean {
+    return statSync(this.path, { bigint: true, throwIfNoEntry: false })?.ino === this.inode;
+  }
+
+  #begin(index: number): void {
+    const connection = this.#connections[index] as DatabaseSync;
+    connection.exec('BEGIN');
+    try {
+      // The first read is the moment of the transaction.
+      connection.prepare('PRAGMA schema_version').get();
+    } catch (error) {
+      connection.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** Begins the next read transaction; the last one goes on until {@link settle}. */
+  step(): void {
+    this.settle();
+    this.#begin(1 - this.#active);
+    this.#active = 1 - this.#active;
+  }
+
+  /** Ends the read transaction before the last step. */
+  settle(): void {
+    const before = this.#connections[1 - this.#active] as DatabaseSync;
+    if (before.isTransaction) before.exec('ROLLBACK');
+  }
+
+  /** What its log has behind a position. */
+  read(from: LogPosition | null, framesMax: number): LogPart | LogProblem | null {
+    const log = this.openLog();
+    if (log === null) return null;
+    try {
+      return readLog(log, from, framesMax);
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  /**
+   * Moves all of its log into the file and empties it, which loses what was not read of it.
+   *
+   * @returns false: somebody else reads or writes.
+   */
+  emptyLog(): boolean {
+    const mover = new DatabaseSync(this.path, { timeout: BUSY_MS, defensive: true });
+    try {
+      if (!this.isCurrent) return false;
+      mover.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      // Where nothing of the log is missing in the file, a reader does not need the log.
+      this.step();
+      this.settle();
+      return (mover.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }).busy === 0;
+    } finally {
+      mover.close();
+    }
+  }
+
+  /** Descriptor of its log, which the caller closes; SQLite has no locks on it. */
+  openLog(): number | null {
+    try {
+      return openSync(`${this.path}-wal`, 'r');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `work` while nothing else can write. A connection that could write is closed before those that read, and so
+   * does not delete the log either.
+   *
+   * @returns null: another transaction is writing.
+   */
+  whileStill<Result>(work: (move: () => boolean) => Result): Result | null {
+    const [writer, mover] = [0, 1].map(() => new DatabaseSync(this.path, { timeout: BUSY_MS, defensive: true })) as [
+      DatabaseSync,
+      DatabaseSync,
+    ];
+    // Moves all of the log into the file; false: somebody still reads what was before.
+    const move = (): boolean => {
+      const found = mover.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as { log: number; checkpointed: number };
+      return found.log === found.checkpointed;
+    };
+    try {
+      if (!this.isCurrent) throw new Error('the file was replaced');
+      mover.exec('PRAGMA wal_autocheckpoint=0');
+      writer.exec('PRAGMA wal_autocheckpoint=0');
+      // Most of it, while others write.
+      move();
+      try {
+        writer.exec('BEGIN IMMEDIATE');
+      } catch (error) {
+        if (((error as { errcode?: number }).errcode ?? 0) % 256 === 5) return null;
+        throw error;
+      }
+      return work(move);
+    } finally {
+      if (writer.isTransaction) writer.exec('ROLLBACK');
+      writer.close();
+      mover.close();
+    }
+  }
+
+  close(): void {
+    for (const connection of this.#connections.splice(0)) connection.close();
+    closeSync(this.content);
+  }
+}

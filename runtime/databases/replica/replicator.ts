@@ -1,0 +1,207 @@
+// Root of the replicator: the process that keeps replicas of databases in a bucket and restores from them. Started by
+// service/replication.ts, which says what changed; reads the variables of the bucket from its environment.
+import { readdirSync, statSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import path from 'node:path';
+import { SqlRefusal } from '#core/database-request.ts';
+import { openReplicaFence } from '../../stores/replica-fence-postgres.ts';
+import type { ReplicatorMessage, ReplicatorOptions, ReplicatorRequest } from '../protocol/replicator-messages.ts';
+import { isDatabaseName } from '../protocol/database-name.ts';
+import { Home } from './home.ts';
+import { isReplicated } from './replicated.ts';
+import { objectsOf, restoreAt } from './restore.ts';
+import { Schedule } from './schedule.ts';
+import { rangeOf, readName, unneeded } from './series.ts';
+import { replicaSettings } from './settings.ts';
+import { openReplicaStorage } from './storage.ts';
+import { DatabaseStream } from './stream.ts';
+
+const NICE = 5;
+const DAY_MS = 86_400_000;
+const [SWEEP_MS, EXPIRE_MS, FIGURES_MS] = [30_000, 6 * 3_600_000, 1000];
+const RESTORE_ATTEMPTS = 3;
+const FILL_AT_ONCE = 4;
+
+const { directory, limits } = JSON.parse(process.argv[2] ?? '') as ReplicatorOptions;
+const settings = replicaSettings(process.env);
+if (settings === null) throw new Error('no DB_REPLICA_S3_* is set');
+try {
+  setPriority(NICE);
+} catch {
+  // A sandbox may forbid it.
+}
+
+const tell = (message: ReplicatorMessage): void => void (process.connected && process.send?.(message));
+const report = (message: string): void => tell({ type: 'report', message });
+const storage = openReplicaStorage(settings.place);
+const home = new Home({ storage, openFence: openReplicaFence, report });
+const retentionMs = limits.replicaRetentionDays * DAY_MS;
+let bytes = 0;
+
+const pathOf = (name: string): string => path.join(directory, `${name}.sqlite`);
+const schedule = new Schedule({
+  intervalMs: limits.replicaIntervalMs,
+  openMax: limits.replicaOpenMax,
+  mayShip: () => home.mayStore,
+  streamOf: (name) =>
+    new DatabaseStream(
+      {
+        storage,
+        fence: () => home.fence,
+        logBytesMax: limits.replicaLogBytesMax,
+        snapshotEveryMs: Math.min(DAY_MS, retentionMs / 2),
+        stored: (count) => (bytes += count),
+      },
+      pathOf(name),
+      name,
+    ),
+  report,
+});
+
+/** Databases whose files changed since they were last seen, where nothing said so: imports, kills, deletions. */
+const seen = new Map<string, string>();
+function sweep(): void {
+  const there = new Set<string>();
+  for (const namespace of foldersIn(directory))
+    for (const file of filesIn(path.join(directory, namespace))) {
+      if (!file.endsWith('.sqlite')) continue;
+      const name = `${namespace}/${file.slice(0, -'.sqlite'.length)}`;
+      if (!isDatabaseName(name) || !isReplicated(name, settings!.previews)) continue;
+      there.add(name);
+      const [content, log] = ['', '-wal'].map((part) => statSync(pathOf(name) + part, { throwIfNoEntry: false }));
+      const state = [content?.ino, content?.mtimeMs, content?.size, log?.mtimeMs, log?.size].join();
+      if (seen.get(name) === state) continue;
+      seen.set(name, state);
+      schedule.changed(name);
+    }
+  for (const name of seen.keys()) {
+    if (there.has(name)) continue;
+    seen.delete(name);
+    schedule.changed(name);
+  }
+}
+
+/** From here on this home stores. */
+function begin(): void {
+  schedule.wake();
+  sweep();
+}
+
+function foldersIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Deleted meanwhile.
+    return [];
+  }
+}
+
+/** Deletes what is older than the retention, and no longer needed for a moment within it. */
+async function expire(): Promise<void> {
+  if (!home.mayStore) return;
+  const found = new Map<string, string[]>();
+  for (const key of await storage.list('databases/')) {
+    const at = key.lastIndexOf('/');
+    const below = key.slice(0, at);
+    found.set(below, [...(found.get(below) ?? []), key.slice(at + 1)]);
+  }
+  for (const [below, names] of found) {
+    const objects = names.flatMap((name) => readName(name) ?? []);
+    for (const { name } of unneeded(objects, Date.now() - retentionMs)) await storage.remove(`${below}/${name}`);
+  }
+}
+
+async function restore(name: string, at: number, target: string): Promise<unknown> {
+  if (at > Date.now()) throw new SqlRefusal('SQLITE_CANTOPEN', `${new Date(at).toISOString()} is in the future`);
+  await schedule.settle(name);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await restoreAt(storage, name, at, target);
+    } catch (error) {
+      // Changes become a pack meanwhile.
+      if (error instanceof SqlRefusal || attempt === RESTORE_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function range(name: string): Promise<unknown> {
+  await schedule.settle(name);
+  return { range: rangeOf(await objectsOf(storage, name)) };
+}
+
+/** Restores the latest state of all databases of the replica whose files are not there. @returns how many. */
+async function fill(): Promise<unknown> {
+  const names = new Set<string>();
+  for (const key of await storage.list('databases/')) {
+    const [, namespace, resource] = key.split('/');
+    const name = `${namespace}/${resource}`;
+    if (isDatabaseName(name) && statSync(pathOf(name), { throwIfNoEntry: false }) === undefined) names.add(name);
+  }
+  const waiting = [...names];
+  const now = Date.now();
+  let restored = 0;
+  const work = async (): Promise<void> => {
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
+      try {
+        await restoreAt(storage, name, now, pathOf(name));
+        restored++;
+      } catch (error) {
+        // It had been deleted.
+        if (!(error instanceof SqlRefusal)) throw error;
+      }
+  };
+  await Promise.all(Array.from({ length: FILL_AT_ONCE }, work));
+  return { restored };
+}
+
+function figures(): void {
+  tell({ type: 'figures', ...schedule.state(), bytes, problem: home.problem ?? schedule.problem });
+}
+
+const timers = [
+  setInterval(sweep, SWEEP_MS),
+  setInterval(figures, FIGURES_MS),
+  setInterval(
+    () => void expire().catch((error: Error) => report(`old replicas were not deleted: ${error.message}`)),
+    EXPIRE_MS,
+  ),
+];
+
+async function finish(): Promise<unknown> {
+  for (const timer of timers) clearInterval(timer);
+  await schedule.finish();
+  return {};
+}
+
+const answers: Record<string, (request: ReplicatorRequest & { id: number }) => Promise<unknown>> = {
+  restore: (request) => {
+    const { name, at, target } = request as Extract<ReplicatorRequest, { type: 'restore' }>;
+    return restore(name, at, target);
+  },
+  range: (request) => range((request as Extract<ReplicatorRequest, { type: 'range' }>).name),
+  fill,
+  finish,
+};
+
+process.on('message', (request: ReplicatorRequest) => {
+  if (request.type === 'changed') {
+    if (isReplicated(request.name, settings.previews)) schedule.changed(request.name);
+    return;
+  }
+  if (request.type === 'postgres') {
+    void home.join(request.url).then(begin, (error: Error) => report(`no database is replicated: ${error.message}`));
+    return;
+  }
+  const { id, type } = request;
+  answers[type]!(request).then(
+    (value) => tell({ type: 'answer', id, value }),
+    (error: Error) => tell({ type: 'failed', id, reason: error.message, isRefusal: error instanceof SqlRefusal }),
+  );
+});
+// Without its parent nothing says what changes.
+process.on('disconnect', () => process.exit(0));
+process.on('SIGINT', () => {});

@@ -1,0 +1,172 @@
+// The replicator as the service sees it: a process that is started again when it ends, what it is told, and what it
+// answers (replica/replicator.ts). Databases are served while it is away.
+import { fork, type ChildProcess } from 'node:child_process';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { DatabaseLimits } from '#core/limits.ts';
+import { SqlRefusal } from '#core/database-request.ts';
+import { PlatformError } from '#core/errors.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
+import { isDatabaseName } from '../protocol/database-name.ts';
+import type {
+  ReplicaFigures,
+  ReplicatorMessage,
+  ReplicatorOptions,
+  ReplicatorRequest,
+} from '../protocol/replicator-messages.ts';
+
+interface ReplicationDeps {
+  readonly directory: string;
+  readonly limits: DatabaseLimits;
+  /** Of the bucket, and what it needs besides. */
+  readonly variables: Readonly<Record<string, string>>;
+  report(message: string): void;
+}
+
+/** A request without its id. */
+type Question<Request> = Request extends { readonly id: number } ? Omit<Request, 'id'> : never;
+
+/** A folder with this file has its databases: what is missing in it was deleted. */
+const MARKER = '.replica-home';
+const HEAP_MB_MAX = 512;
+const [RESTART_MS, FILL_RETRY_MS] = [1000, 5000];
+const FINISH_MS_MAX = 5000;
+
+export class Replication {
+  readonly #deps: ReplicationDeps;
+  #child: ChildProcess;
+  #url = '';
+  #ids = 0;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #figures: ReplicaFigures | null = null;
+  #closed = false;
+
+  constructor(deps: ReplicationDeps) {
+    this.#deps = deps;
+    this.#child = this.#start();
+  }
+
+  /** None while it is started again. */
+  get pid(): number[] {
+    return this.#child.pid === undefined || !this.#child.connected ? [] : [this.#child.pid];
+  }
+
+  get figures(): ReplicaFigures | null {
+    return this.#figures;
+  }
+
+  #start(): ChildProcess {
+    const { directory, limits, variables, report } = this.#deps;
+    const script = path.join(import.meta.dirname, `../replica/replicator${path.extname(import.meta.filename)}`);
+    const [program, ...before] = nodeCommand();
+    const child = fork(script, [JSON.stringify({ directory, limits } satisfies ReplicatorOptions)], {
+      execPath: program,
+      execArgv: [...before, '--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MB_MAX}`],
+      env: variables,
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    child.on('message', (message: ReplicatorMessage) => this.#hear(message));
+    child.on('error', (error) => report(`the replicator failed: ${error.message}`));
+    child.on('close', (code, signal) => {
+      for (const { reject } of this.#waiting.values())
+        reject(new PlatformError('database_unavailable', { reason: 'the replicator ended' }));
+      this.#waiting.clear();
+      if (this.#closed) return;
+      report(`the replicator exited (${signal ?? `exit code ${code}`}): restarting`);
+      setTimeout(() => {
+        if (!this.#closed) this.#child = this.#start();
+      }, RESTART_MS);
+    });
+    if (this.#url !== '') child.send({ type: 'postgres', url: this.#url } satisfies ReplicatorRequest);
+    return child;
+  }
+
+  #hear(message: ReplicatorMessage): void {
+    if (message.type === 'report') this.#deps.report(message.message);
+    else if (message.type === 'figures') this.#figures = message;
+    else {
+      const waiting = this.#waiting.get(message.id);
+      this.#waiting.delete(message.id);
+      if (message.type === 'answer') waiting?.resolve(message.value);
+      else if (message.isRefusal) waiting?.reject(new SqlRefusal('SQLITE_CANTOPEN', message.reason));
+      else waiting?.reject(new PlatformError('database_unavailable', { reason: message.reason }));
+    }
+  }
+
+  #send(request: ReplicatorRequest): void {
+    // One that is being started again looks at all files.
+    if (this.#child.connected) this.#child.send(request, () => {});
+  }
+
+  async #ask(question: Question<ReplicatorRequest>): Promise<unknown> {
+    if (!this.#child.connected)
+      throw new PlatformError('database_unavailable', { reason: 'the replicator is starting' });
+    const id = ++this.#ids;
+    const answer = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, answer);
+    this.#send({ ...question, id } as ReplicatorRequest);
+    return answer.promise;
+  }
+
+  changed(name: string): void {
+    this.#send({ type: 'changed', name });
+  }
+
+  usePostgres(url: string): void {
+    this.#url = url;
+    this.#send({ type: 'postgres', url });
+  }
+
+  range(name: string): Promise<unknown> {
+    return this.#ask({ type: 'range', name });
+  }
+
+  /** @throws {SqlRefusal} when the moment is not in the replica, or a database of that name is there. */
+  async restore(name: string, args: Record<string, unknown>): Promise<unknown> {
+    const { at, resource } = args;
+    const other = `${name.slice(0, name.indexOf('/'))}/${String(resource)}`;
+    if (typeof at !== 'number' || !Number.isSafeInteger(at) || !isDatabaseName(other))
+      throw new RangeError('a moment and the name of a copy are needed');
+    const target = path.join(this.#deps.directory, `${other}.sqlite`);
+    if (existsSync(target)) throw new SqlRefusal('SQLITE_MISUSE', 'there is a database of that name already');
+    return this.#ask({ type: 'restore', name, at, target });
+  }
+
+  /**
+   * Restores what the replica has into a folder that never had databases; tries again until it can.
+   * A folder that has had some is left as it is.
+   */
+  async fill(): Promise<void> {
+    const { directory, report } = this.#deps;
+    const marker = path.join(directory, MARKER);
+    if (existsSync(marker)) return;
+    const hasDatabases = readdirSync(directory, { recursive: true }).some((name) => String(name).endsWith('.sqlite'));
+    for (let attempt = 1; !hasDatabases && !this.#closed; attempt++)
+      try {
+        const { restored } = (await this.#ask({ type: 'fill' })) as { restored: number };
+        if (restored > 0) report(`restored ${restored} databases from their replicas`);
+        break;
+      } catch (error) {
+        if (attempt === 1) report(`databases wait for their replicas: ${reasonOf(error)}`);
+        await new Promise((resolve) => setTimeout(resolve, FILL_RETRY_MS));
+      }
+    if (this.#closed) return;
+    writeFileSync(marker, `${new Date().toISOString()}\n`, { mode: 0o600 });
+  }
+
+  /** Stores what is left, as far as there is time. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    this.#closed = true;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = new Promise((resolve) => child.once('close', resolve));
+    const over = new Promise((resolve) => setTimeout(resolve, FINISH_MS_MAX).unref());
+    if (child.connected) await Promise.race([this.#ask({ type: 'finish' }).catch(() => {}), over]);
+    child.kill('SIGKILL');
+    await exited;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof PlatformError ? String(error.details['reason'] ?? error.message) : (error as Error).message;
+}

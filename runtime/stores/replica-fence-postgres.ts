@@ -1,0 +1,32 @@
+// The number of a home of databases: each start of a database service that replicates gets a higher one, so that two
+// never write to the same objects of a bucket, and the older one learns that it was replaced.
+import { openPostgres } from '#postgres/connection.ts';
+
+/** Numbers of an installation. */
+export interface ReplicaFence {
+  /** @param least a number that was used, according to the bucket. */
+  next(least: number): Promise<{ readonly fence: number; readonly installation: string }>;
+  /** The highest that was given. */
+  newest(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** @param url for the tables of bindings. */
+export function openReplicaFence(url: string): ReplicaFence {
+  const sql = openPostgres({ url, name: 'platform replica', connectionsMax: 1, schema: 'binding' });
+  return {
+    async next(least) {
+      const [row] = await sql.all<{ fence: number; installation: string }>(
+        'UPDATE replica SET fence = greatest(fence, $1::bigint) + 1 RETURNING fence::float8, installation::text',
+        least,
+      );
+      if (row === undefined) throw new Error('the table binding.replica has no row');
+      return { fence: Number(row.fence), installation: row.installation };
+    },
+    async newest() {
+      const [row] = await sql.all<{ fence: number }>('SELECT fence::float8 FROM replica');
+      return Number(row?.fence ?? 0);
+    },
+    close: () => sql.close(),
+  };
+}
