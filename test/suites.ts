@@ -106,9 +106,11 @@ export const suites: readonly Suite[] = [
   },
   {
     name: 'machines',
-    proves: 'Sandboxes over a hosted provider and several replicas of their service keep to the contract.',
+    proves:
+      'Several machines serve as one; sandboxes over a hosted provider and several replicas keep to the contract.',
     folder: 'test/machines/',
-    covers: ['sandbox/'],
+    packages: ['caddy'],
+    covers: ['sandbox/', 'runtime/supervisor/machine/', 'runtime/edge/', 'postgres/'],
   },
   {
     name: 'ssr',

@@ -199,7 +199,8 @@ async function superviseUntil(
       API_PORT: shell.env['API_PORT']?.trim() || API_PORT,
       FS_PATH: folder,
       HANDLER_PORT: String(address.port),
-      HANDLER_DOMAIN: address.domain,
+      // All of several.
+      HANDLER_DOMAIN: shell.env['HANDLER_DOMAIN']?.trim() || address.domain,
       PLATFORM_LOCAL_RECORD: recordFile(shell, folder),
       // As in dev, projects with `ai: true` work without configuration.
       ...(isMock && { AI_PROVIDER_MOCK_KIND: 'mock' }),
