@@ -120,6 +120,17 @@ function locked<Result>(dataFolder: string, work: () => Result): Result {
   });
 }
 
+/**
+ * Replaces a file of `routes/` by a text from elsewhere, without the lock: for a process that alone writes there.
+ *
+ * @param name such as `shop.json`. @param text null: it is deleted.
+ */
+export function replaceRouteFile(dataFolder: string, name: string, text: string | null): void {
+  const file = path.join(dataFolder, 'routes', name);
+  if (text === null) rmSync(file, { force: true });
+  else replaceFile(dataFolder, file, text);
+}
+
 /** SHA-256 of a project's written record, in hex. */
 export function recordHash(dataFolder: string, project: string): string {
   return createHash('sha256')

@@ -3,6 +3,7 @@
 import { createEdgeStateReader } from '#core/edge-state.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
+import { routeKeysOf } from '#artifacts/sealed-route.ts';
 import { openArtifactStore } from '#artifacts/store/open.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
@@ -17,6 +18,8 @@ import { sweepApi } from './api/sweep.ts';
 import { watchMachines } from './alerts/machines.ts';
 import { recheckDomains } from './domains/recheck.ts';
 import { runDrains } from './drains/deliver.ts';
+import { openRoutesDisk } from './releases/routes/routes-disk.ts';
+import { openRoutesPostgres } from './releases/routes/routes-postgres.ts';
 import { startDeployments } from './releases/start.ts';
 import { watchBuilds } from './releases/request-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
@@ -73,6 +76,9 @@ async function start(): Promise<() => Promise<void>> {
     sql,
     log,
     artifacts,
+    routes: artifacts.isShared
+      ? openRoutesPostgres(sql, routeKeysOf(config.privatePort.token ?? ''))
+      : openRoutesDisk(config.folder),
     keys: config.keys,
     folder: config.folder,
     privatePort: openHandlers(config, sql),

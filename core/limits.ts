@@ -9,6 +9,7 @@ import {
   type Environment,
   type Values,
 } from './limits/definition.ts';
+import { artifactLimits } from './limits/artifacts.ts';
 import { buildLimits } from './limits/build.ts';
 import { controlLimits } from './limits/control.ts';
 import { databaseLimits } from './limits/database.ts';
@@ -28,6 +29,7 @@ import { budgetKinds, plans, type BudgetKind, type Plan } from './plans.ts';
 
 /** All sections except the limits of engines, which {@link Limits} has at its top level. */
 const sections = {
+  artifacts: artifactLimits,
   build: buildLimits,
   control: controlLimits,
   database: databaseLimits,

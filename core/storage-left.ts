@@ -17,7 +17,7 @@ export interface OrganizationLeft {
 }
 
 /** The file; organizations that are not in it have no limit. */
-interface StorageLeft {
+export interface StorageLeft {
   readonly version: 1;
   /** ISO 8601: when the count began. Writing the file again without a new count keeps the subtracted amounts. */
   readonly countedAt: string;
@@ -48,26 +48,32 @@ const NOTHING = Buffer.alloc(0);
 /** Limit of the file: a million projects. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** Not `.json`, because it is not a route record. */
+/** In the folder of route records. Not `.json`, because it is none. */
+export const STORAGE_FILE = 'storage';
+
 function fileOf(dataFolder: string): string {
-  return join(dataFolder, 'routes', 'storage');
+  return join(dataFolder, 'routes', STORAGE_FILE);
 }
 
-/**
- * Replaces the file: a line of JSON, then one line per project, by name. An engine parses only lines of projects that
- * write there.
- */
+/** Replaces the file. */
 export function writeStorageLeft(dataFolder: string, left: StorageLeft): void {
   const folder = join(dataFolder, 'routes');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const incoming = join(folder, `.storage-${randomUUID()}`);
-  const { organizations, ...head } = left;
+  writeFileSync(incoming, storageLeftText(left), { mode: 0o600 });
+  renameSync(incoming, fileOf(dataFolder));
+}
+
+/**
+ * Text of the file: a line of JSON, then one line per project, by name. An engine parses only lines of projects that
+ * write there.
+ */
+export function storageLeftText({ organizations, ...head }: StorageLeft): string {
   const lines = organizations.flatMap(({ id, limit, left: bytes, projects }) =>
     projects.map((project) => [project, `${project}\t${id}\t${limit ?? ''}\t${bytes}\n`] as const),
   );
   lines.sort(([a], [b]) => (a < b ? -1 : 1));
-  writeFileSync(incoming, `${JSON.stringify(head)}\n${lines.map(([, line]) => line).join('')}`, { mode: 0o600 });
-  renameSync(incoming, fileOf(dataFolder));
+  return `${JSON.stringify(head)}\n${lines.map(([, line]) => line).join('')}`;
 }
 
 /** The accounts of organizations in one process. Checks the file at most once a second. */

@@ -110,7 +110,15 @@ export const suites: readonly Suite[] = [
       'Several machines serve as one; sandboxes over a hosted provider and several replicas keep to the contract.',
     folder: 'test/machines/',
     packages: ['caddy'],
-    covers: ['sandbox/', 'runtime/supervisor/machine/', 'runtime/edge/', 'postgres/'],
+    covers: [
+      'sandbox/',
+      'runtime/supervisor/machine/',
+      'runtime/edge/',
+      'postgres/',
+      'runtime/mirror/',
+      'artifacts/store/',
+      'control/releases/routes/',
+    ],
   },
   {
     name: 'ssr',

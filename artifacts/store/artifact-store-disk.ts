@@ -15,7 +15,7 @@ export function openArtifactsDisk(dataFolder: string): ArtifactStore {
   return {
     isShared: false,
     fetch: expect,
-    upload: expect,
+    upload: (id) => expect(id),
     async remove(id) {
       if (isArtifactId(id)) await rm(path.join(folder, id), { recursive: true, force: true });
     },
@@ -26,9 +26,12 @@ export function openArtifactsDisk(dataFolder: string): ArtifactStore {
 
 /** Whether the data folder has an artifact: its folder appears complete. */
 export async function hasArtifact(dataFolder: string, id: string): Promise<boolean> {
-  if (!isArtifactId(id)) return false;
-  const found = await stat(path.join(dataFolder, 'artifacts', id, 'manifest.json')).catch(() => null);
-  return found !== null;
+  return isArtifactId(id) && (await isArtifactFolder(path.join(dataFolder, 'artifacts', id)));
+}
+
+/** Whether a folder is that of an artifact. */
+export async function isArtifactFolder(folder: string): Promise<boolean> {
+  return (await stat(path.join(folder, 'manifest.json')).catch(() => null)) !== null;
 }
 
 /** When each artifact of the data folder was stored, in milliseconds since 1970. */

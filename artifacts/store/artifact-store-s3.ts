@@ -15,7 +15,7 @@ import { packArtifact } from '../archive/pack-artifact.ts';
 import type { ArchiveLimits } from '../archive/read-archive.ts';
 import { receiveKnownArtifact } from '../archive/receive-artifact.ts';
 import { temporaryFolder } from '../route-records.ts';
-import { hasArtifact } from './artifact-store-disk.ts';
+import { hasArtifact, isArtifactFolder } from './artifact-store-disk.ts';
 import type { ArtifactStore } from './artifact-store.ts';
 
 interface S3Options {
@@ -101,7 +101,7 @@ export function openArtifactsS3({ dataFolder, place, installation, limits, awayM
     return { bytes: Number(response.headers.get('content-length') ?? -1), ageMs: Date.now() - at };
   }
 
-  async function put(id: string): Promise<void> {
+  async function put(id: string, from: string): Promise<void> {
     await checkOwner(true);
     const key = keyOf(id);
     // An old one may be about to be deleted, since nothing refers to it yet.
@@ -109,7 +109,7 @@ export function openArtifactsS3({ dataFolder, place, installation, limits, awayM
     const folder = temporaryFolder(dataFolder, 'artifacts');
     try {
       const file = path.join(folder, 'packed.tar.gz');
-      const { sha256, bytes } = await packArtifact(path.join(dataFolder, 'artifacts', id), file);
+      const { sha256, bytes } = await packArtifact(from, file);
       const signal = AbortSignal.timeout(TRANSFER_MS_MAX);
       const response = await bucket.send({ method: 'PUT', key, file: { path: file, sha256 }, signal });
       if (!response.ok) throw await refusal(response, key);
@@ -171,10 +171,10 @@ export function openArtifactsS3({ dataFolder, place, installation, limits, awayM
       }
       await running;
     },
-    async upload(id) {
-      if (!(await hasArtifact(dataFolder, id)))
-        throw failure('missing', `There is no artifact ${id} in ${path.join(dataFolder, 'artifacts')}`);
-      await tried(() => put(id));
+    async upload(id, from = path.join(dataFolder, 'artifacts', id)) {
+      if (!isArtifactId(id) || !(await isArtifactFolder(from)))
+        throw failure('missing', `There is no artifact ${id} in ${path.dirname(from)}`);
+      await tried(() => put(id, from));
     },
     async remove(id) {
       const key = keyOf(id);

@@ -14,8 +14,13 @@ export interface ArtifactStore {
    * @throws {Failure} `artifact_store`
    */
   fetch(id: string): Promise<void>;
-  /** Stores an artifact of the data folder. @throws {Failure} `artifact_store` */
-  upload(id: string): Promise<void>;
+  /**
+   * Stores an artifact.
+   *
+   * @param folder where it is; default: in the data folder.
+   * @throws {Failure} `artifact_store`
+   */
+  upload(id: string, folder?: string): Promise<void>;
   /** Deletes an artifact from the store; on success also if there is none. @throws {Failure} `artifact_store` */
   remove(id: string): Promise<void>;
   /** When each artifact was stored, in milliseconds since 1970. @throws {Failure} `artifact_store` */

@@ -281,13 +281,15 @@ async function store(
   signal.throwIfAborted();
   if (!(await retryUntilAvailable(() => markUploading(sql, job), signal)))
     throw new Failure('lease_lost', 'Another builder has the build');
-  await takeArtifact(deps.folder, result.artifactId, result.folder);
-  await deps.artifacts.upload(result.artifactId).catch((error: unknown) => {
-    if (!isFailure(error, 'artifact_store')) throw error;
-    throw buildFailure('artifact_not_stored', storeProblem('The artifact could not be stored', error), {
-      cause: error,
+  // A shared store is all that the API needs: nothing stays on this machine.
+  if (!deps.artifacts.isShared) await takeArtifact(deps.folder, result.artifactId, result.folder);
+  else
+    await deps.artifacts.upload(result.artifactId, result.folder).catch((error: unknown) => {
+      if (!isFailure(error, 'artifact_store')) throw error;
+      throw buildFailure('artifact_not_stored', storeProblem('The artifact could not be stored', error), {
+        cause: error,
+      });
     });
-  });
   log.line('upload', 'info', `Stored ${result.files} files, ${result.bytes} bytes (${took()} ms)`);
   await log.flush();
   signal.throwIfAborted();

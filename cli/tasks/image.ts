@@ -18,7 +18,14 @@ const adapters = ['packages/astro/', 'packages/nitro/', 'packages/sveltekit/'];
 const contents: Readonly<Record<string, readonly string[]>> = {
   handler: ['runtime/supervisor/', 'runtime/engine/', 'runtime/ssr/', 'postgres/'],
   servers: ['runtime/supervisor/', 'runtime/ssr/', 'postgres/'],
-  internal: ['runtime/supervisor/', 'runtime/broker/', 'runtime/databases/', 'runtime/migrator/', 'postgres/'],
+  internal: [
+    'runtime/supervisor/',
+    'runtime/broker/',
+    'runtime/databases/',
+    'runtime/migrator/',
+    'runtime/mirror/',
+    'postgres/',
+  ],
   control: ['runtime/supervisor/', 'control/', 'gateway/', 'postgres/', 'git/'],
   sandbox: ['runtime/supervisor/', 'sandbox/', 'postgres/'],
   builder: ['runtime/supervisor/', 'builder/', 'core/rpc/', 'postgres/', 'git/', ...adapters],

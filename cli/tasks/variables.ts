@@ -369,7 +369,7 @@ export const variableGroups: readonly Group[] = [
       [
         'PLATFORM_PARTS',
         '',
-        'What one supervisor runs: handler, databases, broker, api, builder, migrator, sandbox, web, servers; default: all',
+        'What one supervisor runs: handler, databases, broker, api, builder, migrator, sandbox, web, edge, servers, backups, mirror; default: all',
       ],
       [
         'SSR_SOCKETS_DIR',

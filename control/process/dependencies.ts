@@ -1,6 +1,7 @@
 // Dependencies of the control plane: created once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
 import type { ArchiveLimits } from '#artifacts/archive/read-archive.ts';
+import type { RouteFiles } from '#artifacts/route-files.ts';
 import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
 import type { OperatorAi } from '#core/ai-readiness.ts';
 import type { EdgeState } from '#core/edge-state.ts';
@@ -36,6 +37,8 @@ export interface Dependencies {
   readonly folder: string;
   /** Artifacts of all machines. */
   readonly artifacts: ArtifactStore;
+  /** Route records, for the handlers of all machines. */
+  readonly routes: RouteFiles;
   /** Private port of the supervisors, to call engines; responds `no_engine` while none is running. */
   readonly privatePort: PrivatePort;
   readonly addresses: Addresses;

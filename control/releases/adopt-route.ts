@@ -4,7 +4,6 @@
 import { seal } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { RouteRecord } from '#core/manifest.ts';
-import { readRoute } from '#artifacts/route-records.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';
@@ -17,10 +16,10 @@ import type { ProjectRow } from './route-projection.ts';
  * @throws {Error} if the record belongs to another project or cannot be read; it is not changed.
  */
 export async function adoptRoute(
-  { sql, keys, folder }: Pick<Dependencies, 'sql' | 'keys' | 'folder'>,
+  { sql, keys, routes }: Pick<Dependencies, 'sql' | 'keys' | 'routes'>,
   project: Pick<ProjectRow, 'id' | 'name' | 'organization_id' | 'is_first'>,
 ): Promise<boolean> {
-  const record = readRoute(folder, project.name);
+  const record = routes.unmanaged(project.name);
   if (record === null) return false;
   const ids = Object.keys(record.deployments);
   const known = await sql<{ id: string }[]>`
@@ -67,18 +66,18 @@ export async function adoptRoute(
  */
 export async function isNameReserved(
   tx: Transaction,
-  folder: string,
+  routes: Dependencies['routes'],
   organizationId: string,
   name: string,
 ): Promise<boolean> {
   const [row] = await tx<{ is_first: boolean }[]>`
     SELECT is_first FROM control.organization WHERE id = ${organizationId}`;
-  return row?.is_first !== true && hasRecord(folder, name);
+  return row?.is_first !== true && hasRecord(routes, name);
 }
 
-function hasRecord(folder: string, name: string): boolean {
+function hasRecord(routes: Dependencies['routes'], name: string): boolean {
   try {
-    return readRoute(folder, name) !== null;
+    return routes.unmanaged(name) !== null;
   } catch {
     // An unreadable record exists, too.
     return true;

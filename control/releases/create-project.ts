@@ -28,7 +28,7 @@ export async function createProject(deps: Dependencies, given: NewProject, audit
   const projectId = await deps.sql.begin(async (tx) => {
     if ((await countProjects(tx, organizationId)) >= allowed)
       throw new ApiError('limit_reached', { what: 'projects', allowed: `${allowed} (API_PROJECTS_MAX)` });
-    const isReserved = await isNameReserved(tx, deps.folder, organizationId, name);
+    const isReserved = await isNameReserved(tx, deps.routes, organizationId, name);
     const id = isReserved ? null : await addProject(tx, given);
     if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });
     if (!(await takeDataOver(tx, name)))

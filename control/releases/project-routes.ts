@@ -1,8 +1,5 @@
 // Keeps the handlers' route records in sync with the database: after each change, on NOTIFY, by polling, and for all
 // projects at start. Handlers need only these files. Records of projects unknown to the database are not touched.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
-import { recordHash, recordText, removeRoute, replaceRoute } from '#artifacts/route-records.ts';
 import { createWake } from '#core/process/wake.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -10,7 +7,7 @@ import { adoptRoute } from './adopt-route.ts';
 import { readProjectRows } from './project-rows.ts';
 import { toRouteRecord, type ProjectRows } from './route-projection.ts';
 
-type RouteDeps = Pick<Dependencies, 'sql' | 'keys' | 'folder' | 'mutex' | 'log' | 'privatePort' | 'addresses'>;
+type RouteDeps = Pick<Dependencies, 'sql' | 'keys' | 'routes' | 'mutex' | 'log' | 'privatePort' | 'addresses'>;
 
 const POLL_MS = 2000;
 const PROJECTS_TOGETHER = 200;
@@ -28,7 +25,7 @@ export function writeRoute(deps: RouteDeps, projectId: string): Promise<void> {
   // Serialized: a record read before a change must not be written after it.
   return deps.mutex.exclusive(`route:${projectId}`, async () => {
     const [rows] = await readProjectRows(deps.sql, [projectId]);
-    if (rows !== undefined) await writeOne(deps, rows, fileNames(deps.folder));
+    if (rows !== undefined) await writeOne(deps, rows);
   });
 }
 
@@ -38,7 +35,7 @@ export function writeRoute(deps: RouteDeps, projectId: string): Promise<void> {
  * @returns false after `waitMs`, or if no engine is available.
  */
 export async function untilRouted(
-  { privatePort, folder, sql }: Pick<RouteDeps, 'privatePort' | 'folder' | 'sql'>,
+  { privatePort, routes, sql }: Pick<RouteDeps, 'privatePort' | 'routes' | 'sql'>,
   projectId: string,
   waitMs: number = ROUTED_MS_MAX,
 ): Promise<boolean> {
@@ -47,7 +44,7 @@ export async function untilRouted(
   let pauseMs = lookMsLeast;
   for (const until = performance.now() + waitMs; ;) {
     // A later change includes this one.
-    const record = existsSync(fileOf(folder, project.name)) ? recordHash(folder, project.name) : '';
+    const record = await routes.hashOf(project.name);
     if (await isRouted(privatePort, project.name, record)) return true;
     if (performance.now() > until) return false;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -105,7 +102,6 @@ export async function followRoutes(deps: Dependencies): Promise<void> {
 
 /** Compares every project's record with the database and writes outdated ones. @returns how many were written */
 export async function writeAllRoutes(deps: RouteDeps): Promise<number> {
-  const names = fileNames(deps.folder);
   let written = 0;
   for (let after = ''; ;) {
     const ids = await deps.sql<{ id: string }[]>`
@@ -114,12 +110,21 @@ export async function writeAllRoutes(deps: RouteDeps): Promise<number> {
     const last = ids.at(-1);
     if (last === undefined) return written;
     after = last.id;
-    for (const rows of await readProjectRows(
+    const all = await readProjectRows(
       deps.sql,
       ids.map(({ id }) => id),
-    )) {
+    );
+    const settled = all.filter(
+      ({ project: { route_version: version, routed_version: routed, deleted_at: deletedAt } }) =>
+        version === routed && deletedAt === null,
+    );
+    const outdated = await deps.routes.outdated(
+      settled.map((rows) => toRouteRecord(deps.keys, rows, deps.addresses.api)),
+    );
+    const current = new Set(settled.filter(({ project }) => !outdated.has(project.name)));
+    for (const rows of all) {
       try {
-        if (isAsItShouldBe(deps, rows, names)) continue;
+        if (current.has(rows)) continue;
         // Read again under its key.
         await writeRoute(deps, rows.project.id);
         written++;
@@ -130,38 +135,17 @@ export async function writeAllRoutes(deps: RouteDeps): Promise<number> {
   }
 }
 
-function isAsItShouldBe(deps: RouteDeps, rows: ProjectRows, names: ReadonlySet<string>): boolean {
-  const { name, deleted_at: deletedAt, route_version: version, routed_version: routed } = rows.project;
-  if (version !== routed || deletedAt !== null || !names.has(name)) return false;
-  return (
-    readFileSync(fileOf(deps.folder, name), 'utf8') === recordText(toRouteRecord(deps.keys, rows, deps.addresses.api))
-  );
-}
-
-async function writeOne(deps: RouteDeps, given: ProjectRows, names: ReadonlySet<string>): Promise<void> {
+async function writeOne(deps: RouteDeps, given: ProjectRows): Promise<void> {
   let rows = given;
   const { id, name, route_version: version, routed_version: routed, deleted_at: deletedAt } = rows.project;
   if (deletedAt !== null) {
     const [heir] = await deps.sql`SELECT FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
-    if (heir === undefined) removeRoute(deps.folder, name);
+    if (heir === undefined) await deps.routes.remove(name);
   } else {
     // A record from before the control plane managed the project.
-    if (routed === 0 && names.has(name) && (await adoptRoute(deps, rows.project)))
+    if (routed === 0 && (await adoptRoute(deps, rows.project)))
       [rows] = (await readProjectRows(deps.sql, [id])) as [ProjectRows];
-    replaceRoute(deps.folder, toRouteRecord(deps.keys, rows, deps.addresses.api));
+    await deps.routes.replace(toRouteRecord(deps.keys, rows, deps.addresses.api));
   }
   await deps.sql`UPDATE control.project SET routed_version = ${version} WHERE id = ${id} AND routed_version <> ${version}`;
-}
-
-function fileOf(folder: string, name: string): string {
-  return path.join(folder, 'routes', `${name}.json`);
-}
-
-/** Names of projects that have a record. */
-function fileNames(folder: string): ReadonlySet<string> {
-  const routes = path.join(folder, 'routes');
-  if (!existsSync(routes)) return new Set();
-  return new Set(
-    readdirSync(routes).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : [])),
-  );
 }

@@ -8,8 +8,10 @@ import { followDataRemovals } from './project-removal.ts';
 import { followRoutes } from './project-routes.ts';
 import { keepRetention } from './retention.ts';
 import { runReleases } from './release-jobs.ts';
+import { uploadOwnArtifacts } from './stored-artifacts.ts';
 
 export function startDeployments(deps: Dependencies): void {
+  deps.background('Uploading artifacts', () => uploadOwnArtifacts(deps));
   deps.background('Following routes', () => followRoutes(deps));
   deps.background('Releasing', () => runReleases(deps));
   deps.background('Judging guarded releases', () => judgeReleases(deps));

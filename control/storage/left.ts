@@ -2,7 +2,7 @@
 // processes (core/storage-left.ts), and marks full organizations in their row, for the control plane and the builder.
 // Called by follow.ts after each count, and when a plan or a project changes.
 import { statfs } from 'node:fs/promises';
-import { writeStorageLeft, type OrganizationLeft } from '#core/storage-left.ts';
+import type { OrganizationLeft } from '#core/storage-left.ts';
 import type { StorageLimits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -65,10 +65,10 @@ export function organizationsLeft(all: readonly Keeping[], disk: Disk, settings:
 
 /** Publishes what is left. @param goodMs how long it is valid without another count. */
 export async function publishStorageLeft(
-  deps: Pick<Dependencies, 'sql' | 'folder' | 'storage'>,
+  deps: Pick<Dependencies, 'sql' | 'folder' | 'routes' | 'storage'>,
   goodMs: number,
 ): Promise<void> {
-  const { sql, folder, storage } = deps;
+  const { sql, folder, routes, storage } = deps;
   const rows = await sql<(Omit<Keeping, 'localBytes'> & { local: number; countedAt: Date | null })[]>`
     SELECT o.id, o.plan, coalesce(kept.bytes, 0) AS bytes, coalesce(kept.local, 0) AS local, kept."countedAt",
       coalesce(names.projects, '{}') AS projects
@@ -88,7 +88,7 @@ export async function publishStorageLeft(
     storage,
   );
   const counted = rows.reduce((last, { countedAt }) => Math.max(last, countedAt?.getTime() ?? 0), 0);
-  writeStorageLeft(folder, {
+  await routes.leaveStorage({
     version: 1,
     countedAt: new Date(counted).toISOString(),
     until: new Date(Date.now() + goodMs).toISOString(),

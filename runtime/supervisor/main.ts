@@ -170,6 +170,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     await services.control.stop();
     await engines.stop();
     await left;
+    await services.mirror.stop();
     await services.base.stop();
     telemetry.close();
     await privatePort?.close();
@@ -256,6 +257,13 @@ function obeyParent({ engines, watch }: EngineGroup, state: () => SupervisorStat
   });
 }
 
+/** Engines serve what the folder has, also if it does not start. */
+async function startMirror(services: ServiceGroups): Promise<void> {
+  await services.mirror.start().catch((error: Error) => {
+    log.error({ error: error.message }, 'Routes of other machines are not followed: the mirror does not start');
+  });
+}
+
 /** Starts processes in their order, and returns whether everything is up. */
 async function startAll(deps: {
   readonly config: SupervisorConfig;
@@ -284,13 +292,18 @@ async function startAll(deps: {
     isStopping: () => running.isStopping,
     serve() {
       engineVariables['ENGINE_DATABASE_URL'] ??= engineUrlOf(databaseUrl);
+      void startMirror(services);
       group.engines.start();
       isServing = true;
     },
   });
   if (!hasStarted) return false;
   deps.leaveRecord();
-  if (!isServing) group.engines.start();
+  if (!isServing) {
+    await startMirror(services);
+    if (running.isStopping) return false;
+    group.engines.start();
+  }
   deps.announce();
   try {
     await services.control.start();

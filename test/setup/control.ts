@@ -1,5 +1,6 @@
 // A control plane in the test's process: the API over a database of its own, with an organization, its owner and a
 // token. The private port is a double where none is given.
+import { openRoutesDisk } from '#control/releases/routes/routes-disk.ts';
 import { openArtifactsDisk } from '#artifacts/store/artifact-store-disk.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -111,6 +112,7 @@ export async function startControl(overrides: Partial<Dependencies> = {}): Promi
       passwords: createPasswords(2),
     },
     artifacts: openArtifactsDisk(overrides.folder ?? folder),
+    routes: openRoutesDisk(overrides.folder ?? folder),
     uploadLimits: defaultLimits,
     databaseLimits: defaultLimits.database,
     migrationsExecutor: 'engine',

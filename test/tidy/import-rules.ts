@@ -140,6 +140,7 @@ export const zones: readonly Zone[] = [
     prefix: 'runtime/broker/main.ts',
     may: ['core/', 'artifacts/', 'runtime/broker/', 'runtime/stores/'],
   },
+  { prefix: 'runtime/mirror/', may: ['core/', 'artifacts/', 'postgres/'] },
   { prefix: 'runtime/ssr/', may: ['core/', 'artifacts/archive/'] },
   // The process joins rows, machines and the way out.
   { prefix: 'sandbox/', may: ['core/', 'postgres/', 'sandbox/'] },
@@ -257,7 +258,7 @@ export const zones: readonly Zone[] = [
   { prefix: 'builder/node/', may: [] },
   { prefix: 'resources/', may: ['core/', 'packages/worker/'] },
   // The process joins all of it; below it lie the API, then the features, then records, then what all of them need.
-  { prefix: 'control/', may: ['core/', 'artifacts/store/', 'postgres/', 'control/'] },
+  { prefix: 'control/', may: ['core/', 'artifacts/', 'postgres/', 'control/'] },
   {
     prefix: 'control/api/',
     may: ['core/', 'postgres/', 'git/', 'packages/worker/', 'resources/', 'gateway/accounts/', 'control/'],

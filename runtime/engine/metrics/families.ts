@@ -143,6 +143,21 @@ export const families = {
   platform_database_replica_bytes_total: { type: 'counter', help: 'Bytes sent to replicas of databases' },
   platform_database_replica_failing: { type: 'gauge', help: '1: replicas of databases cannot be written' },
   platform_builds_running: { type: 'gauge', help: 'Builds that are running in the builder' },
+  platform_routes_age_seconds: {
+    type: 'gauge',
+    help: 'Age of the routes of this machine, with ARTIFACTS_S3_*: below 3 while they are followed',
+  },
+  platform_routes_waiting: { type: 'gauge', help: 'Changed routes that are not on this machine yet' },
+  platform_artifacts_waiting: {
+    type: 'gauge',
+    help: 'Artifacts of older deployments that are not on this machine yet',
+  },
+  platform_artifacts_fetched_total: { type: 'counter', help: 'Artifacts fetched from the bucket' },
+  platform_artifact_fetch_failures_total: { type: 'counter', help: 'Failed fetches of artifacts from the bucket' },
+  platform_artifact_cache_bytes: {
+    type: 'gauge',
+    help: 'Size of the artifacts on this machine, measured every ten minutes',
+  },
   platform_migrations_running: { type: 'gauge', help: 'Deployments whose migrations the migrator is applying' },
   platform_api_requests_total: { type: 'counter', help: 'Requests that the API served, by status class' },
   platform_api_milliseconds_total: { type: 'counter', help: 'Total time of API requests' },

@@ -2,6 +2,7 @@
 // containers or on several machines. Dependencies on parts that run elsewhere are checked here by name, before
 // anything starts.
 
+import { artifactVariables } from '#core/s3/bucket-variables.ts';
 import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
@@ -19,9 +20,10 @@ const names = [
   'edge',
   'servers',
   'backups',
+  'mirror',
 ] as const;
 /** Parts that no other part depends on. */
-const ASIDE: readonly Part[] = ['migrator', 'sandbox', 'edge', 'servers', 'backups'];
+const ASIDE: readonly Part[] = ['migrator', 'sandbox', 'edge', 'servers', 'backups', 'mirror'];
 
 /** One part of the platform. */
 type Part = (typeof names)[number];
@@ -66,6 +68,7 @@ export function partsFrom(environment: Environment): Parts {
   const isAlone = names.some((name) => !ASIDE.includes(name) && !has(name));
   const asksHandlers = (has('api') || has('broker')) && !has('handler');
   const isAsked = has('handler') && !(has('api') && has('broker'));
+  const hasBucket = Object.keys(artifactVariables(environment)).length > 0;
   const needsOwner = has('api') || has('broker') || has('builder') || has('migrator') || has('backups');
   const problems = [
     ...(has('handler') || has('servers') || needsOwner
@@ -136,6 +139,21 @@ export function partsFrom(environment: Environment): Parts {
       : []),
     ...(has('servers') && !has('handler')
       ? missing('SSR_SOCKETS_DIR', 'name the folder of sockets that it shares with the handlers, such as /run/servers')
+      : []),
+    ...(has('mirror') && (hasBucket || chosen.size === 1)
+      ? [
+          ...missing('FS_PATH', 'name the folder of this machine'),
+          ...(hasBucket ? [] : ['ARTIFACTS_S3_BUCKET is not set: the mirror fetches artifacts from there']),
+          ...(get('DATABASE_URL') === ''
+            ? missing('ENGINE_DATABASE_URL', 'the mirror reads routes from Postgres (user platform_engine)')
+            : []),
+          ...secret('PRIVATE_PORT_TOKEN', 'routes are sealed with it'),
+        ]
+      : []),
+    ...(has('handler') && hasBucket && !has('mirror')
+      ? [
+          'ARTIFACTS_S3_* is set, and nothing brings routes here: add mirror to PLATFORM_PARTS, or leave ARTIFACTS_S3_* to the mirror of this machine',
+        ]
       : []),
     ...(get('BACKUP_CRON') !== '' && !has('backups')
       ? ['BACKUP_CRON is set, and nothing makes backups here: add backups to PLATFORM_PARTS where all data are at hand']

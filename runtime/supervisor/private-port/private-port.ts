@@ -222,7 +222,11 @@ function sendHealth(
       ? engines.some((engine) => engine.role === 'serving' && engine.state === 'listening')
       : isReady() && services.every(({ state: at }) => at === 'ready' || at === 'stopped');
   const ready = !isStopping() && accepts;
-  sendJson(response, ready || !wantsReady ? 200 : 503, { live: true, ready });
+  const age = services
+    .flatMap(({ figures = [] }) => figures)
+    .find(([name]) => name === 'platform_routes_age_seconds')?.[2];
+  const routes = age === undefined ? {} : { routesAgeSeconds: Math.round(age) };
+  sendJson(response, ready || !wantsReady ? 200 : 503, { live: true, ready, ...routes });
 }
 
 /** The whole state, with each engine's own status; an engine that does not answer in time is shown with the reason. */

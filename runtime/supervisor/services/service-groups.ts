@@ -1,10 +1,10 @@
 // All processes of this supervisor besides engines, in the groups in which they start and stop. Made by main.ts, which
 // decides their order; one file each says how a process is started.
-import { engineUrlOf } from '#postgres/engine-role.ts';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
+import { engineUrlOf } from '#postgres/engine-role.ts';
 import type { SupervisorConfig } from '../engines/configuration.ts';
 import type { Handlers } from '../machine/handlers.ts';
 import type { ServiceState } from '../private-port/state.ts';
@@ -15,6 +15,7 @@ import { edgeService, type EdgeService } from './edge-service.ts';
 import { eventServices } from './event-services.ts';
 import { engineAi, gatewayService, gatewaySockets, hasGateway, operatorAiOf } from './gateway-service.ts';
 import { migratorService } from './migrator-service.ts';
+import { mirrorService } from './mirror-service.ts';
 import { engineSandboxes } from './sandbox-access.ts';
 import { apiAiUrl, runsSandboxes, sandboxService } from './sandbox-service.ts';
 import { Services, type ServiceHooks, type ServiceSpec } from './services.ts';
@@ -47,6 +48,8 @@ interface ServiceGroupDeps {
 export interface ServiceGroups {
   /** Databases, broker and gateway: engines need them. */
   readonly base: Services;
+  /** Brings routes to this machine where it shares no folder. Started before engines, which serve without it, too. */
+  readonly mirror: Services;
   /** Started before engines, for which its requests wait: it also serves while the database is unavailable. */
   readonly edge: Services;
   /** API, migrator, builder and sites. Started last, and stopped first: requests are served without them. */
@@ -86,6 +89,7 @@ export function createServiceGroups(deps: ServiceGroupDeps): ServiceGroups {
     onFailure: (service, { message }) => log.error({ service, error: message }, 'Service does not start'),
   };
   const base = new Services(baseSpecs(plan), hooks);
+  const mirror = new Services(mirrorSpecs(plan), hooks);
   let metricsSocket: string | null = null;
   const caddy = parts.has('edge')
     ? edgeService({
@@ -105,13 +109,14 @@ export function createServiceGroups(deps: ServiceGroupDeps): ServiceGroups {
   const sandboxes = new Services(sandboxSpecs(plan), hooks);
   return {
     base,
+    mirror,
     edge,
     control,
     sandboxes,
     edgeMetricsSocket: () => metricsSocket,
     caddy,
     ownerUrl: () => plan.urls.owner || ownerUrlIn(environment),
-    states: () => [...base.states(), ...control.states(), ...sandboxes.states(), ...edge.states()],
+    states: () => [...base.states(), ...mirror.states(), ...control.states(), ...sandboxes.states(), ...edge.states()],
   };
 }
 
@@ -172,6 +177,19 @@ function baseSpecs({ environment, config, urls, databases, ...plan }: Plan): Ser
       })
     : null;
   return [databases, ...plan.ofDatabase, gateway, ...plan.servers.specs].filter((spec) => spec !== null);
+}
+
+function mirrorSpecs({ environment, config, engineVariables, hasPrivatePort, handlers }: Plan): ServiceSpec[] {
+  const { parts, folder } = config;
+  const ownerUrl = environment['DATABASE_URL']?.trim() ?? '';
+  if (!parts.has('mirror') || ownerUrl.toLowerCase() === 'none') return [];
+  const spec = mirrorService({
+    environment,
+    folder,
+    databaseUrl: () => engineVariables['ENGINE_DATABASE_URL'] ?? (ownerUrl === '' ? '' : engineUrlOf(ownerUrl)),
+    token: () => (hasPrivatePort ? handlers().token : ''),
+  });
+  return spec === null ? [] : [spec];
 }
 
 /** @param want requests one of these processes; false: it does not run here. */

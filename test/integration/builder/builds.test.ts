@@ -276,7 +276,7 @@ test('what a build writes beyond the bound is dropped, said so once, and the bui
 test('a build whose artifact cannot be stored for all machines fails, and says so', async () => {
   const message = 's3://bucket/ cannot be used: the storage answers 403';
   const upload = () => Promise.reject(new Failure('artifact_store', message, { reason: 'refused' }));
-  const builder = await other.start({ artifacts: { ...other.options.artifacts, upload } });
+  const builder = await other.start({ artifacts: { ...other.options.artifacts, isShared: true, upload } });
   const { push } = await other.project('unstored');
   const { id } = await push({ 'build.sh': page });
   const row = await other.ended(id);

@@ -73,10 +73,38 @@ test('with certificates of the platform, handlers and the API apart from the edg
   }
 });
 
+test('a mirror needs a bucket and what reads routes, and a handler that is given the bucket needs a mirror', () => {
+  const bucket = {
+    ARTIFACTS_S3_ENDPOINT: 'https://s3.example',
+    ARTIFACTS_S3_BUCKET: 'artifacts',
+    ARTIFACTS_S3_REGION: 'eu',
+    ARTIFACTS_S3_ACCESS_KEY_ID: 'key',
+    ARTIFACTS_S3_SECRET_ACCESS_KEY: 'secret',
+  };
+  const mirror = { PLATFORM_PARTS: 'mirror', FS_PATH: '/data', ENGINE_DATABASE_URL: 'postgres://e@pg/x' };
+  assert.throws(() => partsFrom(mirror), {
+    message:
+      'ARTIFACTS_S3_BUCKET is not set: the mirror fetches artifacts from there\nPRIVATE_PORT_TOKEN must have at least 16 characters: routes are sealed with it; run `platform secrets init`, and give all parts the same .env',
+  });
+  assert.equal(partsFrom({ ...mirror, ...bucket, PRIVATE_PORT_TOKEN: token }).has('mirror'), true);
+  const handler = {
+    ...mirror,
+    ...bucket,
+    PRIVATE_PORT_TOKEN: token,
+    DB_URL: 'http://internal',
+    DB_SERVICE_TOKEN: token,
+  };
+  assert.throws(() => partsFrom({ ...handler, PLATFORM_PARTS: 'handler' }), {
+    message:
+      'ARTIFACTS_S3_* is set, and nothing brings routes here: add mirror to PLATFORM_PARTS, or leave ARTIFACTS_S3_* to the mirror of this machine',
+  });
+  assert.equal(partsFrom({ ...handler, PLATFORM_PARTS: 'handler,mirror' }).has('mirror'), true);
+});
+
 test('what is missing is named, all of it at once', () => {
   assert.throws(() => partsFrom({ PLATFORM_PARTS: 'handler,pages' }), {
     message:
-      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, migrator, sandbox, web, edge, servers, backups, with commas between, but is "handler,pages"',
+      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, migrator, sandbox, web, edge, servers, backups, mirror, with commas between, but is "handler,pages"',
   });
   const missing = (environment: Record<string, string>): string[] => {
     try {

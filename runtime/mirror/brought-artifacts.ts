@@ -1,0 +1,94 @@
+// Brings artifacts from the shared store to this machine: at once those that a record waits for, one after the other
+// those that it can do without. Part of mirror.ts.
+import type { Logger } from 'pino';
+import { hasArtifact } from '#artifacts/store/artifact-store-disk.ts';
+import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
+import { isFailure } from '#core/failure.ts';
+import { createLimited } from './limited.ts';
+
+/** A slow store holds up that many. */
+const FETCHES_MAX = 8;
+/** Missing ones are reported again after the next complete comparison. */
+const GONE: ReadonlySet<string> = new Set(['missing', 'damaged']);
+
+interface BroughtDeps {
+  /** `FS_PATH`. */
+  readonly folder: string;
+  readonly store: ArtifactStore;
+  readonly log: Pick<Logger, 'error'>;
+  readonly stopping: AbortSignal;
+}
+
+/** Artifacts on their way. */
+interface BroughtArtifacts {
+  readonly fetched: number;
+  readonly failures: number;
+  /** How many are still to be brought. */
+  readonly later: number;
+  /**
+   * Resolves when they are there, except those that the store does not have: they are reported, and a record can do
+   * without them.
+   *
+   * @throws {Failure} `artifact_store` if the store is away or refuses.
+   */
+  bring(ids: Iterable<string>): Promise<void>;
+  /** Brings them when nothing waits. */
+  bringLater(ids: Iterable<string>): void;
+  /** Tries again what could not be brought. */
+  again(): void;
+}
+
+export function createBroughtArtifacts({ folder, store, log, stopping }: BroughtDeps): BroughtArtifacts {
+  const limited = createLimited(FETCHES_MAX);
+  const later = new Set<string>();
+  let isBringing = false;
+  let [fetched, failures] = [0, 0];
+
+  async function fetch(id: string): Promise<void> {
+    if (await hasArtifact(folder, id)) return;
+    try {
+      await limited(() => store.fetch(id));
+      fetched++;
+    } catch (error) {
+      failures++;
+      if (!isFailure(error, 'artifact_store') || !GONE.has(error.reason)) throw error;
+      log.error({ artifact: id, reason: error.message }, 'Artifact cannot be brought here: its deployments answer 503');
+    }
+  }
+
+  async function bringAll(): Promise<void> {
+    for (const id of later) {
+      if (stopping.aborted) return;
+      await fetch(id);
+      later.delete(id);
+    }
+  }
+
+  function again(): void {
+    if (isBringing || later.size === 0) return;
+    isBringing = true;
+    void bringAll()
+      .catch((error: Error) => log.error({ reason: error.message, left: later.size }, 'Older artifacts not brought'))
+      .finally(() => (isBringing = false));
+  }
+
+  return {
+    get fetched() {
+      return fetched;
+    },
+    get failures() {
+      return failures;
+    },
+    get later() {
+      return later.size;
+    },
+    async bring(ids) {
+      await Promise.all([...ids].map(fetch));
+    },
+    bringLater(ids) {
+      for (const id of ids) later.add(id);
+      again();
+    },
+    again,
+  };
+}

@@ -1,0 +1,72 @@
+// The folder `routes` of this machine, as the mirror writes it: files by name, and `mirror`, a note of the platform
+// they are from and of when they were last complete. No other process writes there.
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseRouteRecord } from '#artifacts/route-record.ts';
+import { replaceRouteFile } from '#artifacts/route-records.ts';
+import { macOf, type RouteKeys } from '#artifacts/sealed-route.ts';
+import type { RouteRecord } from '#core/manifest.ts';
+import { isProjectName } from '#core/names.ts';
+import { STORAGE_FILE } from '#core/storage-left.ts';
+
+/** The note. */
+interface Note {
+  readonly installation: string;
+  /** ISO 8601. */
+  readonly syncedAt: string;
+}
+
+/** Not `.json`, because it is no route record. */
+const NOTE_FILE = 'mirror';
+
+/** Whether a name may be written to the folder. */
+export function isRouteFile(name: string): boolean {
+  return name === STORAGE_FILE || (name.endsWith('.json') && isProjectName(name.slice(0, -'.json'.length)));
+}
+
+/** MACs of the files that are there. */
+export async function macsIn(folder: string, keys: RouteKeys): Promise<Map<string, Buffer>> {
+  const routes = path.join(folder, 'routes');
+  const macs = new Map<string, Buffer>();
+  for (const name of await readdir(routes).catch(() => []))
+    if (isRouteFile(name)) macs.set(name, macOf(keys, name, await readFile(path.join(routes, name), 'utf8')));
+  return macs;
+}
+
+/** The record in a file; null without one, and if it cannot be read. */
+export async function recordIn(folder: string, name: string): Promise<RouteRecord | null> {
+  try {
+    return parseRouteRecord(await readFile(path.join(folder, 'routes', name), 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** The record of a text. @throws {Error} if it is another project's, or invalid. */
+export function recordOf(name: string, text: string): RouteRecord {
+  const record = parseRouteRecord(text);
+  if (`${record.project}.json` !== name) throw new Error(`${name} is the record of ${record.project}`);
+  return record;
+}
+
+/** Replaces a file by a rename; null: it is deleted. */
+export function writeRouteFile(folder: string, name: string, text: string | null): void {
+  replaceRouteFile(folder, name, text);
+}
+
+export async function readNote(folder: string): Promise<Note | null> {
+  try {
+    const { installation, syncedAt } = JSON.parse(
+      await readFile(path.join(folder, 'routes', NOTE_FILE), 'utf8'),
+    ) as Partial<Note>;
+    return typeof installation === 'string' && typeof syncedAt === 'string' ? { installation, syncedAt } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** In place: half a note is none, and engines watch the folder for renames. */
+export async function writeNote(folder: string, note: Note): Promise<void> {
+  await mkdir(path.join(folder, 'routes'), { recursive: true, mode: 0o700 });
+  await writeFile(path.join(folder, 'routes', NOTE_FILE), `${JSON.stringify(note)}\n`, { mode: 0o600 });
+}

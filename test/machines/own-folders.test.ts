@@ -1,0 +1,214 @@
+// Machines without a shared folder: an API and handlers with a data folder each, one Postgres, and a server that speaks
+// S3. Prints how long a promotion takes until all of them serve it.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
+import { nodeFlags } from '#core/node-flags.mjs';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '#postgres/embedded.ts';
+import { engineUrlOf } from '#postgres/engine-role.ts';
+import { deployInto } from '#test/setup/deployed-sources.ts';
+import { freePort } from '#test/setup/free-port.ts';
+import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { startS3Server, variablesOf, type S3Server } from '#test/setup/s3-server.ts';
+import { until } from '#test/setup/until.ts';
+
+const root = mkdtempSync(path.join(tmpdir(), 'platform-machines-'));
+const secret = (use: string): string => createHash('sha256').update(use).digest('hex');
+
+let postgres: EmbeddedPostgres;
+let s3: S3Server;
+let api: { readonly origin: string; readonly token: string; stop(): Promise<void> };
+let handlers: TestPlatform[] = [];
+let handlerVariables: Record<string, string>;
+let privatePorts: number[];
+let project: string;
+/** Everything but handlers is off. */
+let isDark = false;
+
+before(async () => {
+  [postgres, s3] = await Promise.all([startEmbeddedPostgres({ folder: path.join(root, 'postgres') }), startS3Server()]);
+  privatePorts = [await freePort(), await freePort()];
+  const shared = {
+    ...variablesOf(s3, 'ARTIFACTS_S3'),
+    ARTIFACTS_S3_BUCKET: s3.bucket,
+    PRIVATE_PORT_TOKEN: secret('private port'),
+  };
+  api = await startApi({
+    ...shared,
+    PLATFORM_PARTS: 'api',
+    FS_PATH: path.join(root, 'api'),
+    DATABASE_URL: postgres.url,
+    AUTH_SECRET: secret('auth'),
+    ENCRYPTION_KEY: secret('encryption'),
+    WEB_TOKEN: secret('web'),
+    API_PORT: '0',
+    HANDLER_PRIVATE_PORT: '0',
+    API_HANDLER_URL: privatePorts.map((port) => `http://127.0.0.1:${port}`).join(','),
+  });
+  handlerVariables = {
+    ...shared,
+    PLATFORM_PARTS: 'handler,mirror',
+    DATABASE_URL: '',
+    ENGINE_DATABASE_URL: engineUrlOf(postgres.url),
+    ENGINE_SECRET: secret('engine'),
+    DB_URL: 'tcp://127.0.0.1:1',
+    DB_SERVICE_TOKEN: secret('databases'),
+  };
+  handlers = await Promise.all([0, 1].map(startHandler));
+});
+
+after(async () => {
+  for (const handler of handlers) await handler.close();
+  if (!isDark) await stopTheRest();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const startHandler = (index: number): Promise<TestPlatform> =>
+  startPlatform(
+    {},
+    {
+      ...handlerVariables,
+      FS_PATH: path.join(root, `handler-${index}`),
+      HANDLER_PRIVATE_PORT: String(privatePorts[index] ?? 0),
+    },
+  );
+
+async function stopTheRest(): Promise<void> {
+  isDark = true;
+  // It may not have started.
+  await (api as typeof api | undefined)?.stop();
+  await Promise.all([s3.close(), postgres.stop()]);
+}
+
+async function startApi(variables: Readonly<Record<string, string>>): Promise<typeof api> {
+  const program = path.join(import.meta.dirname, '../../runtime/supervisor/main.ts');
+  const child: ChildProcess = fork(program, {
+    execArgv: [...nodeFlags],
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...variables },
+    stdio: ['ignore', process.env['TEST_SHOW_LOG'] === undefined ? 'ignore' : 'inherit', 'inherit', 'ipc'],
+  });
+  const started = await new Promise<{ port: number; firstRun: { token: string } }>((resolve, reject) => {
+    child.on('message', (message: { type: string; port: number; firstRun: { token: string } }) => {
+      if (message.type === 'control') resolve(message);
+    });
+    child.once('exit', (code) => reject(new Error(`The API ended before it was ready: ${code}`)));
+  });
+  return {
+    origin: `http://127.0.0.1:${started.port}`,
+    token: started.firstRun.token,
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function call<Body>(method: string, at: string, body?: unknown): Promise<Body> {
+  const isBytes = body instanceof Uint8Array;
+  const answer = await fetch(`${api.origin}${at}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${api.token}`,
+      'content-type': isBytes ? 'application/octet-stream' : 'application/json',
+    },
+    ...(body !== undefined && { body: isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  assert.ok(answer.ok, `${method} ${at}: ${answer.status} ${text}`);
+  return JSON.parse(text === '' ? 'null' : text) as Body;
+}
+
+/** Deploys a worker that answers with a text, by an upload; its id. */
+async function deploy(text: string, branch: string): Promise<string> {
+  const folder = path.join(root, `sources-${text}`);
+  const made = await deployInto(folder).make('shop', `export default { fetch: () => new Response('${text}') };`);
+  const packed = path.join(folder, 'packed');
+  await packArtifact(made.folder, packed);
+  const bytes = readFileSync(packed);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const { id } = await call<{ id: string }>('POST', `/projects/${project}/uploads`, {
+    bytes: bytes.length,
+    sha256,
+    branch,
+  });
+  await call('PUT', `/uploads/${id}`, new Uint8Array(bytes));
+  const { deploymentId } = await call<{ deploymentId: string }>('POST', `/uploads/${id}/deploy`);
+  const ended = await until(async () => {
+    const found = await call<{ status: string; errorMessage: string | null }>('GET', `/deployments/${deploymentId}`);
+    return ['success', 'failure', 'canceled', 'timeout'].includes(found.status) && found;
+  });
+  assert.deepEqual([ended.status, ended.errorMessage], ['success', null]);
+  return deploymentId;
+}
+
+const answersOf = (label: string): Promise<string[]> =>
+  Promise.all(handlers.map(async (handler) => (await handler.fetch(label)).text));
+
+let second = '';
+
+test('a deployment is served by every machine, and by none from a folder of another one', async () => {
+  const { organizations } = await call<{ organizations: { id: string }[] }>('GET', '/user');
+  const organizationId = organizations[0]!.id;
+  ({ id: project } = await call<{ id: string }>('POST', '/projects', { name: 'shop', organizationId }));
+  await deploy('one', 'main');
+  assert.deepEqual(await answersOf('shop'), ['one', 'one']);
+  second = await deploy('two', 'next');
+  assert.deepEqual(await answersOf('shop--next'), ['two', 'two']);
+  for (const index of [0, 1]) {
+    const folder = path.join(root, `handler-${index}`);
+    assert.equal(readdirSync(path.join(folder, 'artifacts')).length, 2);
+    assert.ok(existsSync(path.join(folder, 'routes', 'shop.json')));
+  }
+  // The API keeps what was uploaded to it, and no routes.
+  assert.equal(existsSync(path.join(root, 'api', 'routes', 'shop.json')), false);
+});
+
+test('a promotion and a rollback are on all machines when they are confirmed', async () => {
+  const times: number[] = [];
+  for (const [at, body, text] of [
+    [`/deployments/${second}/promote`, {}, 'two'],
+    [`/projects/${project}/rollback`, {}, 'one'],
+    [`/deployments/${second}/promote`, {}, 'two'],
+    [`/projects/${project}/rollback`, {}, 'one'],
+  ] as const) {
+    const began = performance.now();
+    const moved = call<{ routed: boolean }>('POST', at, body);
+    await until(async () => (await answersOf('shop')).every((answer) => answer === text));
+    times.push(Math.round(performance.now() - began));
+    assert.equal((await moved).routed, true);
+  }
+  console.log(
+    `from the request of a promotion or rollback to the first answers of both machines: ${times.join(', ')} ms`,
+  );
+});
+
+test('a machine that joins serves what the others serve, before it listens', async () => {
+  const joined = await startHandler(2);
+  handlers.push(joined);
+  assert.equal((await joined.fetch('shop')).text, 'one');
+  assert.equal((await joined.fetch('shop--next')).text, 'two');
+});
+
+test('with API, Postgres and S3 away a killed machine starts again, and says how old its routes are', async () => {
+  await stopTheRest();
+  const [kept, killed] = handlers as [TestPlatform, TestPlatform];
+  process.kill(killed.supervisorPid, 'SIGKILL');
+  const again = await startHandler(1);
+  handlers.push(again);
+  assert.equal((await again.fetch('shop')).text, 'one');
+  assert.equal((await again.fetch('shop--next')).text, 'two');
+  assert.equal((await kept.fetch('shop')).text, 'one');
+  await again.logged(({ msg }) => msg === 'Routes cannot be followed: this machine serves those that it has');
+  const age = await until(async () => {
+    const health = JSON.parse((await again.ask('/_platform/health')).text) as { routesAgeSeconds?: number };
+    return health.routesAgeSeconds === undefined ? null : [health.routesAgeSeconds];
+  });
+  assert.ok(age[0]! >= 0);
+  assert.match((await again.ask('/metrics')).text, /^platform_routes_age_seconds \d/m);
+});
