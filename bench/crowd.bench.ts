@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryFolder } from './cleanup.ts';
 import { bundleCrowd, kindOf, kinds, shares, targetOf, tenantsOf, writeCrowdScript, type Crowd } from './crowd.ts';
 import { publishCopies, startWorkerLoader } from './deployments.ts';
-import { cpuMs, loadInTurn, missingWrk, plannedSeconds, residentBytes, rounds, seconds } from './load.ts';
+import { cpuMs, loadInTurn, missingWrk, plannedSeconds, residentBytes, rounds, runWrk, seconds } from './load.ts';
 import { startEngine, type Server } from './servers.ts';
 import { digits, formatTable, percentile } from './statistics.ts';
 import { tally, visit } from './visits.ts';
@@ -17,6 +17,9 @@ const CONNECTIONS = 16;
 /** New deployments are compiled ahead meanwhile; memory that is freed later is given back. */
 const SETTLE_MS = Number(process.env['BENCH_SETTLE_MS'] ?? 15_000);
 const KB_EACH_MAX = 50;
+/** Before the rounds that count, for each tenant on average. */
+const WARM_REQUESTS = 400;
+const WARM_MS_MAX = 60_000;
 /** A prime that no number of tenants should be a multiple of. */
 const STRIDE = 7919;
 /** At most this part of workerd's. */
@@ -60,6 +63,7 @@ async function measure(): Promise<void> {
   }
   // One that did not live through it is compared no further.
   const servers = all.filter(({ pid }) => existsSync(`/proc/${pid}`));
+  for (const server of servers) await warmUp(server);
   const warm = await load(servers, tenants);
   const rows: (string | number)[][] = [];
   const figures: Record<string, Record<keyof typeof aims, number>> = {};
@@ -119,6 +123,15 @@ function load(servers: readonly Server[], asked: readonly string[]): ReturnType<
 
 function startOurs(folder: string): Promise<Server> {
   return startEngine(OURS, folder, 'node', tenants[0]!, targetOf(tenants[0]!));
+}
+
+/** Until each isolate has optimized its code as far as its share of requests lets it. */
+async function warmUp(server: Server): Promise<void> {
+  const script = path.join(temporaryFolder('platform-bench-wrk-'), 'crowd.lua');
+  writeCrowdScript(script, tenants);
+  const began = performance.now();
+  for (let sent = 0; sent < WARM_REQUESTS * tenants.length && performance.now() - began < WARM_MS_MAX;)
+    sent += (await runWrk(server, { connections: CONNECTIONS, script })).perSecond * seconds;
 }
 
 /** The first request of each tenant, in no order of popularity, as many at a time as there are connections. */
