@@ -27,9 +27,10 @@ interface S3Options {
   readonly limits: ArchiveLimits;
   /** How long a storage that does not answer is waited for; default: not at all. */
   readonly awayMsMax?: number;
+  /** How long a connection, a response and each piece of it may take; default: half a minute. */
+  readonly stallMsMax?: number;
 }
 
-/** A connection, a response and each piece of it. */
 const STALL_MS_MAX = 30_000;
 /** One artifact. */
 const TRANSFER_MS_MAX = 15 * 60_000;
@@ -40,8 +41,15 @@ const FRESH_MS = 3 * 3_600_000;
 const FETCHES_MAX = 3;
 
 /** Opens the store; sends no request before the first call. */
-export function openArtifactsS3({ dataFolder, place, installation, limits, awayMsMax = 0 }: S3Options): ArtifactStore {
-  const bucket = openBucket(place, STALL_MS_MAX);
+export function openArtifactsS3({
+  dataFolder,
+  place,
+  installation,
+  limits,
+  awayMsMax = 0,
+  stallMsMax = STALL_MS_MAX,
+}: S3Options): ArtifactStore {
+  const bucket = openBucket(place, stallMsMax);
   const root = place.prefix === '' ? '' : `${place.prefix}/`;
   const location = `s3://${place.bucket}/${root}`;
   /** Several callers may need one artifact at the same time. */

@@ -23,7 +23,7 @@ type Fault = (request: IncomingMessage, response: ServerResponse) => boolean;
 const open = (
   server: Pick<S3Server, 'endpoint' | 'bucket' | 'region' | 'accessKeyId' | 'secretAccessKey'>,
   dataFolder: string,
-  { prefix = '_artifacts', installation = 'one-platform', awayMsMax = 0 } = {},
+  { prefix = '_artifacts', installation = 'one-platform', awayMsMax = 0, stallMsMax = 30_000 } = {},
 ): ArtifactStore => {
   const { endpoint, bucket, region, accessKeyId, secretAccessKey } = server;
   return openArtifactsS3({
@@ -32,6 +32,7 @@ const open = (
     installation: () => Promise.resolve(installation),
     limits: defaultLimits,
     awayMsMax,
+    stallMsMax,
   });
 };
 
@@ -124,6 +125,14 @@ test('a storage that fails for a moment is asked again; one that stays away is a
   };
   await assert.rejects(through(empty, { prefix: 'slow' }).fetch(id), { kind: 'artifact_store', reason: 'away' });
   await nothingIn(empty);
+});
+
+test('a storage that takes a request and never answers is away', async () => {
+  way.fault = () => true;
+  await assert.rejects(through(folder, { prefix: 'stalled', stallMsMax: 100 }).upload(id), {
+    reason: 'away',
+    message: /^s3:\/\/files\/stalled\/ cannot be used: the storage fails: /,
+  });
 });
 
 test('a truncated answer is fetched again, and bytes that are not the artifact are refused', async () => {

@@ -2,12 +2,13 @@
 // S3. Prints how long a promotion takes until all of them serve it.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { fork, type ChildProcess } from 'node:child_process';
+import { execFile, fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#postgres/embedded.ts';
@@ -18,6 +19,7 @@ import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { startS3Server, variablesOf, type S3Server } from '#test/setup/s3-server.ts';
 import { until } from '#test/setup/until.ts';
 
+const run = promisify(execFile);
 const root = mkdtempSync(path.join(tmpdir(), 'platform-machines-'));
 const secret = (use: string): string => createHash('sha256').update(use).digest('hex');
 
@@ -41,7 +43,7 @@ before(async () => {
   };
   api = await startApi({
     ...shared,
-    PLATFORM_PARTS: 'api',
+    PLATFORM_PARTS: 'api,builder',
     FS_PATH: path.join(root, 'api'),
     DATABASE_URL: postgres.url,
     AUTH_SECRET: secret('auth'),
@@ -167,6 +169,26 @@ test('a deployment is served by every machine, and by none from a folder of anot
   }
   // The API keeps what was uploaded to it, and no routes.
   assert.equal(existsSync(path.join(root, 'api', 'routes', 'shop.json')), false);
+});
+
+test('a push is built, and its artifact reaches the API and the machines by the bucket alone', async () => {
+  const { organizations } = await call<{ organizations: { id: string }[] }>('GET', '/user');
+  await call('POST', '/projects', { name: 'pushed', organizationId: organizations[0]!.id });
+  const clone = path.join(root, 'clone');
+  mkdirSync(path.join(clone, 'src'), { recursive: true });
+  writeFileSync(path.join(clone, 'platform.yaml'), 'name: pushed\n');
+  writeFileSync(path.join(clone, 'src/index.ts'), "export default { fetch: () => new Response('pushed') };\n");
+  const git = (...args: string[]): unknown =>
+    run('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', ...args], {
+      cwd: clone,
+      env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_TERMINAL_PROMPT: '0' },
+    });
+  await git('init', '-q', '-b', 'main');
+  await git('add', '.');
+  await git('commit', '-q', '-m', 'first');
+  const { host } = new URL(api.origin);
+  await git('push', '-q', `http://x:${api.token}@${host}/git/pushed.git`, 'main');
+  await until(async () => (await answersOf('pushed')).every((text) => text === 'pushed'));
 });
 
 test('a promotion and a rollback are on all machines when they are confirmed', async () => {

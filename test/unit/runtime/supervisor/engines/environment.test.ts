@@ -17,6 +17,8 @@ test('an engine gets its settings, and no secret of another service', () => {
     CACHE_URL: 'redis://:password@host',
     ENCRYPTION_KEY: 'key',
     AUTH_SECRET: 'secret',
+    ARTIFACTS_S3_SECRET_ACCESS_KEY: 'secret',
+    PRIVATE_PORT_TOKEN: 'token',
     GITHOST_APP_PRIVATE_KEY: 'key',
     SQLDB_PASSWORD: 'password',
     NODE_OPTIONS: '--inspect',
