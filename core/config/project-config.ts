@@ -81,8 +81,8 @@ interface ParsedProjectConfig {
   readonly problems: readonly Problem[];
 }
 
-/** Removed keys of older files, and their replacements. */
-const removedKeys: Readonly<Record<string, { message: string; hint: string }>> = {
+/** Keys of older files and of others' files that are not supported, and their replacements. */
+const unsupportedKeys: Readonly<Record<string, { message: string; hint: string }>> = {
   env: {
     message: "The key 'env' is not part of platform.yaml any more",
     hint: 'Set variables in the dashboard, or in .env for development; the worker reads them as env.vars.NAME.',
@@ -90,6 +90,10 @@ const removedKeys: Readonly<Record<string, { message: string; hint: string }>> =
   monorepo: {
     message: "The key 'monorepo' is not part of platform.yaml any more",
     hint: 'Delete it: a monorepo is recognised by its workspace files. Use base for the directory of this project.',
+  },
+  'object_classes.transferred': {
+    message: 'object_classes.transferred is not supported: objects stay in the project that made them',
+    hint: 'Reach them with a binding of that project, such as object: { ROOM: { class: Room, project: rooms } }.',
   },
 };
 
@@ -126,7 +130,7 @@ export function parseProjectConfig(
   const source = readYaml(text, options.file);
   if (!source.readable) return { config: null, problems: source.problems };
   const checked = checkSource(source, projectFileSchema, (path) => {
-    if (Object.hasOwn(removedKeys, path)) return removedKeys[path];
+    if (Object.hasOwn(unsupportedKeys, path)) return unsupportedKeys[path];
     return Object.hasOwn(otherNames, path) ? { hint: `Did you mean "${otherNames[path]}"?` } : undefined;
   });
   // Values that did not match the schema were reported and omitted from `value`, so the rest has the right types.

@@ -219,6 +219,11 @@ test('a manifest is checked completely', async () => {
   await wrong((m) => (m['bindings'] = { shell: { X: 'x' } }), /"shell" is not a kind of bindings/);
   await wrong((m) => (m['cron'] = { C: { schedule: '* *', timezone: 'UTC' } }), /has 5 or 6 fields/);
   await wrong((m) => (m['cron'] = { C: { schedule: '* * * * *', timezone: 'Mars' } }), /is not a time zone/);
+  const classes = (objectClasses: object) => (m: Record<string, any>) => void (m['objectClasses'] = objectClasses);
+  await wrong(classes({ renamed: { A: 'B', B: 'A' } }), /objectClasses: The class A is renamed to itself/);
+  await wrong(classes({ deleted: ['../x'] }), /objectClasses: "\.\.\/x" is not the name of a class/);
+  await wrong(classes({ deleted: Array.from({ length: 101 }, (_, at) => `C${at}`) }), /objectClasses\/deleted/);
+  await wrong(classes({ moved: [] }), /objectClasses/);
   const release = { steps: [5, 100], minutes: 5, errors: '1%', p99: '1.5x', cpu: '2x' };
   await wrong((m) => (m['release'] = { ...release, steps: [100, 5] }), /release\.steps must rise: 5 follows 100/);
   await wrong((m) => (m['release'] = { ...release, errors: '1' }), /\/release\/errors/);

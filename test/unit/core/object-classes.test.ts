@@ -41,6 +41,10 @@ test('classes that contradict each other are refused by name', () => {
       'object_classes.deleted[0] must be the name of a class that the worker exports, such as ChatRoom, not "1x"',
     ],
     ['renamed: { __proto__: Den }', '"__proto__" in object_classes.renamed must be the name of a class'],
+    [
+      'transferred: { Room: { project: rooms } }',
+      'object_classes.transferred is not supported: objects stay in the project that made them',
+    ],
     ['moved: [Room]', 'Unknown key "moved" in object_classes'],
   ];
   for (const [yaml, message] of cases)
