@@ -1,4 +1,4 @@
-// Renamed and deleted classes of durable objects, over a supervisor with an engine that is a process.
+// Renamed and deleted classes of durable objects, over a supervisor with two engines that are processes.
 import '#test/setup/over-processes.ts';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -7,14 +7,21 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { counter, deployed, plain } from '#test/setup/object-classes.ts';
+import { createTestDatabase } from '#test/setup/postgres.ts';
 import { startReleaseControl, type ReleaseControl } from '#test/setup/release-control.ts';
 import { until } from '#test/setup/until.ts';
 
 let all: ReleaseControl;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
 before(async () => {
-  all = await startReleaseControl();
+  // Which engine has an object is known to both.
+  database = await createTestDatabase();
+  all = await startReleaseControl({}, {}, { engines: 2, postgres: database });
 });
-after(() => all.close());
+after(async () => {
+  await all.close();
+  await database.close();
+});
 
 const says = async (host: string, path = '/a'): Promise<string> => (await all.platform.fetch(host, path)).text;
 
