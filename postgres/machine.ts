@@ -110,7 +110,7 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
   }
 
   async function announce(sql: Statements, member: Member): Promise<void> {
-    const difference = (await clockDifference(sql, deps)) ?? (await keyDifference(sql, facts));
+    const difference = (await clockDifference(sql, facts.clockMsMax, deps.now)) ?? (await keyDifference(sql, facts));
     if (difference !== null) return refuse(difference);
     while (name === null) {
       const wanted = number === 1 ? facts.name : `${facts.name.slice(0, 59)}-${number}`;
@@ -202,17 +202,21 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
   };
 }
 
-/** Why its clock cannot be used; null if it can. */
-async function clockDifference(sql: Statements, { facts, now = Date.now }: MachineDeps): Promise<string | null> {
+/** Why the clock of this machine cannot be used; null if it can. @param now for tests. */
+export async function clockDifference(
+  sql: Statements,
+  clockMsMax: number,
+  now: () => number = Date.now,
+): Promise<string | null> {
   const before = now();
   const [row] = await sql.all<{ ms: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms');
   const after = now();
   // Within the round trip, nothing is known.
   const off = row!.ms < before ? before - row!.ms : Math.max(0, row!.ms - after);
-  if (off <= facts.clockMsMax) return null;
+  if (off <= clockMsMax) return null;
   const word = row!.ms < before ? 'ahead of' : 'behind';
   return (
-    `The clock of this machine is ${Math.round(off / 1000)} s ${word} that of Postgres, and ${facts.clockMsMax / 1000} s are allowed ` +
+    `The clock of this machine is ${Math.round(off / 1000)} s ${word} that of Postgres, and ${clockMsMax / 1000} s are allowed ` +
     '(MACHINE_CLOCK_MS_MAX): synchronize both by NTP'
   );
 }

@@ -313,10 +313,11 @@ const operatorCommands: Readonly<Record<string, Entry>> = {
     },
   },
   machines: {
-    summary: 'Machines of the installation: list, drain, remove',
+    summary: 'Machines of the installation: list, token, drain, remove',
     byDefault: 'list',
     commands: {
       list: { summary: 'List the machines', aliases: ['ls'], load: () => import('./machines/list.ts') },
+      token: { summary: 'Make a token with which one machine can join', load: () => import('./machines/token.ts') },
       drain: { summary: 'Let a machine finish its requests', load: () => import('./machines/drain.ts') },
       remove: {
         summary: 'Remove a machine that is lost or drained',
@@ -325,6 +326,7 @@ const operatorCommands: Readonly<Record<string, Entry>> = {
       },
     },
   },
+  join: { summary: 'Join an installation with this machine', load: () => import('./join.ts') },
   setup: { summary: 'Set up the platform: show the steps, or do what a file says', load: () => import('./setup.ts') },
   settings: {
     summary: 'Settings of the platform that need no restart: list, set, unset',

@@ -210,6 +210,10 @@ export const zones: readonly Zone[] = [
       'runtime/databases/protocol/',
       'runtime/databases/sqlite/copies.ts',
       'runtime/databases/sqlite/libsql-file.ts',
+      // A machine that joins is checked as its start checks it.
+      'runtime/supervisor/engines/configuration.ts',
+      'runtime/supervisor/machine/settings.ts',
+      'runtime/supervisor/private-port/settings.ts',
     ],
   },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'artifacts/', 'builder/'] },

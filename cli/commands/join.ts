@@ -1,0 +1,76 @@
+// `platform join`: lets this machine join an installation, and writes its variables.
+import path from 'node:path';
+import { existsSync } from 'node:fs';
+import { defineCommand } from 'citty';
+import { joinInstallation } from '#operations/machines/join.ts';
+import { programVersion } from '../local/program-version.ts';
+import { readVariables, writeVariables } from '../secrets/variables-file.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { print } from '../terminal/table.ts';
+
+export const command = defineCommand({
+  meta: { name: 'join', description: 'Join an installation with this machine, and write its variables' },
+  args: {
+    name: { type: 'string', required: true, valueHint: 'm2', description: 'Name of this machine' },
+    address: {
+      type: 'string',
+      required: true,
+      valueHint: '10.0.0.2',
+      description: 'Address by which the other machines reach it',
+    },
+    parts: { type: 'string', valueHint: 'list', description: 'What it runs, such as handler (default: handler)' },
+    file: {
+      type: 'string',
+      valueHint: 'path',
+      default: 'platform.env',
+      description: 'The file of variables; it may have some',
+    },
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const file = path.resolve(shell.cwd, args.file);
+    const kept = existsSync(file) ? readVariables(file) : {};
+    const given = (name: string): Record<string, string> => {
+      const value = shell.env[name]?.trim() ?? '';
+      return value === '' ? {} : { [name]: value };
+    };
+    const token = await readToken(shell);
+    const own = {
+      HOST: '0.0.0.0',
+      HANDLER_HOST: '0.0.0.0',
+      PLATFORM_PARTS: 'handler',
+      ...kept,
+      ...given('DATABASE_URL'),
+      ...given('FS_PATH'),
+      ...given('DB_URL'),
+      ...(args.parts !== undefined && { PLATFORM_PARTS: args.parts }),
+      MACHINE_NAME: args.name,
+      MACHINE_ADDRESS: args.address,
+    };
+    const joined = await joinInstallation({
+      token,
+      own,
+      version: programVersion(),
+      write: (variables) => writeVariables(file, variables),
+    }).catch((error: Error) => {
+      throw error instanceof CliError ? error : new CliError(error.message, { advice: 'Nothing was changed.' });
+    });
+    print(shell, args.json, { ...joined, file }, () => {
+      shell.out(`${shell.paint('green', 'Joined')} as ${joined.name}: ${args.file} has the variables (mode 0600)`);
+      shell.out(
+        shell.paint(
+          'dim',
+          'Start it with this file, such as `systemctl restart platform`; `platform machines` then shows it',
+        ),
+      );
+    });
+  },
+});
+
+/** Not an argument: those are in lists of processes and histories. */
+async function readToken(shell: Shell): Promise<string> {
+  const asked = await shell.ask('Token: ');
+  return (asked ?? Buffer.from(await shell.input()).toString('utf8')).trim();
+}

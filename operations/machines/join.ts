@@ -1,0 +1,111 @@
+// Lets this machine join an installation: what is different is refused by its name, then a token brings the settings
+// that all machines share. Called by `platform join`, which writes them.
+import { encryptionKeys } from '#core/encryption.ts';
+import { openPostgres, type Session } from '#postgres/connection.ts';
+import { countMigrations } from '#postgres/ledger.ts';
+import { clockDifference } from '#postgres/machine.ts';
+import { schemaVersion } from '#postgres/schema-version.ts';
+import { supervisorConfig } from '#runtime/supervisor/engines/configuration.ts';
+import { machineSettings } from '#runtime/supervisor/machine/settings.ts';
+import { privatePortSettings } from '#runtime/supervisor/private-port/settings.ts';
+import type { Variables } from './shared-settings.ts';
+import { useMachineToken } from './token.ts';
+
+interface JoinOptions {
+  readonly token: string;
+  /** What this machine has so far, with `DATABASE_URL`, and what it is to have of its own: name, address, parts. */
+  readonly own: Variables;
+  readonly version: string;
+  /** Stores all variables; the token stays unused if it fails. */
+  readonly write: (variables: Variables) => void;
+  /** For tests. */
+  readonly now?: () => number;
+}
+
+/** A machine that may start. */
+interface JoinedMachine {
+  readonly name: string;
+  readonly address: string | null;
+  /** Names of the variables that the token brought. */
+  readonly brought: readonly string[];
+}
+
+/** @throws {Error} naming the difference, and what to do; nothing was changed then. */
+export async function joinInstallation(options: JoinOptions): Promise<JoinedMachine> {
+  const { own, token, write } = options;
+  const url = own['DATABASE_URL'] ?? '';
+  if (url === '' || url.toLowerCase() === 'none')
+    throw new Error('DATABASE_URL is not set: give this machine the Postgres of the installation');
+  const name = own['MACHINE_NAME'] ?? '';
+  const sql = openPostgres({ url, name: 'platform join', connectionsMax: 1 });
+  try {
+    return await sql.transaction(async (tx) => {
+      await checkSchema(tx, options.version);
+      const clock = await clockDifference(tx, limitsOf(own), options.now);
+      if (clock !== null) throw new Error(clock);
+      await checkName(tx, name);
+      const shared = await useMachineToken(tx, token, name);
+      checkKey(own['ENCRYPTION_KEY'] ?? '', shared['ENCRYPTION_KEY'] ?? '');
+      const all = { ...shared, ...own };
+      const { address } = checkStart(all);
+      write(all);
+      return {
+        name,
+        address,
+        brought: Object.keys(shared)
+          .filter((one) => own[one] === undefined)
+          .toSorted(),
+      };
+    });
+  } finally {
+    await sql.close();
+  }
+}
+
+function limitsOf(own: Variables): number {
+  return supervisorConfig({ MACHINE_CLOCK_MS_MAX: own['MACHINE_CLOCK_MS_MAX'] }).limits.machine.clockMsMax;
+}
+
+async function checkSchema(tx: Session, version: string): Promise<void> {
+  const theirs = await countMigrations((text) => tx.all(text));
+  if (theirs === schemaVersion()) return;
+  if (theirs === null || theirs < 45)
+    throw new Error('This database is of no installation whose machines can be joined: DATABASE_URL names another one');
+  const [machine] = await tx.all<{ version: string }>(
+    `SELECT version FROM control.machine_now WHERE status <> 'lost' ORDER BY name LIMIT 1`,
+  );
+  throw new Error(
+    `The installation has schema ${theirs}${machine === undefined ? '' : ` (version ${machine.version})`}, this program ${schemaVersion()} (version ${version}): install the same version here`,
+  );
+}
+
+async function checkName(tx: Session, name: string): Promise<void> {
+  const [taken] = await tx.all<{ private_origin: string | null }>(
+    `SELECT private_origin FROM control.machine_now WHERE name = $1 AND status <> 'lost'`,
+    name,
+  );
+  if (taken !== undefined)
+    throw new Error(
+      `Another machine is called ${name}${taken.private_origin === null ? '' : ` (${taken.private_origin})`}: choose another --name`,
+    );
+}
+
+/** @param own if this machine has one already. */
+function checkKey(own: string, shared: string): void {
+  if (own === '') return;
+  const ids = (text: string): string[] => encryptionKeys(text).all.map(({ id }) => id.toString('hex'));
+  if (!ids(own).some((id) => ids(shared).includes(id)))
+    throw new Error(
+      "ENCRYPTION_KEY of this machine is another one than the installation's: remove it, the token brings it",
+    );
+}
+
+/** As a start checks it. @throws {Error} */
+function checkStart(all: Variables): { readonly address: string | null } {
+  const config = supervisorConfig(all);
+  const settings = privatePortSettings(all, () => '');
+  return machineSettings(all, {
+    ...(settings !== null && { HOST: settings.host }),
+    ...(config.parts.has('handler') && { HANDLER_HOST: config.host }),
+  });
+}
