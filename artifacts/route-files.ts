@@ -20,5 +20,5 @@ export interface RouteFiles {
    *
    * @throws {Error} if it cannot be read.
    */
-  unmanaged(project: string): RouteRecord | null;
+  unmanaged(project: string): Promise<RouteRecord | null>;
 }

@@ -77,7 +77,7 @@ async function start(): Promise<() => Promise<void>> {
     log,
     artifacts,
     routes: artifacts.isShared
-      ? openRoutesPostgres(sql, routeKeysOf(config.privatePort.token ?? ''))
+      ? openRoutesPostgres(sql, routeKeysOf(config.privatePort.token ?? ''), config.folder)
       : openRoutesDisk(config.folder),
     keys: config.keys,
     folder: config.folder,

@@ -2,6 +2,7 @@
 // variables become rows when the first organization creates a project of that name. Called by project-routes.ts before
 // it writes a record for the first time.
 import { seal } from '#core/encryption.ts';
+import { isFailure } from '#core/failure.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import type { Transaction } from '#postgres/sql.ts';
@@ -16,16 +17,21 @@ import type { ProjectRow } from './route-projection.ts';
  * @throws {Error} if the record belongs to another project or cannot be read; it is not changed.
  */
 export async function adoptRoute(
-  { sql, keys, routes }: Pick<Dependencies, 'sql' | 'keys' | 'routes'>,
+  { sql, keys, routes, artifacts }: Pick<Dependencies, 'sql' | 'keys' | 'routes' | 'artifacts'>,
   project: Pick<ProjectRow, 'id' | 'name' | 'organization_id' | 'is_first'>,
 ): Promise<boolean> {
-  const record = routes.unmanaged(project.name);
+  const record = await routes.unmanaged(project.name);
   if (record === null) return false;
   const ids = Object.keys(record.deployments);
   const known = await sql<{ id: string }[]>`
     SELECT id FROM control.deployment WHERE project_id = ${project.id} AND id = ANY(${ids})`;
   if (known.length === ids.length) return false;
   if (!project.is_first) throw new Error(`Another organization already serves a project named ${project.name}`);
+  if (artifacts.isShared)
+    for (const id of new Set(Object.values(record.deployments).map(({ artifact }) => artifact)))
+      await artifacts.upload(id).catch((error: unknown) => {
+        if (!isFailure(error, 'artifact_store') || error.reason !== 'missing') throw error;
+      });
   await sql.begin(async (tx) => {
     for (const { id, artifact, branch, createdAt, target, supersededAt = null } of Object.values(record.deployments))
       await tx`
@@ -72,12 +78,12 @@ export async function isNameReserved(
 ): Promise<boolean> {
   const [row] = await tx<{ is_first: boolean }[]>`
     SELECT is_first FROM control.organization WHERE id = ${organizationId}`;
-  return row?.is_first !== true && hasRecord(routes, name);
+  return row?.is_first !== true && (await hasRecord(routes, name));
 }
 
-function hasRecord(routes: Dependencies['routes'], name: string): boolean {
+async function hasRecord(routes: Dependencies['routes'], name: string): Promise<boolean> {
   try {
-    return routes.unmanaged(name) !== null;
+    return (await routes.unmanaged(name)) !== null;
   } catch {
     // An unreadable record exists, too.
     return true;

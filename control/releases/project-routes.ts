@@ -7,7 +7,10 @@ import { adoptRoute } from './adopt-route.ts';
 import { readProjectRows } from './project-rows.ts';
 import { toRouteRecord, type ProjectRows } from './route-projection.ts';
 
-type RouteDeps = Pick<Dependencies, 'sql' | 'keys' | 'routes' | 'mutex' | 'log' | 'privatePort' | 'addresses'>;
+type RouteDeps = Pick<
+  Dependencies,
+  'sql' | 'keys' | 'routes' | 'artifacts' | 'mutex' | 'log' | 'privatePort' | 'addresses'
+>;
 
 const POLL_MS = 2000;
 const PROJECTS_TOGETHER = 200;

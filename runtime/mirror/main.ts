@@ -11,7 +11,7 @@ import { pause } from '#core/process/wake.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { openListener, type Listener } from '#postgres/listener.ts';
 import { atMost } from '#postgres/wake.ts';
-import { startMirror } from './mirror.ts';
+import { startMirror, type Mirror } from './mirror.ts';
 
 /** A machine without routes serves nothing: it waits for them. One that has some serves them. */
 const [FIRST_SYNC_MS_MAX, SYNC_MS_MAX] = [60_000, 3000];
@@ -40,7 +40,7 @@ async function start(): Promise<() => Promise<void>> {
   });
   if (!store.isShared) throw new Error('ARTIFACTS_S3_BUCKET is not set: without it machines share a folder');
   const mirror = startMirror({ folder, sql, store, keys, log, stopping: stopping.signal });
-  const listening = listen({ url, name: 'platform mirror' }, mirror.wake, stopping.signal);
+  const listening = listen({ url, name: 'platform mirror' }, mirror, stopping.signal);
   const trim = createArtifactCache(folder, limits.artifacts.cacheBytesMax);
   let cacheBytes = 0;
   const trimming = setInterval(() => {
@@ -78,12 +78,12 @@ function before(ms: number, happens: Promise<void>): Promise<boolean> {
 /** Listens as soon as Postgres is there; null: it never was. */
 async function listen(
   options: { readonly url: string; readonly name: string },
-  wake: () => void,
+  { wake, compareAll }: Pick<Mirror, 'wake' | 'compareAll'>,
   stopping: AbortSignal,
 ): Promise<Listener | null> {
   while (!stopping.aborted) {
     try {
-      const listener = await openListener(options, 'binding_route', wake, wake);
+      const listener = await openListener(options, 'binding_route', wake, compareAll);
       wake();
       return listener;
     } catch {

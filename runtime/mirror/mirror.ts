@@ -31,6 +31,8 @@ export interface Mirror {
   readonly hadRoutes: Promise<boolean>;
   /** Something may have changed. */
   readonly wake: () => void;
+  /** Changes may have been missed: all files are compared. */
+  readonly compareAll: () => void;
   figures(): Figure[];
   /** Resolves when it has stopped. */
   readonly ended: Promise<void>;
@@ -210,6 +212,8 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
           artifacts.again();
         }
       } catch (error) {
+        // The database may be another state of it when it is back, such as a restored one.
+        fullAt = -Infinity;
         say(error);
       }
       await wake.wait(POLL_MS);
@@ -220,6 +224,10 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
     synced: synced.promise,
     hadRoutes,
     wake: wake.now,
+    compareAll() {
+      fullAt = -Infinity;
+      wake.now();
+    },
     figures: () => [
       ['platform_routes_age_seconds', {}, Math.max(0, Date.now() - (syncedAt ?? startedAt)) / 1000],
       ['platform_routes_waiting', {}, waiting.size],

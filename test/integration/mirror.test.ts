@@ -6,7 +6,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { recordText } from '#artifacts/route-records.ts';
+import { recordText, replaceRoute } from '#artifacts/route-records.ts';
 import { routeKeysOf } from '#artifacts/sealed-route.ts';
 import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
 import { openArtifactsS3 } from '#artifacts/store/artifact-store-s3.ts';
@@ -54,8 +54,8 @@ before(async () => {
   [database, s3] = await Promise.all([createTestDatabase(), startS3Server()]);
   sql = openSql({ url: database.url, name: 'test' });
   engineSql = openPostgres({ url: database.engineUrl, name: 'test mirror', schema: 'binding' });
-  routes = openRoutesPostgres(sql, keys);
   folder = await newFolder();
+  routes = openRoutesPostgres(sql, keys, folder);
   store = storeOf(folder);
 });
 after(async () => {
@@ -173,6 +173,16 @@ test('the account of engines reads sealed routes, and changes none', async () =>
     await assert.rejects(engineSql.all(change), /permission denied|cannot update view/);
 });
 
+test('a record that a command left is unmanaged, until the API has written or deleted one of that name', async () => {
+  const left = recordOf('local', [], null);
+  replaceRoute(folder, left);
+  assert.deepEqual(await routes.unmanaged('local'), left);
+  await routes.replace(left);
+  assert.equal(await routes.unmanaged('local'), null);
+  await routes.remove('local');
+  assert.equal(await routes.unmanaged('local'), null);
+});
+
 test('while the store is away a change waits, and another one of the same project is not held up by it', async () => {
   const [one, two] = [await make('one'), await make('two')];
   await store.upload(one);
@@ -247,6 +257,23 @@ test('a restart with Postgres away keeps what is there, and says how old it is; 
   await again.stop();
 });
 
+test('a database that was put back to an earlier state is compared as a whole', async () => {
+  const [left, changed] = [recordOf('left', [], null), recordOf('changed', [], null)];
+  await routes.replace(left);
+  await routes.replace(changed);
+  const machine = await startMachine();
+  await machine.mirror.synced;
+  // As a restore does: rows of before, with lower numbers.
+  await sql`UPDATE binding.route_file SET seq = -seq`;
+  await sql`UPDATE binding.route_file SET mac = NULL, sealed = NULL WHERE name = 'left.json'`;
+  await routes.replace({ ...changed, vars: {} });
+  machine.mirror.wake();
+  await until(() => machine.file('changed.json') === recordText({ ...changed, vars: {} }));
+  await until(() => machine.file('left.json') === null);
+  await sql`UPDATE binding.route_file SET seq = -seq WHERE seq < 0`;
+  await machine.stop();
+});
+
 test('a folder with the routes of another platform is refused, and nothing in it changes', async () => {
   const machine = await startMachine();
   await machine.mirror.synced;
@@ -270,7 +297,7 @@ test('a folder with the routes of another platform is refused, and nothing in it
 });
 
 test('routes that were sealed with another token are not written', async () => {
-  await openRoutesPostgres(sql, routeKeysOf('another-token-of-tests-0123456789')).replace(
+  await openRoutesPostgres(sql, routeKeysOf('another-token-of-tests-0123456789'), folder).replace(
     recordOf('foreign', [], null),
   );
   const machine = await startMachine();

@@ -26,6 +26,8 @@ export function openRoutesDisk(folder: string): RouteFiles {
     async leaveStorage(left) {
       writeStorageLeft(folder, left);
     },
-    unmanaged: (project) => readRoute(folder, project),
+    async unmanaged(project) {
+      return readRoute(folder, project);
+    },
   };
 }

@@ -1,7 +1,7 @@
 // Files of `routes/` as sealed rows, for machines without a shared folder. Each change has a number and a NOTIFY, so
 // that a mirror reads what is new.
 import { createHash } from 'node:crypto';
-import { recordText } from '#artifacts/route-records.ts';
+import { readRoute, recordText } from '#artifacts/route-records.ts';
 import { macOf, sealFile, unsealFile, type RouteKeys, type SealedFile } from '#artifacts/sealed-route.ts';
 import { storageLeftText, STORAGE_FILE } from '#core/storage-left.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -10,7 +10,8 @@ import type { RouteFiles } from '#artifacts/route-files.ts';
 /** Numbers are given one after the other, so that none appears after a larger one. */
 const LOCK = 752_834_101;
 
-export function openRoutesPostgres(sql: Sql, keys: RouteKeys): RouteFiles {
+/** @param folder `FS_PATH` of this machine. */
+export function openRoutesPostgres(sql: Sql, keys: RouteKeys, folder: string): RouteFiles {
   async function write(name: string, file: SealedFile | null): Promise<void> {
     const { mac, sealed } = file ?? { mac: null, sealed: null };
     await sql.begin(async (tx) => {
@@ -53,7 +54,11 @@ export function openRoutesPostgres(sql: Sql, keys: RouteKeys): RouteFiles {
     },
     remove: (project) => write(fileOf(project), null),
     leaveStorage: (left) => write(STORAGE_FILE, sealFile(keys, STORAGE_FILE, storageLeftText(left))),
-    unmanaged: () => null,
+    async unmanaged(project) {
+      // A name that a row had once is managed: the mirror may not have deleted its file yet.
+      const [row] = await sql`SELECT FROM binding.route_file WHERE name = ${fileOf(project)}`;
+      return row === undefined ? readRoute(folder, project) : null;
+    },
   };
 }
 
