@@ -19,7 +19,11 @@ export const command = defineCommand({
       valueHint: '10.0.0.2',
       description: 'Address by which the other machines reach it',
     },
-    parts: { type: 'string', valueHint: 'list', description: 'What it runs, such as handler (default: handler)' },
+    parts: {
+      type: 'string',
+      valueHint: 'list',
+      description: 'What it runs, such as handler (default: handler,mirror)',
+    },
     file: {
       type: 'string',
       valueHint: 'path',
@@ -40,7 +44,8 @@ export const command = defineCommand({
     const own = {
       HOST: '0.0.0.0',
       HANDLER_HOST: '0.0.0.0',
-      PLATFORM_PARTS: 'handler',
+      // Without ARTIFACTS_S3_* no mirror starts.
+      PLATFORM_PARTS: 'handler,mirror',
       ...kept,
       ...given('DATABASE_URL'),
       ...given('FS_PATH'),

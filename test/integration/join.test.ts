@@ -171,7 +171,7 @@ test('the commands make a token and write a private file', async () => {
   const values = parseEnv(readFileSync(target, 'utf8'));
   assert.deepEqual(
     [values['MACHINE_NAME'], values['FILES_S3_BUCKET'], values['PLATFORM_PARTS'], statSync(target).mode & 0o777],
-    ['m4', 'files of all', 'handler', 0o600],
+    ['m4', 'files of all', 'handler,mirror', 0o600],
   );
   const again = await platform(made.output[0]!, {}, ...words);
   assert.equal(again.code, 1);
