@@ -7,6 +7,7 @@ import { aiSettingsFrom, type AiSettings } from '#core/ai-settings.ts';
 import { backupPlan, lastBackup } from '#core/process/backup-runs.ts';
 import { readJson, RESTORE_FILE, UPGRADE_FILE } from '#core/process/platform-record.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
+import { readReplicaState } from '#core/process/replica-state.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,6 +18,8 @@ const BACKUP_AGE_DAYS_MAX = 7;
 /** Let's Encrypt certificates are renewed 30 days before they expire. */
 const CERTIFICATE_DAYS_SOON = 14;
 const CERTIFICATES_MAX = 1000;
+/** A state of replicas that is older is not reported as a problem; a lag that is longer is. */
+const [REPLICAS_MS_OLD, REPLICAS_MS_BEHIND] = [120_000, 60_000];
 /** Paths in the data folder that only the platform's user may read. */
 const PRIVATE = [
   'secret',
@@ -34,11 +37,29 @@ export function checkInstallation(environment: Environment, folder: string, now:
   return [
     ...checkUnfinished(folder),
     checkBackups(environment, folder, now),
+    ...checkReplicas(environment, folder, now),
     ...checkSecrets(environment),
     checkModes(folder),
     ...checkCertificates(environment, folder, now),
     ...checkAi(environment),
   ];
+}
+
+/** Whether replicas of databases are up to date; nothing where there are none. */
+export function checkReplicas(environment: Environment, folder: string, now: number): Finding[] {
+  const isOn = Object.entries(environment).some(([name, value]) => name.startsWith('DB_REPLICA_S3_') && value?.trim());
+  if (!isOn) return [];
+  const state = readReplicaState(environment['DB_STORAGE_DIR']?.trim() || path.join(folder, 'databases'));
+  const advice = 'Look at the bucket of DB_REPLICA_S3_*, and at the log for `databases:`.';
+  if (state === null) return [warn('replicas', 'Databases were never replicated', advice)];
+  const age = now - Date.parse(state.at);
+  // The service is stopped, or on another machine.
+  if (age > REPLICAS_MS_OLD) return [ok('replicas', `Databases were last replicated at ${state.at}`)];
+  const behind = `${state.waiting} databases wait, the first for ${Math.round(state.lagMs / 1000)} s`;
+  if (state.problem !== null)
+    return [fail('replicas', `Databases are not replicated (${state.problem}); ${behind}`, advice)];
+  if (state.lagMs > REPLICAS_MS_BEHIND) return [warn('replicas', `Replicas are behind: ${behind}`, advice)];
+  return [ok('replicas', 'Replicas of databases are up to date')];
 }
 
 function checkUnfinished(folder: string): Finding[] {

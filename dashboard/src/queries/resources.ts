@@ -96,6 +96,13 @@ export const copiesQuery = (place: BindingPlace) =>
       dataOf(api.get('/projects/:id/databases/:database/copies', { ...asked(place, 'database'), signal })),
   });
 
+export const momentsQuery = (place: BindingPlace) =>
+  queryOptions({
+    queryKey: keyOf(place, 'db', place.binding, 'moments'),
+    queryFn: ({ signal }) =>
+      dataOf(api.get('/projects/:id/databases/:database/moments', { ...asked(place, 'database'), signal })),
+  });
+
 export const stateQuery = (place: BindingPlace, prefix: string) =>
   infiniteQueryOptions({
     queryKey: keyOf(place, 'state', place.binding, 'keys', prefix),

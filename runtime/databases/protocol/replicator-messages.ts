@@ -4,6 +4,8 @@ import type { DatabaseLimits } from '#core/limits.ts';
 /** The argument, as JSON. */
 export interface ReplicatorOptions {
   readonly directory: string;
+  /** Folder with the organizations' remaining storage; null: no limit. */
+  readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
 }
 

@@ -7,6 +7,7 @@
 // all locks that the process has on it.
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { withPathLock } from '../sqlite/path-lock.ts';
 import { readLog, type LogPart, type LogPosition, type LogProblem } from './log-file.ts';
 
 const BUSY_MS = 50;
@@ -25,17 +26,30 @@ export class PinnedFile {
     this.path = path;
     this.content = content;
     this.inode = fstatSync(content, { bigint: true }).ino;
-    for (let index = 0; index < 2; index++)
-      this.#connections.push(new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS }));
-    this.#begin(0);
-    if (!this.isCurrent) {
-      this.close();
-      throw new Error('the file was replaced');
+    try {
+      for (let index = 0; index < 2; index++)
+        this.#connections.push(new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS }));
+      // Each opens the log now, not later.
+      for (let index = 1; index >= 0; index--) this.#begin(index);
+      this.settle();
+      if (!this.isCurrent) throw new Error('the file was replaced');
+    } catch (error) {
+      for (const connection of this.#connections) connection.close();
+      throw error;
     }
   }
 
-  /** @returns null for a file that has no write-ahead log yet: it was never opened. */
+  /**
+   * @returns null for a file that has no write-ahead log yet: it was never opened.
+   * @throws {Error} when it is being replaced.
+   */
   static open(path: string): PinnedFile | null {
+    const opened = withPathLock(path, 0, () => ({ file: PinnedFile.#open(path) }));
+    if (opened === null) throw new Error('the file is being replaced');
+    return opened.file;
+  }
+
+  static #open(path: string): PinnedFile | null {
     const content = openSync(path, 'r');
     const format = Buffer.alloc(2);
     if (readSync(content, format, 0, 2, FORMAT_AT) < 2 || format[0] !== 2 || format[1] !== 2) {
@@ -97,9 +111,12 @@ export class PinnedFile {
    * @returns false: somebody else reads or writes.
    */
   emptyLog(): boolean {
+    return withPathLock(this.path, 0, () => this.isCurrent && this.#emptyLog()) === true;
+  }
+
+  #emptyLog(): boolean {
     const mover = new DatabaseSync(this.path, { timeout: BUSY_MS, defensive: true });
     try {
-      if (!this.isCurrent) return false;
       mover.exec('PRAGMA wal_checkpoint(PASSIVE)');
       // Where nothing of the log is missing in the file, a reader does not need the log.
       this.step();
@@ -124,9 +141,14 @@ export class PinnedFile {
    * Runs `work` while nothing else can write. A connection that could write is closed before those that read, and so
    * does not delete the log either.
    *
-   * @returns null: another transaction is writing.
+   * @returns null: another transaction is writing, or the file is being replaced.
    */
   whileStill<Result>(work: (move: () => boolean) => Result): Result | null {
+    return withPathLock(this.path, 0, () => this.#whileStill(work));
+  }
+
+  #whileStill<Result>(work: (move: () => boolean) => Result): Result | null {
+    if (!this.isCurrent) throw new Error('the file was replaced');
     const [writer, mover] = [0, 1].map(() => new DatabaseSync(this.path, { timeout: BUSY_MS, defensive: true })) as [
       DatabaseSync,
       DatabaseSync,
@@ -137,7 +159,6 @@ export class PinnedFile {
       return found.log === found.checkpointed;
     };
     try {
-      if (!this.isCurrent) throw new Error('the file was replaced');
       mover.exec('PRAGMA wal_autocheckpoint=0');
       writer.exec('PRAGMA wal_autocheckpoint=0');
       // Most of it, while others write.

@@ -1,9 +1,10 @@
 // Root of the replicator: the process that keeps replicas of databases in a bucket and restores from them. Started by
 // service/replication.ts, which says what changed; reads the variables of the bucket from its environment.
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import path from 'node:path';
 import { SqlRefusal } from '#core/database-request.ts';
+import { StorageGuard } from '#core/storage-left.ts';
 import { openReplicaFence } from '../../stores/replica-fence-postgres.ts';
 import type { ReplicatorMessage, ReplicatorOptions, ReplicatorRequest } from '../protocol/replicator-messages.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
@@ -20,9 +21,11 @@ const NICE = 5;
 const DAY_MS = 86_400_000;
 const [SWEEP_MS, EXPIRE_MS, FIGURES_MS] = [30_000, 6 * 3_600_000, 1000];
 const RESTORE_ATTEMPTS = 3;
+/** At a time; each holds some parts of a snapshot in memory. */
+const RESTORES_MAX = 2;
 const FILL_AT_ONCE = 4;
 
-const { directory, limits } = JSON.parse(process.argv[2] ?? '') as ReplicatorOptions;
+const { directory, dataFolder, limits } = JSON.parse(process.argv[2] ?? '') as ReplicatorOptions;
 const settings = replicaSettings(process.env);
 if (settings === null) throw new Error('no DB_REPLICA_S3_* is set');
 try {
@@ -37,6 +40,8 @@ const storage = openReplicaStorage(settings.place);
 const home = new Home({ storage, openFence: openReplicaFence, report });
 const retentionMs = limits.replicaRetentionDays * DAY_MS;
 let bytes = 0;
+const storageLeft = new StorageGuard(dataFolder);
+let restoring = 0;
 
 const pathOf = (name: string): string => path.join(directory, `${name}.sqlite`);
 const schedule = new Schedule({
@@ -117,15 +122,31 @@ async function expire(): Promise<void> {
 
 async function restore(name: string, at: number, target: string): Promise<unknown> {
   if (at > Date.now()) throw new SqlRefusal('SQLITE_CANTOPEN', `${new Date(at).toISOString()} is in the future`);
-  await schedule.settle(name);
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await restoreAt(storage, name, at, target);
-    } catch (error) {
-      // Changes become a pack meanwhile.
-      if (error instanceof SqlRefusal || attempt === RESTORE_ATTEMPTS) throw error;
-    }
+  if (restoring >= RESTORES_MAX) throw new SqlRefusal('SQLITE_BUSY', 'other databases are being restored: try again');
+  restoring++;
+  try {
+    await schedule.settle(name);
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await restoreAt(storage, name, at, target, (size) => checkRoom(name, size));
+      } catch (error) {
+        // Changes become a pack meanwhile.
+        if (error instanceof SqlRefusal || attempt === RESTORE_ATTEMPTS) throw error;
+      }
+  } finally {
+    restoring--;
   }
+}
+
+/** @throws {SqlRefusal} when the disk, or what the organization may store, has no room for a copy. */
+function checkRoom(name: string, size: number): void {
+  const { bavail, bsize } = statfsSync(directory);
+  if (bavail * bsize < size + limits.diskFreeBytesMin)
+    throw new SqlRefusal('SQLITE_FULL', `the disk has no room for a copy of ${size} bytes`);
+  const namespace = name.slice(0, name.indexOf('/'));
+  if (storageLeft.left(namespace) < size)
+    throw new SqlRefusal('SQLITE_FULL', `the organization's storage has no room for a copy of ${size} bytes`);
+  storageLeft.note(namespace, size);
 }
 
 async function range(name: string): Promise<unknown> {

@@ -19,6 +19,7 @@ export async function objectsOf(storage: ReplicaStorage, name: string): Promise<
 /**
  * Restores a moment into a new file.
  *
+ * @param check called once with its size, before most of it is read; throws where there is no room for it.
  * @returns its size, and the moment of the latest change in it.
  * @throws {SqlRefusal} when that moment is not in the replica; {Error} when the storage fails or an object is damaged.
  */
@@ -27,6 +28,7 @@ export async function restoreAt(
   name: string,
   at: number,
   target: string,
+  check: (bytes: number) => void = () => {},
 ): Promise<{ bytes: number; time: number }> {
   const objects = await objectsOf(storage, name);
   const plan = planOf(objects, at);
@@ -41,6 +43,7 @@ export async function restoreAt(
     let sequence = 0;
     for await (const { object, body } of ahead(storage, name, [...plan.snapshot, ...plan.changes]))
       for (const pages of decoded(object, body)) {
+        if (last === null) check(pages.databasePages * pages.pageBytes);
         if (object.kind !== 'snapshot' && (pages.time > at || pages.sequence <= sequence)) continue;
         for (const [index, page] of pages.numbers.entries()) {
           const from = index * pages.pageBytes;

@@ -193,6 +193,8 @@ export class DatabaseStream {
       const content = Buffer.allocUnsafe(numbers.length * pageBytes);
       for (const [index, page] of numbers.entries())
         readSync(log, content, index * pageBytes, pageBytes, pages.get(page) as number);
+      // Otherwise the log may have been that of another file of this name.
+      if (!pinned.isCurrent) throw new Error('the file was replaced');
       const sequence = this.#sequence + 1;
       const time = this.#now();
       const body = encodePages({ sequence, time, pageBytes, databasePages, numbers, content });

@@ -1,11 +1,12 @@
 // The replicator as the service sees it: a process that is started again when it ends, what it is told, and what it
 // answers (replica/replicator.ts). Databases are served while it is away.
 import { fork, type ChildProcess } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
+import { REPLICAS_FILE } from '#core/process/replica-state.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import type {
@@ -17,6 +18,7 @@ import type {
 
 interface ReplicationDeps {
   readonly directory: string;
+  readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   /** Of the bucket, and what it needs besides. */
   readonly variables: Readonly<Record<string, string>>;
@@ -31,6 +33,7 @@ const MARKER = '.replica-home';
 const HEAP_MB_MAX = 512;
 const [RESTART_MS, FILL_RETRY_MS] = [1000, 5000];
 const FINISH_MS_MAX = 5000;
+const NOTE_MS = 10_000;
 
 export class Replication {
   readonly #deps: ReplicationDeps;
@@ -40,6 +43,7 @@ export class Replication {
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #figures: ReplicaFigures | null = null;
   #closed = false;
+  #notedAt = 0;
 
   constructor(deps: ReplicationDeps) {
     this.#deps = deps;
@@ -56,10 +60,10 @@ export class Replication {
   }
 
   #start(): ChildProcess {
-    const { directory, limits, variables, report } = this.#deps;
+    const { directory, dataFolder, limits, variables, report } = this.#deps;
     const script = path.join(import.meta.dirname, `../replica/replicator${path.extname(import.meta.filename)}`);
     const [program, ...before] = nodeCommand();
-    const child = fork(script, [JSON.stringify({ directory, limits } satisfies ReplicatorOptions)], {
+    const child = fork(script, [JSON.stringify({ directory, dataFolder, limits } satisfies ReplicatorOptions)], {
       execPath: program,
       execArgv: [...before, '--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MB_MAX}`],
       env: variables,
@@ -83,13 +87,30 @@ export class Replication {
 
   #hear(message: ReplicatorMessage): void {
     if (message.type === 'report') this.#deps.report(message.message);
-    else if (message.type === 'figures') this.#figures = message;
+    else if (message.type === 'figures') this.#note(message);
     else {
       const waiting = this.#waiting.get(message.id);
       this.#waiting.delete(message.id);
       if (message.type === 'answer') waiting?.resolve(message.value);
       else if (message.isRefusal) waiting?.reject(new SqlRefusal('SQLITE_CANTOPEN', message.reason));
       else waiting?.reject(new PlatformError('database_unavailable', { reason: message.reason }));
+    }
+  }
+
+  /** For `platform doctor`, which has no other way to ask. */
+  #note(figures: ReplicaFigures): void {
+    const isNews = this.#figures?.problem !== figures.problem;
+    this.#figures = figures;
+    const now = Date.now();
+    if (!isNews && now - this.#notedAt < NOTE_MS) return;
+    this.#notedAt = now;
+    const { lagMs, waiting, problem } = figures;
+    const file = path.join(this.#deps.directory, REPLICAS_FILE);
+    try {
+      writeFileSync(`${file}.new`, JSON.stringify({ at: new Date(now).toISOString(), lagMs, waiting, problem }));
+      renameSync(`${file}.new`, file);
+    } catch {
+      // The disk is full; the next one tries again.
     }
   }
 

@@ -74,7 +74,9 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const routes = new Routes(options.shards, limits.ownProcessesMax, limits.probationMs);
   const replication =
-    options.replica === undefined ? null : new Replication({ directory, limits, variables: options.replica, report });
+    options.replica === undefined
+      ? null
+      : new Replication({ directory, dataFolder, limits, variables: options.replica, report });
   const start = (index: number, limitMs: number): ShardProcess =>
     new ShardProcess({
       folder,

@@ -8,9 +8,12 @@ import type { FreeSpace } from '#core/process/free-space.ts';
 import type { StorageGuard } from '#core/storage-left.ts';
 import { databasesIn, isThere, removeFile, replaceFile } from '../sqlite/copies.ts';
 import { DatabaseFile, type Job } from '../sqlite/database-file.ts';
+import { withPathLock } from '../sqlite/path-lock.ts';
 import { knownMigrations } from '../sqlite/migrations.ts';
 import { kinds, ops } from '../protocol/frames.ts';
 
+/** How long a file that is replaced waits for the replicator, which opens it for milliseconds. */
+const LOCK_MS = 2000;
 /** As for `ops.pending`. */
 const noMessages = '{"rows":[]}';
 
@@ -127,6 +130,14 @@ export class OpenFiles {
   }
 
   #replace(name: string, job: Job): void {
+    const done = withPathLock(this.#deps.pathOf(name), LOCK_MS, () => {
+      this.#replaceLocked(name, job);
+      return true;
+    });
+    if (done === null) throw new SqlRefusal('SQLITE_BUSY', 'the database is being replicated: try again');
+  }
+
+  #replaceLocked(name: string, job: Job): void {
     const [source, isSibling, keepAs] = job.args;
     const from = isSibling === true ? this.#siblingOf(name, `${name.split('/')[0]}/${String(source)}`) : String(source);
     const file = this.#open.get(name);

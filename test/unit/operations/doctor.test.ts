@@ -12,9 +12,11 @@ import {
   checkCertificates,
   checkInstallation,
   checkModes,
+  checkReplicas,
   checkSecrets,
 } from '#operations/doctor/installation.ts';
 import { checkBuildExecutor } from '#operations/doctor/builds.ts';
+import type { Finding } from '#operations/doctor/finding.ts';
 import { checkMachine } from '#operations/doctor/machine.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'platform-doctor-'));
@@ -160,4 +162,40 @@ test('builds in sandboxes are named, and what keeps a builder from starting', ()
     'fail BUILD_EXECUTOR=sandbox: SANDBOX_NETWORK_ISOLATION must be true: builds must run in sandboxes without access to your network',
   ]);
   assert.deepEqual(said({ BUILD_EXECUTOR: 'vm' }), ['fail BUILD_EXECUTOR is "vm": it takes local or sandbox']);
+});
+
+test('replicas of databases are up to date, behind, or failing with the reason', () => {
+  const at = Date.parse('2026-11-28T12:00:00Z');
+  const bucket = {
+    ENDPOINT: 'http://127.0.0.1:1',
+    BUCKET: 'b',
+    REGION: 'r',
+    ACCESS_KEY_ID: 'k',
+    SECRET_ACCESS_KEY: 's',
+  };
+  const environment = {
+    DB_STORAGE_DIR: folder,
+    ...Object.fromEntries(Object.entries(bucket).map(([name, value]) => [`DB_REPLICA_S3_${name}`, value])),
+  };
+  const found = (state: unknown): string => {
+    writeFileSync(path.join(folder, '.replicas.json'), JSON.stringify(state));
+    const [{ status, message }] = checkReplicas(environment, '', at) as [Finding];
+    return `${status}: ${message}`;
+  };
+  assert.deepEqual(checkReplicas({}, folder, at), []);
+  assert.equal(checkReplicas(environment, '', at)[0]?.message, 'Databases were never replicated');
+  const state = { at: '2026-11-28T11:59:50Z', lagMs: 0, waiting: 0, problem: null };
+  assert.equal(found(state), 'ok: Replicas of databases are up to date');
+  assert.equal(
+    found({ ...state, lagMs: 90_000, waiting: 3 }),
+    'warn: Replicas are behind: 3 databases wait, the first for 90 s',
+  );
+  assert.equal(
+    found({ ...state, lagMs: 5000, waiting: 1, problem: 'the storage answers 403 AccessDenied' }),
+    'fail: Databases are not replicated (the storage answers 403 AccessDenied); 1 databases wait, the first for 5 s',
+  );
+  assert.equal(
+    found({ ...state, at: '2026-11-28T10:00:00Z', problem: 'x' }),
+    'ok: Databases were last replicated at 2026-11-28T10:00:00Z',
+  );
 });

@@ -10,6 +10,7 @@ import { Time } from '../../components/time.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import { branchOf, copiesQuery, type BindingPlace } from '../../queries/resources.ts';
 import { targetOf, useChanges } from './changes.tsx';
+import { Moments } from './moments.tsx';
 import styles from './storage.module.css';
 import { bytesText } from './value.tsx';
 
@@ -44,6 +45,7 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
         <Button variant="primary" onClick={make} isPending={isPending}>
           Create copy
         </Button>
+        <Moments place={place} change={change} isPending={isPending} />
         {download}
         <span className={styles.faint}>
           Database size: {bytesText(data.bytes)}. Up to {data.copiesMax} copies per project; a new one replaces the
