@@ -291,7 +291,8 @@ async function startAll(deps: {
     log,
     isStopping: () => running.isStopping,
     serve() {
-      engineVariables['ENGINE_DATABASE_URL'] ??= engineUrlOf(databaseUrl);
+      // In a container a variable that is not set may be an empty text.
+      engineVariables['ENGINE_DATABASE_URL'] ||= engineUrlOf(databaseUrl);
       void startMirror(services);
       group.engines.start();
       isServing = true;

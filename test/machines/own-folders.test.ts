@@ -76,6 +76,8 @@ const startHandler = (index: number): Promise<TestPlatform> =>
     {},
     {
       ...handlerVariables,
+      // One as `platform join` makes them, with the owner's account; the others have that of engines alone.
+      ...(index === 1 && { DATABASE_URL: postgres.url, ENGINE_DATABASE_URL: '' }),
       FS_PATH: path.join(root, `handler-${index}`),
       HANDLER_PRIVATE_PORT: String(privatePorts[index] ?? 0),
     },

@@ -186,7 +186,7 @@ function mirrorSpecs({ environment, config, engineVariables, hasPrivatePort, han
   const spec = mirrorService({
     environment,
     folder,
-    databaseUrl: () => engineVariables['ENGINE_DATABASE_URL'] ?? (ownerUrl === '' ? '' : engineUrlOf(ownerUrl)),
+    databaseUrl: () => engineVariables['ENGINE_DATABASE_URL'] || (ownerUrl === '' ? '' : engineUrlOf(ownerUrl)),
     token: () => (hasPrivatePort ? handlers().token : ''),
   });
   return spec === null ? [] : [spec];
