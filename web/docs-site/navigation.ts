@@ -140,6 +140,7 @@ const chapters: readonly Chapter[] = [
       ['production', 'Production in ten steps'],
       ['install', 'Install'],
       ['self-hosting', 'Containers'],
+      ['kubernetes', 'Kubernetes'],
       ['handler', 'The handler'],
       ['sign-in', 'Signing in'],
       ['openid-connect', 'OpenID Connect'],
