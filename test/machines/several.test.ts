@@ -20,6 +20,8 @@ import { startWholePlatform, type Json, type WholePlatform } from '#test/setup/w
 /** Each host is one machine's: with so many, each machine has some. */
 const DOMAINS = Array.from({ length: 24 }, (_, index) => `d${index}.test`);
 const CLIENTS = 4;
+/** A request that nobody answers is a failure, not a wait. */
+const SILENCE_MS = 20_000;
 
 const code = (version: string): string => `
 const isolate = crypto.getRandomValues(new Uint8Array(8)).join('-');
@@ -131,11 +133,12 @@ function visit(domain: string, at: string): Promise<{ readonly status: number; r
   const host = `shop.${domain}`;
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port: httpsPort, path: at, servername: host, headers: { host }, agent };
-    get(options, (response) => {
+    const sent = get({ ...options, timeout: SILENCE_MS }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
       response.on('end', () => resolve({ status: response.statusCode!, text })).on('error', reject);
-    }).on('error', reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error(`${host} did not answer ${at}`))).on('error', reject);
   });
 }
 
@@ -180,7 +183,7 @@ test('machines find each other, and a deployment is live on all of them when it 
   }
 });
 
-test('a machine drains without a lost request, and its WebSockets close with 1012', async () => {
+test('a machine drains without a lost request, and its WebSockets close with 1012', { timeout: 120_000 }, async () => {
   await until(async () => (await hostsOf()).size === 3);
   const hosts = await hostsOf();
   const sockets = { m1: await open(hosts.get('m1')![0]!), m2: await open(hosts.get('m2')![0]!) };

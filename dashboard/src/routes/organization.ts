@@ -113,6 +113,12 @@ const backupsRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/operator/backups.tsx'), 'BackupsPage'),
 });
 
+const machinesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator/machines',
+  component: lazyRouteComponent(() => import('../pages/operator/machines.tsx'), 'MachinesPage'),
+});
+
 const setupRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/setup',
@@ -146,6 +152,7 @@ export const organizationRoutes = [
   ]),
   accountRoute,
   healthRoute,
+  machinesRoute,
   backupsRoute,
   mailRoute,
   setupRoute,

@@ -4,6 +4,7 @@ import {
   BellIcon,
   CaretSortIcon,
   CubeIcon,
+  DesktopIcon,
   FileTextIcon,
   EnvelopeClosedIcon,
   HeartIcon,
@@ -75,6 +76,10 @@ function PlatformEntries() {
           <Link to="/operator/health" className={styles.entry}>
             <HeartIcon />
             Health
+          </Link>
+          <Link to="/operator/machines" className={styles.entry}>
+            <DesktopIcon />
+            Machines
           </Link>
           <Link to="/operator/backups" className={styles.entry}>
             <ArchiveIcon />
@@ -218,6 +223,7 @@ function PersonMenu() {
       <MenuLink to="/account">Tokens and sessions</MenuLink>
       {user?.isOperator === true && <MenuLink to="/setup">Platform setup</MenuLink>}
       {user?.isOperator === true && <MenuLink to="/operator/health">Platform health</MenuLink>}
+      {user?.isOperator === true && <MenuLink to="/operator/machines">Platform machines</MenuLink>}
       {user?.isOperator === true && <MenuLink to="/operator/backups">Platform backups</MenuLink>}
       {user?.isOperator === true && <MenuLink to="/operator/mail">Platform mail</MenuLink>}
       <MenuLine />
