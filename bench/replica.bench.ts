@@ -1,5 +1,6 @@
 // What replication costs: CPU of the shards and of the replicator for each write, bytes in the bucket, and memory and
 // descriptors with many idle databases. The bucket is a server from npm on this machine. `npm run bench replica`.
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { startDatabases, query, type TestDatabases } from '../test/setup/databases.ts';
 import { createTestDatabase } from '../test/setup/postgres.ts';
@@ -28,7 +29,7 @@ async function write({ client, service }: TestDatabases, count: number): Promise
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let i = 0; i < count / AT_ONCE; i++)
-        await query(client, 'INSERT INTO t (a, n) VALUES (?, ?)', ['hello '.repeat(20), i]);
+        await query(client, 'INSERT INTO t (a, n) VALUES (?, ?)', [randomBytes(60).toString('hex'), i]);
     }),
   );
   return { shardsMs: cpuMs(service.pids()) - before, wallMs: performance.now() - startedAt };

@@ -1,6 +1,6 @@
 // Reads SQLite's write-ahead log: which pages the committed transactions behind a position have changed. Opens nothing
 // and takes no lock: who calls it (stream.ts) holds a read transaction, so that no frame is written over meanwhile.
-import { readSync } from 'node:fs';
+import { fstatSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 
 /** How far a log was read. */
@@ -55,10 +55,13 @@ export function readLog(log: number, from: LogPosition | null, framesMax: number
   let position: LogPosition = goesOn ? from : { salts, frames: 0, checksum: begin };
 
   const frameBytes = FRAME_HEADER_BYTES + pageBytes;
-  const piece = Buffer.from(new ArrayBuffer(FRAMES_A_READ * frameBytes));
   const pages = new Map<number, number>();
   const uncommitted = new Map<number, number>();
   let { frames } = position;
+  // Most logs are short, and many are read.
+  const left = Math.floor((fstatSync(log).size - HEADER_BYTES) / frameBytes) - frames;
+  const atOnce = Math.min(FRAMES_A_READ, Math.max(1, left));
+  const piece = Buffer.from(new ArrayBuffer(atOnce * frameBytes));
   let checksum = position.checksum;
   let databasePages = 0;
   for (;;) {
@@ -83,7 +86,7 @@ export function readLog(log: number, from: LogPosition | null, framesMax: number
       position = { salts, frames, checksum };
     }
     if (frames - (goesOn ? from.frames : 0) > framesMax) return 'long';
-    if (whole < FRAMES_A_READ) return { position, restarted, pageBytes, pages, databasePages };
+    if (whole < atOnce) return { position, restarted, pageBytes, pages, databasePages };
   }
 }
 

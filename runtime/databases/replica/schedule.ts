@@ -134,6 +134,8 @@ export class Schedule {
       if (entry.failures > 0 && ![...this.#entries.values()].some((other) => other !== entry && other.failures > 0))
         this.#problem = null;
       entry.failures = 0;
+      // Many databases that change at once are not all held open.
+      if (entry.dirtySince === 0 && this.#isCrowded && !(await entry.stream.rest())) this.changed(entry.name);
       return true;
     } catch (error) {
       entry.dirtySince = since;
@@ -158,6 +160,12 @@ export class Schedule {
   async #turn(): Promise<void> {
     if (this.#active >= AT_ONCE) await new Promise<void>((resolve) => this.#queue.push(resolve));
     this.#active++;
+  }
+
+  get #isCrowded(): boolean {
+    let open = 0;
+    for (const { stream } of this.#entries.values()) if (stream.isOpen) open++;
+    return open > this.#deps.openMax;
   }
 
   /** Closes files that have not changed for a while, and more where too many are open. */
