@@ -141,6 +141,7 @@ const chapters: readonly Chapter[] = [
       ['install', 'Install'],
       ['self-hosting', 'Containers'],
       ['kubernetes', 'Kubernetes'],
+      ['scaling', 'Scaling'],
       ['handler', 'The handler'],
       ['sign-in', 'Signing in'],
       ['openid-connect', 'OpenID Connect'],
