@@ -248,6 +248,16 @@ test('an operator starts a backup, and sees that it was made', async () => {
   await says(page, /platform-.*\.tar$/);
 });
 
+test('an operator sees the machine, what it runs, and that the only one is not drained', async () => {
+  const page = await dashboard.visit('/operator/machines');
+  const table = page.getByRole('table', { name: 'Machines' });
+  await table.getByText('Up', { exact: true }).waitFor();
+  await table.getByText('this machine only').waitFor();
+  await table.getByText(/handler, .*api/).waitFor();
+  await page.getByRole('button', { name: /^Actions for/ }).click();
+  await page.getByRole('menuitem', { name: 'Drain', disabled: true }).waitFor();
+});
+
 const pages: readonly (readonly [name: string, at: () => string])[] = [
   ['settings-general', () => `/projects/${PROJECT}/settings`],
   ['settings-variables', () => `/projects/${PROJECT}/settings/variables`],
@@ -265,6 +275,7 @@ const pages: readonly (readonly [name: string, at: () => string])[] = [
   ['organization-settings', () => `/orgs/${organization.slug}/settings`],
   ['account', () => '/account'],
   ['backups', () => '/operator/backups'],
+  ['machines', () => '/operator/machines'],
 ];
 for (const [name, at] of pages)
   test(`the page ${name} fits every screen, in both themes, without a serious fault for axe`, () =>
