@@ -115,11 +115,15 @@ interface Connection {
 
 /** A hello worker holds 1.2 MB, of which trimming would free nothing. */
 const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
+/** One that holds little more than after its last trim is left alone: a few requests leave less than a trim costs. */
+const GROWN_BYTES_MIN = 512 * 1024;
 const COPY = { arguments: { copy: true } } as const;
 /** Blank until `load`; then `enter` takes batches until it is disposed or dies. */
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
   isOvertime = false;
+  /** Heap after the last trim. */
+  #trimmedBytes = 0;
   overtimeSince = 0;
   isBurning = false;
   enteredRound = 0;
@@ -245,8 +249,12 @@ export class WorkerIsolate implements Enterable {
 
   /** Frees memory while nothing runs, if the isolate holds enough for that to be worth the time. */
   async trim(): Promise<void> {
-    if (this.#gone || this.entryState !== 'idle' || (await this.heapBytes()) < TRIM_BYTES_MIN) return;
-    if (!this.#gone && this.entryState === 'idle') await this.#connection.trim.apply(undefined, []);
+    if (this.#gone || this.entryState !== 'idle') return;
+    const bytes = await this.heapBytes();
+    if (bytes < TRIM_BYTES_MIN || bytes - this.#trimmedBytes < GROWN_BYTES_MIN) return;
+    if (this.#gone || this.entryState !== 'idle') return;
+    await this.#connection.trim.apply(undefined, []);
+    this.#trimmedBytes = await this.heapBytes();
   }
 
   /** The batch has content: the isolate must be entered soon. */
