@@ -31,7 +31,7 @@ export default {
     if (pathname === '/socket') {
       const { 0: client, 1: server } = new WebSocketPair();
       server.accept();
-      server.addEventListener('message', ({ data }) => server.send(data));
+      server.addEventListener('message', ({ data }) => server.send(data === 'isolate' ? isolate : data));
       return new Response(null, { status: 101, webSocket: client });
     }
     if (pathname === '/slow') await new Promise((resolve) => setTimeout(resolve, 400));
@@ -142,11 +142,17 @@ function visit(domain: string, at: string): Promise<{ readonly status: number; r
   });
 }
 
-/** Hosts by machine. */
-async function hostsOf(): Promise<Map<string, string[]>> {
+/** Machines by the isolate that answers there. */
+async function isolatesOf(): Promise<Map<string, string>> {
   const ports = { m1: first.ports.handler, m2: second.port, m3: third.port };
   const isolates = new Map<string, string>();
   for (const [name, port] of Object.entries(ports)) isolates.set(await directly(port, '/isolate'), name);
+  return isolates;
+}
+
+/** Hosts by machine. */
+async function hostsOf(): Promise<Map<string, string[]>> {
+  const isolates = await isolatesOf();
   const hosts = new Map<string, string[]>();
   for (const domain of DOMAINS) {
     const name = isolates.get((await visit(domain, '/isolate')).text)!;
@@ -155,8 +161,33 @@ async function hostsOf(): Promise<Map<string, string[]>> {
   return hosts;
 }
 
+interface Opened {
+  readonly socket: WebSocket;
+  readonly ended: Promise<number>;
+}
+
+/** A WebSocket to that machine. On a busy one the edge may send a host elsewhere for a moment: the socket says where. */
+async function openTo(name: string): Promise<Opened> {
+  for (;;) {
+    const isolates = await isolatesOf();
+    for (const domain of DOMAINS) {
+      const opened = await open(domain);
+      if (isolates.get(await answerOf(opened, 'isolate')) === name) return opened;
+      opened.socket.close();
+    }
+  }
+}
+
+function answerOf({ socket }: Opened, text: string): Promise<string> {
+  const answer = new Promise<string>((resolve) =>
+    socket.addEventListener('message', ({ data }) => resolve(String(data)), { once: true }),
+  );
+  socket.send(text);
+  return answer;
+}
+
 /** An open WebSocket, and how it ended. */
-async function open(domain: string): Promise<{ readonly socket: WebSocket; readonly ended: Promise<number> }> {
+async function open(domain: string): Promise<Opened> {
   const connect = { rejectUnauthorized: false, lookup: toThisMachine };
   const socket = new WebSocket(`wss://shop.${domain}:${httpsPort}/socket`, { dispatcher: new Dispatcher({ connect }) });
   const ended = new Promise<number>((resolve) => socket.addEventListener('close', (event) => resolve(event.code)));
@@ -186,7 +217,7 @@ test('machines find each other, and a deployment is live on all of them when it 
 test('a machine drains without a lost request, and its WebSockets close with 1012', { timeout: 120_000 }, async () => {
   await until(async () => (await hostsOf()).size === 3);
   const hosts = await hostsOf();
-  const sockets = { m1: await open(hosts.get('m1')![0]!), m2: await open(hosts.get('m2')![0]!) };
+  const sockets = { m1: await openTo('m1'), m2: await openTo('m2') };
   const statuses: number[] = [];
   let isAsking = true;
   const clients = Array.from({ length: CLIENTS }, async (_, client) => {
@@ -195,17 +226,18 @@ test('a machine drains without a lost request, and its WebSockets close with 101
       statuses.push((await visit(domain, round % 5 === 0 ? '/slow' : '/')).status);
     }
   });
-  const { stdout } = await first.cli(first.folder, 'machines', 'drain', 'm2');
-  assert.match(stdout, /^Drained m2: it serves no requests/);
-  assert.equal(await sockets.m2.ended, 1012);
-  for (const domain of hosts.get('m2')!) assert.equal((await visit(domain, '/')).text, 'three');
-  isAsking = false;
-  await Promise.all(clients);
+  try {
+    const { stdout } = await first.cli(first.folder, 'machines', 'drain', 'm2');
+    assert.match(stdout, /^Drained m2: it serves no requests/);
+    assert.equal(await sockets.m2.ended, 1012);
+    for (const domain of hosts.get('m2')!) assert.equal((await visit(domain, '/')).text, 'three');
+  } finally {
+    isAsking = false;
+    await Promise.all(clients);
+  }
   assert.deepEqual(new Set(statuses), new Set([200]));
   assert.ok(statuses.length > 20, `${statuses.length} requests`);
-  const echo = new Promise((resolve) => sockets.m1.socket.addEventListener('message', ({ data }) => resolve(data)));
-  sockets.m1.socket.send('still here');
-  assert.equal(await echo, 'still here');
+  assert.equal(await answerOf(sockets.m1, 'still here'), 'still here');
   sockets.m1.socket.close();
   assert.deepEqual(await machines(), { m1: 'up', m2: 'drained', m3: 'up' });
 });
