@@ -217,6 +217,14 @@ test('every container but the builder is 10001 without capabilities on a read-on
   assert.deepEqual(container('builder', 'builder').securityContext.capabilities.add, compose.services.builder.cap_add);
 });
 
+test('the disk of the API is closed to users of builds before the builder starts', () => {
+  const { initContainers } = pods.find(({ name }) => name === 'builder')!.owner.spec.template.spec;
+  assert.deepEqual(
+    (initContainers as { image: string; command: string[] }[]).map(({ image, command }) => [image, ...command]),
+    [['platform-builder', 'chmod', '2771', '/data']],
+  );
+});
+
 test('every volume that is mounted exists, and all that exist are mounted', () => {
   for (const { name, owner } of pods) {
     const { volumes, containers: own } = owner.spec.template.spec;
