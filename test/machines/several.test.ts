@@ -166,7 +166,7 @@ interface Opened {
   readonly ended: Promise<number>;
 }
 
-/** A WebSocket to that machine. On a busy one the edge may send a host elsewhere for a moment: the socket says where. */
+/** A WebSocket to that machine. If it is busy, the edge may send a host elsewhere: the socket says where. */
 async function openTo(name: string): Promise<Opened> {
   for (;;) {
     const isolates = await isolatesOf();
