@@ -2,12 +2,15 @@
 // no connection.
 import { parseIntoClientConfig } from 'pg-connection-string';
 import type { ClientConfig } from 'pg';
+import { readDatabaseUrl, type Host } from '#core/database-url.ts';
 
 /** A database, and how to reach it. */
 export interface Address extends ClientConfig {
   ssl: NonNullable<ClientConfig['ssl']>;
   /** Falls back to no TLS if the server has none (`sslmode=prefer`). */
   readonly isTlsOptional: boolean;
+  /** Hosts of which the one that accepts writes is used (`target_session_attrs`); null: `host` is used as it is. */
+  readonly writers: readonly Host[] | null;
 }
 
 /** URL parameters that are not session settings: those of pg-connection-string, and of other drivers. */
@@ -16,14 +19,10 @@ const ofDriver =
 
 /**
  * @param settings of the session; those in the URL take precedence.
- * @throws {Error} when the URL is not a Postgres URL.
+ * @throws {Error} when the URL is not a Postgres URL, or names several hosts wrongly.
  */
 export function toAddress(url: string, settings: Readonly<Record<string, string>>): Address {
-  const parsed = URL.parse(url);
-  if (parsed === null || !/^postgres(?:ql)?:$/.test(parsed.protocol))
-    throw new Error(
-      'The connection URL of the database must have the form postgres://user:password@host:port/database',
-    );
+  const { url: parsed, writers } = readDatabaseUrl(url);
   const query = parsed.searchParams;
   const ofSession = [...query].filter(([name]) => !ofDriver.test(name));
   const mode = toTlsMode(query);
@@ -40,6 +39,7 @@ export function toAddress(url: string, settings: Readonly<Record<string, string>
     database: decodeURIComponent(parsed.pathname.slice(1)) || user,
     ssl: host?.startsWith('/') === true ? false : (ssl ?? false),
     isTlsOptional: mode === 'prefer',
+    writers,
     options: [
       ...(options === undefined ? [] : [options]),
       ...[...ofSession, ...Object.entries(settings)].map(
@@ -67,8 +67,12 @@ function toTlsMode(query: URLSearchParams): string {
 
 /** The same address with another user. */
 export function urlAs(url: string, user: string, password: string): string {
-  const parsed = new URL(url);
-  parsed.username = user;
-  parsed.password = password;
-  return parsed.href;
+  const { url: parsed, authority } = readDatabaseUrl(url);
+  if (!authority.includes(',')) {
+    parsed.username = user;
+    parsed.password = password;
+    return parsed.href;
+  }
+  const { protocol, pathname, search } = parsed;
+  return `${protocol}//${encodeURIComponent(user)}:${encodeURIComponent(password)}@${authority}${pathname}${search}`;
 }

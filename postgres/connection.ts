@@ -1,7 +1,9 @@
 // Connections to Postgres, embedded or external, over the library `pg`: the only place that handles its settings and
 // quirks. Used by migrate.ts, by the roots, and by the stores through their `Postgres`.
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { toAddress, type Address } from './address.ts';
+import { primaryOf, type Primary } from './primary.ts';
 import {
   internal,
   isConnectionError,
@@ -43,7 +45,10 @@ export interface Postgres extends Statements {
 
 /** Options of a pool. */
 export interface ConnectionOptions {
-  /** `postgres://user:password@host:port/database`; the folder of a Unix socket is `host` in its query, as in libpq. */
+  /**
+   * `postgres://user:password@host:port/database`; the folder of a Unix socket is `host` in its query, as in libpq.
+   * Several hosts: core/database-url.ts.
+   */
   readonly url: string;
   /** Shown by the server in `pg_stat_activity`. */
   readonly name: string;
@@ -75,6 +80,7 @@ const INT8 = 20;
 export class Connection extends pg.Client {
   /** It cannot be used any more. */
   isLost = false;
+  readonly #primary: Primary | null;
 
   constructor(address: Address, { name, connectMs = 5000 }: ConnectionOptions) {
     super({
@@ -88,8 +94,27 @@ export class Connection extends pg.Client {
           type === INT8 ? Number : pg.types.getTypeParser(type, format)) as never,
       },
     });
+    this.#primary = primaryOf(address);
     this.on('error', () => (this.isLost = true));
     this.on('end', () => (this.isLost = true));
+  }
+
+  /** Connects to the host that accepts writes, if the URL asks for it. */
+  override connect(told?: unknown): never {
+    const tell = told as ((error: Error | null) => void) | undefined;
+    if (this.#primary === null) return super.connect(tell as never) as never;
+    const found = this.#useHost(this.#primary);
+    if (tell === undefined) return found.then(() => super.connect()) as never;
+    return void found.then(
+      () => super.connect(tell),
+      (error: Error) => tell(error),
+    ) as never;
+  }
+
+  async #useHost(primary: Primary): Promise<void> {
+    const host = await primary.find();
+    Object.assign(this, host);
+    primary.hold(host, this.connection.stream as Socket);
   }
 }
 

@@ -35,6 +35,7 @@ export async function openListener(
     current = connection;
     try {
       await connection.connect();
+      if (isClosed) return void (await connection.end());
       connection.on('notification', ({ payload }) => onPayload(payload ?? ''));
       await connection.query(`LISTEN ${channel}`);
     } catch (error) {

@@ -3,6 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { urlAs } from './address.ts';
 import type { Postgres, Session } from './connection.ts';
+import { parseDatabaseUrl, readDatabaseUrl } from '#core/database-url.ts';
 import { sqlState } from './postgres-error.ts';
 
 /** A role created by the migrations. */
@@ -20,7 +21,7 @@ export function loginUrlOf(ownerUrl: string, { name }: LoginRole): string {
 }
 
 function passwordOf(ownerUrl: string, name: string): string {
-  const secret = new URL(ownerUrl).password || ownerUrl;
+  const secret = readDatabaseUrl(ownerUrl).url.password || ownerUrl;
   return createHmac('sha256', decodeURIComponent(secret)).update(name).digest('hex');
 }
 
@@ -33,7 +34,7 @@ function passwordOf(ownerUrl: string, name: string): string {
  */
 export async function openLoginRole(sql: Postgres, ownerUrl: string, role: LoginRole, given = ''): Promise<string> {
   const { name, variable } = role;
-  const named = given === '' ? null : URL.parse(given);
+  const named = given === '' ? null : parseDatabaseUrl(given);
   if (given !== '' && (named?.username !== name || named.password === '')) return given;
   const password = named === null ? passwordOf(ownerUrl, name) : decodeURIComponent(named.password);
   try {

@@ -1,9 +1,11 @@
 // Postgres for the control plane and the builder, over the library `postgres`: tagged templates, and LISTEN that
 // reconnects. Engines and the broker use connection.ts.
+import { connect, Socket } from 'node:net';
 import type { PendingQuery, Row, Sql as LibrarySql, TransactionSql } from 'postgres';
 import { toAddress } from './address.ts';
 import type { Statements } from './connection.ts';
 import { postgres } from './driver.ts';
+import { primaryOf, type Primary } from './primary.ts';
 
 /** Runs statements: `sql\`SELECT ... ${value}\``; `sql.begin` is a transaction, `sql.listen` receives NOTIFY. */
 export type Sql = LibrarySql<{ bigint: number }>;
@@ -41,7 +43,9 @@ const [BACKOFF_SECONDS_LEAST, BACKOFF_SECONDS_MAX] = [0.05, 1];
  */
 export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
   // The library does not support all query parameters of libpq's URLs, such as the folder of a Unix socket.
-  const { host, port, user, password, database, ssl } = toAddress(url, {});
+  const address = toAddress(url, {});
+  const { host, port, user, password, database, ssl } = address;
+  const primary = primaryOf(address);
   return postgres({
     host: host ?? 'localhost',
     port: port ?? 5432,
@@ -49,6 +53,7 @@ export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
     ...(typeof password === 'string' && { password }),
     ...(database !== undefined && { database }),
     ssl: ssl === true ? {} : ssl,
+    ...(primary !== null && { socket: () => connectTo(primary) }),
     max: connectionsMax,
     connect_timeout: CONNECT_SECONDS,
     idle_timeout: IDLE_SECONDS,
@@ -57,4 +62,18 @@ export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
     onnotice: () => {},
   });
+}
+
+/** A socket to the host that accepts writes. The library never frees the place of a connection whose socket throws. */
+async function connectTo(primary: Primary): Promise<Socket> {
+  try {
+    const host = await primary.find();
+    const socket = Object.assign(connect(host), host);
+    primary.hold(host, socket);
+    return socket;
+  } catch (error) {
+    const socket = new Socket();
+    setImmediate(() => socket.destroy(error as Error));
+    return socket;
+  }
 }

@@ -1,5 +1,6 @@
 // Validates the variables of a platform before `platform start` changes anything, since the backup of an older data
 // folder takes long and would hide the error. The processes validate theirs again.
+import { checkDatabaseUrls } from '#core/database-url.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { logFormatFrom, logLevelFrom, requestLogFrom } from '#core/log/log-level.ts';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -28,6 +29,7 @@ export function checkSettings(shell: Shell): void {
     logLevelFrom(env);
     logFormatFrom(env, false);
     requestLogFrom(env);
+    checkDatabaseUrls(env);
     for (const [name, [least, most]] of Object.entries(numbers))
       if (get(name) !== '' && !(get(name) === 'off' && MAY_BE_OFF.has(name)))
         parseInteger(name, get(name), { least, most });

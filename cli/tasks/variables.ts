@@ -115,7 +115,11 @@ export const variableGroups: readonly Group[] = [
     title: 'Postgres and Redis',
     isNotForAll: true,
     rows: [
-      ['DATABASE_URL', '', 'Postgres; made of SQLDB_PASSWORD in compose'],
+      [
+        'DATABASE_URL',
+        '',
+        'Postgres; made of SQLDB_PASSWORD in compose. With a standby: ...@a:5432,b:5432/platform?target_session_attrs=read-write',
+      ],
       ['CACHE_URL', '', 'Redis, such as redis://:password@redis:6379; none: Postgres'],
     ],
     rare: [

@@ -14,6 +14,7 @@ import { sandboxServiceFrom } from '#core/sandbox/service-address.ts';
 import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
 import { githubApiUrl, PUBLIC_GITHUB } from '#git/host/application.ts';
+import { readDatabaseUrl } from '#core/database-url.ts';
 import type { OidcSettings } from '../access/oidc/provider.ts';
 import { oidcSettingsFrom } from './oidc-settings.ts';
 import { groupProblem, listOf } from './variable-groups.ts';
@@ -149,7 +150,7 @@ export function readConfiguration(environment: Environment): Configuration {
   };
 
   demand(get('DATABASE_URL') === '' ? 'DATABASE_URL is not set: name a Postgres database' : null);
-  demand(urlProblem('DATABASE_URL', get('DATABASE_URL'), ['postgres:', 'postgresql:']));
+  if (get('DATABASE_URL') !== '') checked(() => readDatabaseUrl(get('DATABASE_URL'), 'DATABASE_URL'), null);
   demand(urlProblem('CACHE_URL', get('CACHE_URL'), ['redis:', 'rediss:']));
   demand(get('FS_PATH') === '' ? 'FS_PATH is not set: name the data folder' : null);
   demand(secretProblem('AUTH_SECRET', get('AUTH_SECRET')));

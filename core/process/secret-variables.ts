@@ -1,5 +1,6 @@
 // The secrets of an installation, by variable: detects weak values, and lists the commands that generate good ones.
 // Used by `platform secrets init`, and by the supervisor when it starts separately. Values are in no message.
+import { parseDatabaseUrl } from '../database-url.ts';
 import { encryptionKeyProblem, secretProblem } from './generated-secrets.ts';
 
 /** Command that generates the secrets of an installation. */
@@ -84,7 +85,7 @@ export function weakSecrets(environment: Environment): readonly string[] {
 }
 
 function passwordOf(address: string): string {
-  const password = URL.parse(address)?.password ?? '';
+  const password = (parseDatabaseUrl(address) ?? URL.parse(address))?.password ?? '';
   try {
     return decodeURIComponent(password);
   } catch {

@@ -8,6 +8,7 @@ import { backupPlan, lastBackup } from '#core/process/backup-runs.ts';
 import { readJson, RESTORE_FILE, UPGRADE_FILE } from '#core/process/platform-record.ts';
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
 import { readReplicaState } from '#core/process/replica-state.ts';
+import { parseDatabaseUrl } from '#core/database-url.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -115,7 +116,7 @@ export function checkSecrets(environment: Environment): Finding[] {
 }
 
 function passwordProblem(url: string): string | null {
-  const parsed = URL.parse(url);
+  const parsed = parseDatabaseUrl(url);
   const isLocal = parsed === null || parsed.searchParams.get('host')?.startsWith('/') === true;
   if (isLocal || decodeURIComponent(parsed.password).length >= 12) return null;
   return 'DATABASE_URL has a password with fewer than 12 characters';

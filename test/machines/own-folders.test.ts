@@ -2,21 +2,18 @@
 // S3. Prints how long a promotion takes until all of them serve it.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { execFile, fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
-import { nodeFlags } from '#core/node-flags.mjs';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#postgres/embedded.ts';
 import { engineUrlOf } from '#postgres/engine-role.ts';
-import { deployInto } from '#test/setup/deployed-sources.ts';
 import { freePort } from '#test/setup/free-port.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { startS3Server, variablesOf, type S3Server } from '#test/setup/s3-server.ts';
+import { startUploadingApi, type UploadingApi } from '#test/setup/uploading-api.ts';
 import { until } from '#test/setup/until.ts';
 
 const run = promisify(execFile);
@@ -25,7 +22,7 @@ const secret = (use: string): string => createHash('sha256').update(use).digest(
 
 let postgres: EmbeddedPostgres;
 let s3: S3Server;
-let api: { readonly origin: string; readonly token: string; stop(): Promise<void> };
+let api: UploadingApi;
 let handlers: TestPlatform[] = [];
 let handlerVariables: Record<string, string>;
 let privatePorts: number[];
@@ -41,7 +38,7 @@ before(async () => {
     ARTIFACTS_S3_BUCKET: s3.bucket,
     PRIVATE_PORT_TOKEN: secret('private port'),
   };
-  api = await startApi({
+  api = await startUploadingApi(root, {
     ...shared,
     PLATFORM_PARTS: 'api,builder',
     FS_PATH: path.join(root, 'api'),
@@ -86,70 +83,12 @@ const startHandler = (index: number): Promise<TestPlatform> =>
 async function stopTheRest(): Promise<void> {
   isDark = true;
   // It may not have started.
-  await (api as typeof api | undefined)?.stop();
+  await (api as UploadingApi | undefined)?.stop();
   await Promise.all([s3.close(), postgres.stop()]);
 }
 
-async function startApi(variables: Readonly<Record<string, string>>): Promise<typeof api> {
-  const program = path.join(import.meta.dirname, '../../runtime/supervisor/main.ts');
-  const child: ChildProcess = fork(program, {
-    execArgv: [...nodeFlags],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...variables },
-    stdio: ['ignore', process.env['TEST_SHOW_LOG'] === undefined ? 'ignore' : 'inherit', 'inherit', 'ipc'],
-  });
-  const started = await new Promise<{ port: number; firstRun: { token: string } }>((resolve, reject) => {
-    child.on('message', (message: { type: string; port: number; firstRun: { token: string } }) => {
-      if (message.type === 'control') resolve(message);
-    });
-    child.once('exit', (code) => reject(new Error(`The API ended before it was ready: ${code}`)));
-  });
-  return {
-    origin: `http://127.0.0.1:${started.port}`,
-    token: started.firstRun.token,
-    async stop() {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    },
-  };
-}
-
-async function call<Body>(method: string, at: string, body?: unknown): Promise<Body> {
-  const isBytes = body instanceof Uint8Array;
-  const answer = await fetch(`${api.origin}${at}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${api.token}`,
-      'content-type': isBytes ? 'application/octet-stream' : 'application/json',
-    },
-    ...(body !== undefined && { body: isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  assert.ok(answer.ok, `${method} ${at}: ${answer.status} ${text}`);
-  return JSON.parse(text === '' ? 'null' : text) as Body;
-}
-
-/** Deploys a worker that answers with a text, by an upload; its id. */
-async function deploy(text: string, branch: string): Promise<string> {
-  const folder = path.join(root, `sources-${text}`);
-  const made = await deployInto(folder).make('shop', `export default { fetch: () => new Response('${text}') };`);
-  const packed = path.join(folder, 'packed');
-  await packArtifact(made.folder, packed);
-  const bytes = readFileSync(packed);
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const { id } = await call<{ id: string }>('POST', `/projects/${project}/uploads`, {
-    bytes: bytes.length,
-    sha256,
-    branch,
-  });
-  await call('PUT', `/uploads/${id}`, new Uint8Array(bytes));
-  const { deploymentId } = await call<{ deploymentId: string }>('POST', `/uploads/${id}/deploy`);
-  const ended = await until(async () => {
-    const found = await call<{ status: string; errorMessage: string | null }>('GET', `/deployments/${deploymentId}`);
-    return ['success', 'failure', 'canceled', 'timeout'].includes(found.status) && found;
-  });
-  assert.deepEqual([ended.status, ended.errorMessage], ['success', null]);
-  return deploymentId;
-}
+const deploy = (text: string, branch: string): Promise<string> =>
+  api.deploy(project, branch, `export default { fetch: () => new Response('${text}') };`);
 
 const answersOf = (label: string): Promise<string[]> =>
   Promise.all(handlers.map(async (handler) => (await handler.fetch(label)).text));
@@ -157,9 +96,7 @@ const answersOf = (label: string): Promise<string[]> =>
 let second = '';
 
 test('a deployment is served by every machine, and by none from a folder of another one', async () => {
-  const { organizations } = await call<{ organizations: { id: string }[] }>('GET', '/user');
-  const organizationId = organizations[0]!.id;
-  ({ id: project } = await call<{ id: string }>('POST', '/projects', { name: 'shop', organizationId }));
+  project = await api.createProject('shop');
   await deploy('one', 'main');
   assert.deepEqual(await answersOf('shop'), ['one', 'one']);
   second = await deploy('two', 'next');
@@ -174,8 +111,7 @@ test('a deployment is served by every machine, and by none from a folder of anot
 });
 
 test('a push is built, and its artifact reaches the API and the machines by the bucket alone', async () => {
-  const { organizations } = await call<{ organizations: { id: string }[] }>('GET', '/user');
-  await call('POST', '/projects', { name: 'pushed', organizationId: organizations[0]!.id });
+  await api.createProject('pushed');
   const clone = path.join(root, 'clone');
   mkdirSync(path.join(clone, 'src'), { recursive: true });
   writeFileSync(path.join(clone, 'platform.yaml'), 'name: pushed\n');
@@ -202,7 +138,7 @@ test('a promotion and a rollback are on all machines when they are confirmed', a
     [`/projects/${project}/rollback`, {}, 'one'],
   ] as const) {
     const began = performance.now();
-    const moved = call<{ routed: boolean }>('POST', at, body);
+    const moved = api.call<{ routed: boolean }>('POST', at, body);
     await until(async () => (await answersOf('shop')).every((answer) => answer === text));
     times.push(Math.round(performance.now() - began));
     assert.equal((await moved).routed, true);

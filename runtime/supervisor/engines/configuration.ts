@@ -1,5 +1,6 @@
 // The supervisor's settings. It reads as few as possible: engines validate their own and report errors.
 import { availableParallelism } from 'node:os';
+import { checkDatabaseUrls } from '#core/database-url.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { parseInteger } from '#core/parse-integer.ts';
 import { machineMemory } from '#core/process/machine-memory.ts';
@@ -39,6 +40,7 @@ export function supervisorConfig(
   const whole = (name: string, otherwise: number, least: number, most: number): number =>
     get(name) === '' ? otherwise : parseInteger(name, get(name), { least, most });
   const parts = partsFrom(environment);
+  checkDatabaseUrls(environment);
   const serves = parts.has('handler');
   const limits = limitsFrom(environment);
   const processes = serves ? whole('HANDLER_PROCESSES', availableParallelism(), 1, 256) : 0;
