@@ -89,7 +89,8 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS }: Options
     sweep,
     isValid: () => count === 0 || isValid(),
     async acquire({ namespace, resource: id }) {
-      if (!isValid()) await renew();
+      // Also one that still counts but may not until the timer renews it, which stands still without objects.
+      if (performance.now() - renewedAt >= RENEW_MS) await renew();
       count++;
       keepRenewing();
       try {

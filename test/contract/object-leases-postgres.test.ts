@@ -60,3 +60,20 @@ test('a row that an engine holds, or that was taken a moment ago, stays', async 
     other.close();
   }
 });
+
+test('an object that is taken after a pause has its time from then on', async (t) => {
+  let now = performance.now();
+  t.mock.method(performance, 'now', () => now);
+  const leases = open('/one', 3_600_000);
+  const paused = { ...place, resource: 'c' };
+  try {
+    leases.release(paused, await leases.acquire(paused));
+    // Without objects nothing renews it.
+    now += 700;
+    await leases.acquire(paused);
+    now += 500;
+    assert.equal(leases.isValid(), true);
+  } finally {
+    leases.close();
+  }
+});
