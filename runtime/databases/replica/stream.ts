@@ -1,21 +1,12 @@
 // The replica of one database: a snapshot, then the pages that each moment changed. Called by replicator.ts, one call
 // at a time. What the storage does not take stays in the log, up to a limit; beyond it, a snapshot follows later.
-import {
-  closeSync,
-  existsSync,
-  read as readFile,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, read as readFile, readSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { LogPart, LogPosition } from './log-file.ts';
+import type { LogPart } from './log-file.ts';
 import { encodePages } from './page-file.ts';
 import { PinnedFile } from './pinned-file.ts';
+import { forgetRest, isSameFile, keepRest, readRest, restOf, type Position, type Rest } from './rest.ts';
 import { objectName, packKind } from './series.ts';
 import type { ReplicaStorage } from './storage.ts';
 
@@ -47,17 +38,6 @@ const LOG_FACTOR = 4;
 const [PACK_CHANGES, PACK_BYTES] = [64, 1024 * 1024];
 /** File systems tell times apart that are this far from each other. */
 const CLOCK_MS = 60;
-
-/** How far a log was read; `start`: whatever is in it is new. */
-type Position = LogPosition | 'start';
-
-/** The file as it was when all of its log was in it and nothing read it any more. */
-interface Rest {
-  readonly inode: string;
-  readonly changedAt: string;
-  readonly bytes: string;
-  readonly position: Position;
-}
 
 /** What is to be stored, and how far it leads. */
 interface Pending {
@@ -353,8 +333,7 @@ export class DatabaseStream {
     if (before === null || this.#read(this.#position) !== 'none' || !isSameFile(before, this.#file)) return false;
     await this.#pack();
     this.#rest = before;
-    writeFileSync(`${restPath(this.#file)}.new`, JSON.stringify(before), { mode: 0o600 });
-    renameSync(`${restPath(this.#file)}.new`, restPath(this.#file));
+    keepRest(this.#file, before);
     pinned.close();
     this.#pinned = null;
     return true;
@@ -363,7 +342,7 @@ export class DatabaseStream {
   async #deleted(): Promise<boolean> {
     this.#forget();
     if (this.#isDeleted) return true;
-    rmSync(restPath(this.#file), { force: true });
+    forgetRest(this.#file);
     const isKnown = this.#fence === this.#deps.fence();
     const [fence, sequence] = [this.#deps.fence(), isKnown ? this.#sequence + 1 : 1];
     await this.#put({ name: objectName(fence, sequence, this.#now(), 'd'), body: Buffer.from('deleted\n') });
@@ -402,30 +381,5 @@ export class DatabaseStream {
 
   #now(): number {
     return (this.#time = Math.max(Date.now(), this.#time + 1));
-  }
-}
-
-function restPath(file: string): string {
-  return `${file}-replica`;
-}
-
-function restOf(file: string, position: Position): Rest | null {
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-  if (found === undefined) return null;
-  return { inode: String(found.ino), changedAt: String(found.mtimeNs), bytes: String(found.size), position };
-}
-
-function isSameFile(rest: Rest, file: string): boolean {
-  const now = restOf(file, rest.position);
-  return now !== null && now.inode === rest.inode && now.changedAt === rest.changedAt && now.bytes === rest.bytes;
-}
-
-/** What the last run left; null: nothing that holds. */
-function readRest(file: string): Rest | null {
-  if (!existsSync(restPath(file))) return null;
-  try {
-    return JSON.parse(readFileSync(restPath(file), 'utf8')) as Rest;
-  } catch {
-    return null;
   }
 }
