@@ -55,7 +55,7 @@ interface BucketProxy {
 
 const SLOW_MS = 300;
 
-/** Starts a proxy that passes everything on, until it is told otherwise. */
+/** Starts a proxy that passes everything on until a test changes that. */
 export async function startProxy(endpoint: string): Promise<BucketProxy> {
   let behaviour: Behaviour = 'well';
   const { hostname, port } = new URL(endpoint);

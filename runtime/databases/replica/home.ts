@@ -82,7 +82,7 @@ export class Home {
       this.#problem = `another database service, number ${newest}, replicates the databases of this installation`;
       this.#deps.report(`replication stopped: ${this.#problem}`);
     } catch {
-      // Postgres is away: whoever comes later has a higher number, so nothing of theirs is written over.
+      // Postgres is away: later homes have higher numbers, so nothing that they stored is overwritten.
     }
   }
 }

@@ -37,7 +37,7 @@ function digits(value: number, count: number): string {
   return String(value).padStart(count, '0');
 }
 
-/** @returns null for a name that is none of a replica. */
+/** @returns null for a name that does not belong to a replica. */
 export function readName(name: string): ReplicaObject | null {
   const match = NAME.exec(name);
   if (match === null) return null;

@@ -1,4 +1,4 @@
-// The replicator as the service sees it: a process that is started again when it ends, what it is told, and what it
+// The replicator as the service sees it: a process that is started again when it ends, what it is sent, and what it
 // answers (replica/replicator.ts). Databases are served while it is away.
 import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Classes of durable objects that disappear from a worker in development: its author is told while objects of them are
+// Classes of durable objects that disappear from a worker in development: a warning while objects of them are
 // stored, since a deployment to production would fail. Made by ../dev.ts.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { classesAdvice, forgottenClasses, keptClasses } from '#core/bindings/object-classes.ts';

@@ -184,7 +184,7 @@ test('a machine drains when another one serves, and only once edges have read th
   assert.equal((await control.call('POST', '/operator/machines/m2/drain')).status, 409);
 });
 
-test('only lost and drained machines are removed, and one that still runs is told', async () => {
+test('only lost and drained machines are removed, and one that still runs is refused', async () => {
   const own = await machine({});
   const refused = await control.call('DELETE', '/operator/machines/m1');
   assert.deepEqual(
