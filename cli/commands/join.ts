@@ -1,6 +1,7 @@
 // `platform join`: lets this machine join an installation, and writes its variables.
-import path from 'node:path';
 import { existsSync } from 'node:fs';
+import { isIP } from 'node:net';
+import path from 'node:path';
 import { defineCommand } from 'citty';
 import { joinInstallation } from '#operations/machines/join.ts';
 import { programVersion } from '../local/program-version.ts';
@@ -41,8 +42,10 @@ export const command = defineCommand({
       return value === '' ? {} : { [name]: value };
     };
     const token = await readToken(shell);
+    const address = args.address.replace(/^\[(.*)\]$/, '$1');
     const own = {
-      HOST: '0.0.0.0',
+      // The private port, on that network alone; a name may stand for any.
+      HOST: isIP(address) === 0 ? '0.0.0.0' : address,
       HANDLER_HOST: '0.0.0.0',
       // Without ARTIFACTS_S3_* no mirror starts.
       PLATFORM_PARTS: 'handler,mirror',

@@ -173,6 +173,8 @@ test('the commands make a token and write a private file', async () => {
     [values['MACHINE_NAME'], values['FILES_S3_BUCKET'], values['PLATFORM_PARTS'], statSync(target).mode & 0o777],
     ['m4', 'files of all', 'handler,mirror', 0o600],
   );
+  // The private port listens on the machines' network alone.
+  assert.deepEqual([values['HOST'], values['HANDLER_HOST']], ['10.0.0.4', '0.0.0.0']);
   const again = await platform(made.output[0]!, {}, ...words);
   assert.equal(again.code, 1);
   assert.match(again.errors.join('\n'), /The token was used by machine m4/);
