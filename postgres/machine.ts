@@ -1,6 +1,9 @@
 // The row of this machine in Postgres: announced once, renewed at each look of its presence, deleted when it stops.
 // Called by the supervisor. A machine that may not join is refused with the difference.
+import { databaseVersion, thisProgram, versionProblem } from './compatibility.ts';
 import type { Statements } from './connection.ts';
+import { countMigrations } from './ledger.ts';
+import { schemaVersion } from './schema-version.ts';
 import { joinPresence, type Member } from './presence.ts';
 
 /** Constant properties of a machine. */
@@ -110,7 +113,10 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
   }
 
   async function announce(sql: Statements, member: Member): Promise<void> {
-    const difference = (await clockDifference(sql, facts.clockMsMax, deps.now)) ?? (await keyDifference(sql, facts));
+    const difference =
+      (await versionDifference(sql, facts)) ??
+      (await clockDifference(sql, facts.clockMsMax, deps.now)) ??
+      (await keyDifference(sql, facts));
     if (difference !== null) return refuse(difference);
     while (name === null) {
       const wanted = number === 1 ? facts.name : `${facts.name.slice(0, 59)}-${number}`;
@@ -200,6 +206,18 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
           await sql.all('DELETE FROM control.machine WHERE name = $1 AND member = $2', name, presence.id);
       }),
   };
+}
+
+/** Why its version cannot work on this database; null if it can. */
+async function versionDifference(sql: Statements, { version }: MachineFacts): Promise<string | null> {
+  const problem = versionProblem({ ...thisProgram(), version }, await databaseVersion(sql));
+  if (problem !== null) return problem;
+  const [count, known] = [await countMigrations((text) => sql.all(text)), schemaVersion()];
+  if (count !== null && count >= known) return null;
+  return (
+    `The database has ${count ?? 0} migrations, and version ${version} needs ${known}: upgrade the machine with the API ` +
+    'first, or run `platform upgrade --rolling` here'
+  );
 }
 
 /** Why the clock of this machine cannot be used; null if it can. @param now for tests. */

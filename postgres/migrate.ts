@@ -3,6 +3,15 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  databaseVersion,
+  isOlderVersion,
+  thisProgram,
+  tooOldMachines,
+  versionProblem,
+  type ProgramVersion,
+} from './compatibility.ts';
 import type { Postgres, Session } from './connection.ts';
 import { createLedger, findLedger, FORMER_LEDGER } from './ledger.ts';
 import { sqlState } from './postgres-error.ts';
@@ -21,6 +30,11 @@ export interface Migration {
 const folder = path.join(import.meta.dirname, 'migrations');
 /** An arbitrary number that nothing else locks. */
 const LOCK_KEY = 7_528_341_001;
+/** The migration that notes versions. */
+const NOTES_VERSIONS = 50;
+/** A machine that was killed is lost after ten seconds. */
+const OLD_MACHINES_MS_MAX = 15_000;
+const LOOK_MS = 500;
 
 /** The migrations of this version of the platform. @throws {Error} when their numbers are not 1, 2, 3... */
 export function readMigrations(from: string = folder): Migration[] {
@@ -39,17 +53,24 @@ export function readMigrations(from: string = folder): Migration[] {
 /**
  * Migrates a database to the current version.
  *
+ * @param oldMachinesMsMax how long to wait for machines that are too old: a killed one stays in the table for a while.
  * @returns the names applied now.
- * @throws {Error} when a migration fails (it is rolled back), when the text of an applied one has changed, or when a
- * newer version of the platform wrote the database.
+ * @throws {Error} when a migration fails (it is rolled back), when the text of an applied one has changed, when a newer
+ * version has migrated the database that does not work beside this one, or when a machine runs an older version that
+ * does not.
  */
-export function migrate(sql: Postgres, migrations: readonly Migration[] = readMigrations()): Promise<string[]> {
+export function migrate(
+  sql: Postgres,
+  migrations: readonly Migration[] = readMigrations(),
+  program: ProgramVersion = thisProgram(),
+  oldMachinesMsMax = OLD_MACHINES_MS_MAX,
+): Promise<string[]> {
   return sql.session(async (session) => {
     try {
       // A concurrent call waits as long as the first one takes.
       await session.all(`SELECT set_config('statement_timeout', '0', false)`);
       await session.all('SELECT pg_advisory_lock($1::bigint)', LOCK_KEY);
-      return await apply(session, migrations);
+      return await apply(session, migrations, program, oldMachinesMsMax);
     } finally {
       await session.all('SELECT pg_advisory_unlock($1::bigint)', LOCK_KEY).catch(() => {});
       await session.all(`SELECT set_config('statement_timeout', '30000', false)`).catch(() => {});
@@ -57,7 +78,12 @@ export function migrate(sql: Postgres, migrations: readonly Migration[] = readMi
   });
 }
 
-async function apply(session: Session, migrations: readonly Migration[]): Promise<string[]> {
+async function apply(
+  session: Session,
+  migrations: readonly Migration[],
+  program: ProgramVersion,
+  oldMachinesMsMax: number,
+): Promise<string[]> {
   const query = (text: string): Promise<Record<string, unknown>[]> => session.all(text);
   let table = await findLedger(query);
   if (table === null) await session.script(createLedger);
@@ -66,8 +92,13 @@ async function apply(session: Session, migrations: readonly Migration[]): Promis
     `SELECT version, name, hash FROM ${table} ORDER BY version`,
   );
   const applied: string[] = [];
+  const noted = table === FORMER_LEDGER ? null : await databaseVersion(session);
+  const problem = versionProblem(program, noted);
+  if (problem !== null) throw new Error(problem);
   for (const row of ledger) {
     const known = migrations[row.version - 1];
+    // A newer version has noted that this one works beside it.
+    if (known === undefined && noted !== null) break;
     if (known === undefined)
       throw new Error(
         `The database has migration ${row.name}, which this version of the platform does not know: start the newer version`,
@@ -77,6 +108,8 @@ async function apply(session: Session, migrations: readonly Migration[]): Promis
         `Migration ${known.name} was applied with another text: applied migrations are never changed, write a new one`,
       );
   }
+  const isNewer = noted === null || isOlderVersion(noted.version, program.version);
+  if (isNewer && ledger.length >= NOTES_VERSIONS - 1) await leaveTooOld(session, program, oldMachinesMsMax);
   for (const migration of migrations.slice(ledger.length)) {
     const began = performance.now();
     try {
@@ -100,5 +133,22 @@ async function apply(session: Session, migrations: readonly Migration[]): Promis
     }
     applied.push(migration.name);
   }
+  if (isNewer && migrations.length >= NOTES_VERSIONS)
+    await session.all('UPDATE control.platform SET version = $1, works_from = $2', program.version, program.worksFrom);
   return applied;
+}
+
+/** Waits until machines that stop beside this version are gone. @throws {Error} naming one that stays. */
+async function leaveTooOld(session: Session, program: ProgramVersion, msMax: number): Promise<void> {
+  const end = performance.now() + msMax;
+  for (;;) {
+    const [old] = await tooOldMachines(session, program);
+    if (old === undefined) return;
+    if (performance.now() > end)
+      throw new Error(
+        `Machine ${old.name} runs version ${old.version}, and this is version ${program.version}, which works beside ` +
+          `${program.worksFrom} and newer ones: upgrade ${old.name} to one of these first, or stop it`,
+      );
+    await pause(LOOK_MS);
+  }
 }

@@ -12,6 +12,7 @@ import { commentFindings, documentFindings } from './tidy/document-rules.ts';
 import { errorFindings } from './tidy/error-rules.ts';
 import { importFindings, unusedRowFindings } from './tidy/import-findings.ts';
 import { mapFindings } from './tidy/map-rules.ts';
+import { migrationFindings } from './tidy/migration-rules.ts';
 import { sourceFindings, unusedExceptionFindings } from './tidy/source-rules.ts';
 import { exportFindings, fileFindings } from './tidy/use-rules.ts';
 import { wordFindings } from './tidy/word-rules.ts';
@@ -65,6 +66,10 @@ test('ARCHITECTURE.md agrees with the import rules; it and each decision are sho
 
 test('the quick rung is cheap, and each test file is run by a command', () => {
   expectNone(costFindings(sources));
+});
+
+test('processes of the version before work on the schema of this one', () => {
+  expectNone(migrationFindings(sources));
 });
 
 test('kinds of bindings are listed in core/bindings/ and in no other table', () => {

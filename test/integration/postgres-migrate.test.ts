@@ -52,9 +52,41 @@ fact('an applied migration with another text is refused', async (sql) => {
   await assert.rejects(migrate(sql, changed), /was applied with another text/);
 });
 
-fact('a database of a newer version is refused', async (sql) => {
+fact('a version works on the schema of the next one, and not on that of the one after it', async (sql) => {
+  const [first, next] = [more('SELECT 1'), more('SELECT 2', known.length + 2)];
+  await migrate(sql, known, { version: '1.2.0', worksFrom: '1.1.0' });
+  await migrate(sql, [...known, first], { version: '1.10.0', worksFrom: '1.2.0' });
+  // One that is started again meanwhile.
+  assert.deepEqual(await migrate(sql, known, { version: '1.2.0', worksFrom: '1.1.0' }), []);
+  await migrate(sql, [...known, first, next], { version: '1.11.0', worksFrom: '1.10.0' });
+  await assert.rejects(migrate(sql, known, { version: '1.2.0', worksFrom: '1.1.0' }), {
+    message:
+      'This is version 1.2.0, and the installation has version 1.11.0, which works beside 1.10.0 and newer ones: install one of these here',
+  });
+  assert.deepEqual(await migrate(sql, [...known, first], { version: '1.10.0', worksFrom: '1.2.0' }), []);
+});
+
+fact('a newer database that does not say which versions work on it is refused', async (sql) => {
   await migrate(sql, [...known, more('SELECT 1')]);
+  await sql.all('UPDATE control.platform SET version = NULL, works_from = NULL');
   await assert.rejects(migrate(sql), /which this version of the platform does not know/);
+});
+
+fact('no migration is applied while a machine runs a version that stops beside it', async (sql) => {
+  await sql.all(`INSERT INTO control.machine (name, member, lock_key, parts, version, key_ids, memory_bytes,
+      memory_free_bytes, disk_bytes, disk_free_bytes, seen_at)
+    VALUES ('m2', 'b1-x', 1, '{handler}', '1.1.0', '{}', 1, 1, 1, 1, now() + interval '1 hour')`);
+  const list = [...known, more('CREATE TABLE later (n int)')];
+  const newer = { version: '1.3.0', worksFrom: '1.2.0' };
+  await assert.rejects(migrate(sql, list, newer, 0), {
+    message:
+      'Machine m2 runs version 1.1.0, and this is version 1.3.0, which works beside 1.2.0 and newer ones: upgrade m2 to one of these first, or stop it',
+  });
+  assert.equal((await sql.all(`SELECT to_regclass('later') AS later`))[0]!['later'], null);
+  // It is killed.
+  const migrating = migrate(sql, list, newer);
+  await sql.all(`UPDATE control.machine SET seen_at = now() - interval '1 minute'`);
+  assert.deepEqual(await migrating, [list.at(-1)!.name]);
 });
 
 fact("the engines' role works with the tables of bindings and reaches nothing else", async (sql, engineUrl) => {

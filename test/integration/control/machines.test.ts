@@ -65,6 +65,22 @@ async function leftBehind(name: string, seconds: number, state = 'up'): Promise<
   await age(name, seconds);
 }
 
+test('a version that does not work beside those of the installation is refused', async () => {
+  await control.sql`UPDATE control.platform SET version = '1.3.0', works_from = '1.2.0'`;
+  try {
+    assert.deepEqual((await machine({ version: '1.2.0' })).refusals, []);
+    assert.deepEqual((await machine({ name: 'm2', version: '1.1.0' })).refusals, [
+      'This is version 1.1.0, and the installation has version 1.3.0, which works beside 1.2.0 and newer ones: install one of these here',
+    ]);
+    assert.deepEqual(
+      (await list()).map(({ name }: { name: string }) => name),
+      ['m1'],
+    );
+  } finally {
+    await control.sql`UPDATE control.platform SET version = '0.2.0', works_from = '0.2.0'`;
+  }
+});
+
 test('a machine is listed with what it says of itself, and is gone when it stops', async () => {
   const own = await machine({ parts: ['handler', 'api'] });
   const [{ announcedAt, seenAt, ...row }] = await list();

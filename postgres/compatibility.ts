@@ -1,0 +1,77 @@
+// Which versions of the program work side by side on one database: each with the one before it. Used by migrate.ts,
+// machine.ts and rolling upgrades; test/tidy/migration-rules.ts holds migrations to it.
+import { createRequire } from 'node:module';
+import type { Statements } from './connection.ts';
+
+/** A version of the program. */
+export interface ProgramVersion {
+  readonly version: string;
+  /** The oldest version that works beside it. */
+  readonly worksFrom: string;
+}
+
+/** A version in {@link versions}. */
+interface PublishedVersion extends ProgramVersion {
+  /** Number of migrations of the version before it. */
+  readonly migrationsBefore: number;
+}
+
+/**
+ * Versions that can be upgraded machine by machine, oldest first. A version that is published adds a row. The first one
+ * works beside none before it.
+ */
+export const versions: readonly PublishedVersion[] = [{ version: '0.2.0', worksFrom: '0.2.0', migrationsBefore: 49 }];
+
+/** This program. */
+export function thisProgram(): ProgramVersion {
+  const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+  const row = versions.find((one) => one.version === version);
+  return { version, worksFrom: row?.worksFrom ?? versions.at(-1)!.version };
+}
+
+/** Whether a version is older than another; false if one of them is no version. */
+export function isOlderVersion(version: string, other: string): boolean {
+  const [a, b] = [numbersOf(version), numbersOf(other)];
+  if (a === null || b === null) return false;
+  const at = a.findIndex((number, index) => number !== b[index]);
+  return at !== -1 && a[at]! < b[at]!;
+}
+
+function numbersOf(version: string): number[] | null {
+  const found = /^(\d+)\.(\d+)\.(\d+)/.exec(version);
+  return found === null ? null : found.slice(1).map(Number);
+}
+
+/** What the database says of versions; null: it is from before they were noted. */
+export async function databaseVersion(sql: Statements): Promise<ProgramVersion | null> {
+  const [column] = await sql.all(
+    `SELECT FROM information_schema.columns
+      WHERE table_schema = 'control' AND table_name = 'platform' AND column_name = 'works_from'`,
+  );
+  if (column === undefined) return null;
+  const [row] = await sql.all<{ version: string | null; works_from: string | null }>(
+    'SELECT version, works_from FROM control.platform',
+  );
+  const { version = null, works_from: worksFrom = null } = row ?? {};
+  return version === null || worksFrom === null ? null : { version, worksFrom };
+}
+
+/** Why a version cannot work beside those of this database; null: it can. */
+export function versionProblem({ version }: ProgramVersion, database: ProgramVersion | null): string | null {
+  if (database === null || !isOlderVersion(version, database.worksFrom)) return null;
+  return (
+    `This is version ${version}, and the installation has version ${database.version}, which works beside ` +
+    `${database.worksFrom} and newer ones: install one of these here`
+  );
+}
+
+/** Names of machines that run, and are too old to work beside a version. */
+export async function tooOldMachines(
+  sql: Statements,
+  { worksFrom }: ProgramVersion,
+): Promise<readonly { readonly name: string; readonly version: string }[]> {
+  const machines = await sql.all<{ name: string; version: string }>(
+    `SELECT name, version FROM control.machine_now WHERE status <> 'lost' ORDER BY name`,
+  );
+  return machines.filter(({ version }) => isOlderVersion(version, worksFrom));
+}
