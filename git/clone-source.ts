@@ -9,7 +9,7 @@ import type { GitHost } from './host/connection.ts';
 import { openGithub } from './host/kinds/github.ts';
 import { openAccount } from './host/grants.ts';
 import { hostnameOf, hostTitle, repositoryUrl, type TokenHostKindName } from './host/token-hosts.ts';
-import { parseRemoteUrl, resolveRemote, type RemoteUrl } from './remote-url.ts';
+import { parseRemoteUrl, resolveRemote, type RemoteUrl } from './host/remote-url.ts';
 
 /** A repository to fetch from. */
 export interface RemoteSource {

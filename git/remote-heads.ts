@@ -7,7 +7,7 @@ import path from 'node:path';
 import { Failure } from '#core/failure.ts';
 import type { RemoteSource } from './clone-source.ts';
 import { gitEnvironment, knownHostsIn } from './git-environment.ts';
-import { isBranchName, isCommitSha } from './remote-url.ts';
+import { isBranchName, isCommitSha } from './host/remote-url.ts';
 
 /** Branches of a remote. */
 export interface RemoteHeads {

@@ -13,6 +13,7 @@ import { errorFindings } from './tidy/error-rules.ts';
 import { importFindings, unusedRowFindings } from './tidy/import-findings.ts';
 import { mapFindings } from './tidy/map-rules.ts';
 import { migrationFindings } from './tidy/migration-rules.ts';
+import { pairFindings } from './tidy/pair-rules.ts';
 import { sourceFindings, unusedExceptionFindings } from './tidy/source-rules.ts';
 import { exportFindings, fileFindings } from './tidy/use-rules.ts';
 import { wordFindings } from './tidy/word-rules.ts';
@@ -31,6 +32,10 @@ test('every import goes in a direction that the table allows', () => {
 
 test('every row of the table of imports, and every exception from a rule, is needed', () => {
   expectNone([...unusedRowFindings(sources), ...unusedExceptionFindings(sources)]);
+});
+
+test('no pair of folders is added that import each other', () => {
+  expectNone(pairFindings(sources));
 });
 
 test('every export has an importer, and every file is reached from a program or a test', () => {

@@ -2,9 +2,7 @@
 import { limitsFrom, type WebLimits } from '#core/limits.ts';
 import { parsePort } from '#core/parse-integer.ts';
 import { secretProblem } from '#core/process/generated-secrets.ts';
-
-/** Address of the API process. */
-export type ApiAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
+import type { ApiAddress } from './serve/api-proxy.ts';
 
 /** Settings of the web process. */
 interface Configuration {

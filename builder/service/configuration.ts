@@ -1,5 +1,5 @@
 // The builder's settings, read once when it starts. Missing or invalid values are refused by name, with the fix.
-import { buildExecutor, type SandboxExecutor } from '#core/build-executor.ts';
+import { buildExecutor, type SandboxExecutor } from '#core/sandbox/build-executor.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { isHttpsOn } from '#core/public-https.ts';

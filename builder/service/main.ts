@@ -4,7 +4,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openArtifactStore } from '#artifacts/store/open.ts';
-import type { SandboxExecutor } from '#core/build-executor.ts';
+import type { SandboxExecutor } from '#core/sandbox/build-executor.ts';
 import { createOwnAddresses } from '#core/egress.ts';
 import { isFailure } from '#core/failure.ts';
 import { openLog } from '#core/log/log.ts';

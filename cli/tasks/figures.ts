@@ -6,6 +6,7 @@ import {
   arrowsOf,
   exportUses,
   importCycles,
+  mutualFolders,
   openModules,
   readModules,
   type Modules,
@@ -129,12 +130,11 @@ function partOf(file: string): string {
 function importFigures(modules: Modules): Figure[] {
   const arrows = arrowsOf(modules).filter(({ from }) => !isTest(from));
   const values = arrows.filter(({ kind }) => kind === 'static');
-  const pairs = arrowsBetween(arrows, path.posix.dirname);
   const parts = new Set([...modules.keys()].filter((file) => !isTest(file)).map(partOf));
   return [
     figure('parts of the program', [...parts].sort()),
     figure('import arrows between parts', arrowsBetween(arrows, partOf)),
-    figure('import arrows between folders', pairs),
+    figure('import arrows between folders', arrowsBetween(arrows, path.posix.dirname)),
     figure(
       '  of values',
       arrowsBetween(
@@ -142,10 +142,7 @@ function importFigures(modules: Modules): Figure[] {
         path.posix.dirname,
       ),
     ),
-    figure(
-      'pairs of folders that import each other',
-      pairs.filter((pair) => isMutual(pair, pairs)),
-    ),
+    figure('pairs of folders that import each other', mutualFolders(arrows)),
     figure(
       'import cycles of values',
       importCycles(values).map((cycle) => cycle.join(' -> ')),
@@ -155,12 +152,6 @@ function importFigures(modules: Modules): Figure[] {
       importCycles(arrows.filter(({ kind }) => kind !== 'dynamic')).map((cycle) => cycle.join(' -> ')),
     ),
   ];
-}
-
-/** Keeps the alphabetically first of two opposite arrows. */
-function isMutual(pair: string, pairs: readonly string[]): boolean {
-  const [from, to] = pair.split(' -> ') as [string, string];
-  return from < to && pairs.includes(`${to} -> ${from}`);
 }
 
 function exportFigures(modules: Modules, isOpen: (file: string) => boolean): Figure[] {

@@ -7,7 +7,7 @@ import { installationsOf, readInstallation, repositoriesOf, type HostRepository 
 import type { GitHost } from '#git/host/connection.ts';
 import { credentialsContext, remoteSource, type RemoteCredentials } from '#git/clone-source.ts';
 import { readRemoteHeads, type RemoteHeads } from '#git/remote-heads.ts';
-import { isBranchName, parseRemoteUrl } from '#git/remote-url.ts';
+import { isBranchName, parseRemoteUrl } from '#git/host/remote-url.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { newId } from '../records/ids.ts';

@@ -5,7 +5,7 @@ import { isFailure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
 import { openCredentials, remoteSource } from '#git/clone-source.ts';
 import { readRemoteHeads } from '#git/remote-heads.ts';
-import { parseRemoteUrl } from '#git/remote-url.ts';
+import { parseRemoteUrl } from '#git/host/remote-url.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { askForRefresh } from './remote-refresh.ts';
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { isFailure } from '#core/failure.ts';
 import { openCredentials, remoteSource } from '#git/clone-source.ts';
 import { readRemoteHeads } from '#git/remote-heads.ts';
-import { parseRemoteUrl } from '#git/remote-url.ts';
+import { parseRemoteUrl } from '#git/host/remote-url.ts';
 import { createDeployment } from '../releases/create-deployment.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { projectsOfRepository } from './connected-projects.ts';

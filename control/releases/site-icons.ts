@@ -1,5 +1,5 @@
 // Reads the icons of live sites out of their artifacts, for lists of projects. Called by api/routes/project-icons.ts.
-import { readArtifactIcon } from '#artifacts/artifact-icon.ts';
+import { readArtifactIcon } from './artifact-icon.ts';
 
 /** Icons that are read at a time. */
 const READ_TOGETHER = 16;

@@ -2,7 +2,7 @@
 // retention. Called by main.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { finishBranchRemovals } from './branch-removal.ts';
-import { judgeReleases } from './guarded/judge-next.ts';
+import { judgeReleases } from './judge-next.ts';
 import { followDeletedClasses } from './object-classes.ts';
 import { followDataRemovals } from './project-removal.ts';
 import { followRoutes } from './project-routes.ts';

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { repositoryFolder } from '#git/builtin-repositories.ts';
-import { isCommitSha } from '#git/remote-url.ts';
+import { isCommitSha } from '#git/host/remote-url.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { limitedGit, gitEnvironment } from './repositories.ts';
 

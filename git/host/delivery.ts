@@ -2,7 +2,7 @@
 // signed by the host but contain texts of users, which are truncated and made storable. Drivers of this folder parse
 // them, control/git-host/ handles them. Pure.
 import { Failure } from '#core/failure.ts';
-import { isBranchName, isCommitSha } from '../remote-url.ts';
+import { isBranchName, isCommitSha } from './remote-url.ts';
 
 /** The repository that a delivery is about. */
 export interface AboutRepository {

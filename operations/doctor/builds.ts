@@ -1,6 +1,6 @@
 // Checks whether builds can run on the configured BUILD_EXECUTOR. Called by services.ts; sandboxes.ts checks whether
 // the sandbox service answers.
-import { buildExecutor } from '#core/build-executor.ts';
+import { buildExecutor } from '#core/sandbox/build-executor.ts';
 import type { Environment } from '../locations.ts';
 import { fail, ok, type Finding } from './finding.ts';
 

@@ -10,9 +10,7 @@ import { createOutboxIndex, type OutboxIndex } from './outbox-index-sql.ts';
 import { createQueueStore } from './queue-sql.ts';
 import { limitQueue, limitTimers, limitWorkflows, queueLimit } from './project-limits.ts';
 import { limitCalls, type ProjectLimit } from './project-concurrency.ts';
-import type { QueueStore } from '../engine/bindings/queue.ts';
-import type { TimerStore } from '../engine/bindings/timer.ts';
-import type { WorkflowStore } from '../engine/bindings/workflow.ts';
+import type { BindingEventStores } from '../engine/bindings/bindings.ts';
 import { likePrefix, type Sql } from './sql.ts';
 import { createCronStore, createTimerStore } from './timer-sql.ts';
 import { createWorkflowStore } from './workflow-sql.ts';
@@ -29,13 +27,6 @@ export const eventTables: readonly string[] = [
   'workflow_log',
   'outbox_database',
 ];
-
-/** The stores that bindings of workers use. */
-export interface BindingEventStores {
-  readonly queue: QueueStore;
-  readonly timer: TimerStore;
-  readonly workflow: WorkflowStore;
-}
 
 /** Limits of writes and statements of bindings. */
 interface StoreLimits {

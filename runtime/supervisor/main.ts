@@ -24,7 +24,7 @@ import { engineSecret } from './engines/engine-secret.ts';
 import { compileCache, engineEnvironment } from './engines/environment.ts';
 import { openPrivatePort, type PrivatePort } from './private-port/private-port.ts';
 import { originOf, portFailure, privatePortSettings } from './private-port/settings.ts';
-import type { SupervisorState } from './private-port/state.ts';
+import type { SupervisorState } from './engines/state.ts';
 import { UsageLedger } from './private-port/usage.ts';
 import { startBackupSchedule } from './services/backup-schedule.ts';
 import type { ControlState } from './services/control-service.ts';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { buildPlace } from '#builder/steps/build-sandbox/place.ts';
 import { runBuild } from '#builder/service/run-build.ts';
-import { buildExecutor } from '#core/build-executor.ts';
+import { buildExecutor } from '#core/sandbox/build-executor.ts';
 import { openSandboxClient } from '#core/sandbox/service-client.ts';
 import { openBuilds, type TestBuilds, type TestProject } from '#test/setup/builds.ts';
 import { openFakeHostedBackend, startHostedProvider, type FakeHostedProvider } from '#test/setup/hosted-provider.ts';

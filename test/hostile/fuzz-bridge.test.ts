@@ -12,7 +12,7 @@ import type { IsolateEvents } from '#runtime/engine/isolates/isolate.ts';
 import { DeploymentCounters, EngineCounters } from '#runtime/engine/metrics/counters.ts';
 import { EngineUsage } from '#runtime/engine/metrics/usage.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
-import { MainThreadBudget } from '#runtime/engine/work/main-thread-budget.ts';
+import { MainThreadBudget } from '#runtime/engine/bridge/main-thread-budget.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const random = createSeededRandom();

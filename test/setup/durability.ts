@@ -1,7 +1,7 @@
 // Rounds of kill -9 under load, for test/durability/kill-9.test.ts: queue, workflow, timer, state and database are
 // used at once while engines, Postgres, the broker and the database service die, and every acknowledgement is held
 // against what came of it.
-import type { SupervisorState } from '#runtime/supervisor/private-port/state.ts';
+import type { SupervisorState } from '#runtime/supervisor/engines/state.ts';
 import { childOf } from './child-process.ts';
 import { startPlatform } from './platform.ts';
 import { until } from './until.ts';

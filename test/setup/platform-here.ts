@@ -31,7 +31,7 @@ import { createRouteTable, type RouteChanges } from '#runtime/engine/router/rout
 import { TelemetryRecorder } from '#runtime/engine/telemetry/recorder.ts';
 import { openEventsPostgres } from '#runtime/stores/event-stores-postgres.ts';
 import { openPrivatePort } from '#runtime/supervisor/private-port/private-port.ts';
-import type { EngineState } from '#runtime/supervisor/private-port/state.ts';
+import type { EngineState } from '#runtime/supervisor/engines/state.ts';
 import { TelemetryBuffer } from '#runtime/supervisor/private-port/telemetry.ts';
 import { UsageLedger } from '#runtime/supervisor/private-port/usage.ts';
 import { startDatabases } from './databases.ts';

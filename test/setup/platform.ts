@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { nodeFlags } from '#core/node-flags.mjs';
-import type { SupervisorState } from '#runtime/supervisor/private-port/state.ts';
+import type { SupervisorState } from '#runtime/supervisor/engines/state.ts';
 import { deployInto, type SourceGiven } from './deployed-sources.ts';
 import { send, type TestRequest, type TestResponse } from './send.ts';
 import { until } from './until.ts';

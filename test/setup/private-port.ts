@@ -10,7 +10,7 @@ import {
   type PrivatePort,
   type PrivatePortDeps,
 } from '#runtime/supervisor/private-port/private-port.ts';
-import type { EngineState, QuarantineState, SupervisorState } from '#runtime/supervisor/private-port/state.ts';
+import type { EngineState, QuarantineState, SupervisorState } from '#runtime/supervisor/engines/state.ts';
 
 export const TOKEN = 'the-token-of-these-tests';
 

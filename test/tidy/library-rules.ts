@@ -25,7 +25,7 @@ export const homes: Readonly<Record<string, readonly string[]>> = {
   citty: ['cli/', 'web/docs-site/'],
   pino: ['core/', 'runtime/', 'control/', 'builder/service/', 'web/'],
   croner: ['core/schedules/'],
-  mrmime: ['builder/assets/', 'web/build/'],
+  mrmime: ['builder/assets/', 'web/serve/finish-site.ts'],
   saxes: ['core/s3/'],
   '@simplewebauthn/server': ['control/sign-in/passkey-verification.ts'],
   jose: ['packages/'],

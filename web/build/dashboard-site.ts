@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { dashboardFolder } from '#dashboard/build/folder.ts';
 import { MANIFEST_FILE } from '../serve/site-manifest.ts';
-import { finishSite } from './finish-site.ts';
+import { finishSite } from '../serve/finish-site.ts';
 
 /** Low compression, since a user is waiting. */
 const QUALITY = 5;

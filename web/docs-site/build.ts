@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { finishSite } from '../build/finish-site.ts';
+import { finishSite } from '../serve/finish-site.ts';
 import { deadLinks } from './dead-links.ts';
 import { isSearched, readPages, root, titleOf } from './sources.ts';
 

@@ -5,7 +5,9 @@ import { randomUUID } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import type { Logger } from 'pino';
 import { CLIENT_HEADER, WEB_TOKEN_HEADER } from '#core/process/web-proxy.ts';
-import type { ApiAddress } from '../configuration.ts';
+
+/** Address of the API process. */
+export type ApiAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
 
 interface ApiProxyDeps {
   readonly api: ApiAddress;

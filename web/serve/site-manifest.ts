@@ -1,4 +1,4 @@
-// The manifest of a built site, written by web/build/finish-site.ts and read by serve-site.ts. Files that are not in it
+// The manifest of a built site, written by web/serve/finish-site.ts and read by serve-site.ts. Files that are not in it
 // are not served.
 import Type, { Compile, type Static } from '#core/typebox/typebox.mjs';
 

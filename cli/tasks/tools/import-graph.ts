@@ -119,6 +119,16 @@ export function arrowsBetween(arrows: Iterable<Arrow>, placeOf: (file: string) =
   return [...pairs].sort();
 }
 
+/** Pairs of folders whose modules import each other, without those of test/ and bench/, as `one -> other`, sorted. */
+export function mutualFolders(arrows: readonly Arrow[]): string[] {
+  const shipped = arrows.filter(({ from }) => !/^(?:test|bench)\//.test(from));
+  const pairs = new Set(arrowsBetween(shipped, path.posix.dirname));
+  return [...pairs].filter((pair) => {
+    const [from, to] = pair.split(' -> ') as [string, string];
+    return from < to && pairs.has(`${to} -> ${from}`);
+  });
+}
+
 /**
  * Import cycles: for each group, the shortest cycle through its alphabetically first module, which is at both ends.
  */

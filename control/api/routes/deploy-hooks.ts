@@ -1,7 +1,7 @@
 // Deploy hooks: URLs that build and deploy a branch when POSTed to, for content management systems and the like.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { isBranchName } from '#git/remote-url.ts';
+import { isBranchName } from '#git/host/remote-url.ts';
 import { createDeployment } from '../../releases/create-deployment.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newId } from '../../records/ids.ts';

@@ -1,7 +1,7 @@
 // Repositories of an organization, and the projects connected to them.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { isBranchName } from '#git/remote-url.ts';
+import { isBranchName } from '#git/host/remote-url.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { connectHosted, connectRemote } from '../../git-host/connect.ts';
 import { createDeployment } from '../../releases/create-deployment.ts';

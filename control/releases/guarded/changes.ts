@@ -1,10 +1,9 @@
 // Starts, advances and ends guarded releases: row, traffic split and route, in the transaction of the caller, which
 // holds the project's lock.
 import type { Manifest } from '#core/manifest.ts';
-import type { ReleaseSettings } from '#core/release-settings.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { SeenStep } from '../../records/guarded-releases.ts';
-import type { ProjectSettings } from '../route-projection.ts';
+import type { ReleaseSettings } from '#core/release-settings.ts';
 
 /**
  * The settings by which a deployment becomes production; null: at once. platform.yaml overrides the project's settings.
@@ -12,7 +11,7 @@ import type { ProjectSettings } from '../route-projection.ts';
  */
 export function releaseSettingsOf(
   { release, worker }: Pick<Manifest, 'release' | 'worker'>,
-  { release: ofProject }: Pick<ProjectSettings, 'release'>,
+  { release: ofProject }: { readonly release?: ReleaseSettings },
 ): ReleaseSettings | null {
   const settings = release ?? ofProject;
   return settings === undefined || settings.steps.length === 1 || worker === null ? null : settings;

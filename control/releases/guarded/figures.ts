@@ -1,5 +1,5 @@
 // Reads what the visitors of both deployments saw during a step of a guarded release, from the ledger by minute
-// (control/usage/). Called by judge-next.ts.
+// (control/usage/). Called by ../judge-next.ts.
 import { NO_COUNTS, type SparseCounts } from '#core/histogram.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 

@@ -1,5 +1,5 @@
 // Judges a step of a guarded release by its figures: whether the new deployment is worse than the previous one by more
-// than its limits allow, and more than chance explains. Pure. Called by judge-next.ts.
+// than its limits allow, and more than chance explains. Pure. Called by ../judge-next.ts.
 import { bucketOf, latencyOf, latencyScale, type SparseCounts } from '#core/histogram.ts';
 import { limitsOf, type ReleaseSettings } from '#core/release-settings.ts';
 import type { Figures, StepFigures } from './figures.ts';

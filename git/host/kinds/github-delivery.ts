@@ -1,6 +1,6 @@
 // Parses webhook deliveries of a Git host of GitHub's kind. Called by control/git-host/receive.ts. Pure.
 import { Failure } from '#core/failure.ts';
-import { isCommitSha } from '../../remote-url.ts';
+import { isCommitSha } from '../remote-url.ts';
 import {
   MESSAGE_CHARS_MAX,
   NAME_CHARS_MAX,

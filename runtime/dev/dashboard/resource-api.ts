@@ -9,7 +9,7 @@ import type { ResourceAccess } from '#resources/access.ts';
 import { callSandbox, type SandboxService } from '#resources/sandbox-calls.ts';
 import { refusalOf } from '#resources/refusals.ts';
 import type { RequestScope, ResourceDeps } from '../../engine/resources/request-scope.ts';
-import { askResource } from '../../engine/resources/resources.ts';
+import { askResource } from '../../engine/kinds/operations.ts';
 import { answerWith } from './web-answer.ts';
 
 /** Dependencies. */

@@ -2,7 +2,7 @@
 // for browsers and as JSON for other clients. Pure. Their texts are untrusted: they are escaped, and only this page's
 // own script runs.
 import { randomBytes } from 'node:crypto';
-import type { FailureResponse } from '../../engine/invocation/outcome.ts';
+import type { FailureResponse } from '../../engine/http/error-pages.ts';
 
 /** An error for its author. */
 export interface ShownError {

@@ -2,7 +2,7 @@
 // dev.ts.
 import { errorTable } from '#core/errors.ts';
 import type { Explain } from '../../engine/serving/failed-requests.ts';
-import type { FailureResponse } from '../../engine/invocation/outcome.ts';
+import type { FailureResponse } from '../../engine/http/error-pages.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
 import { changesPath, type ChangeStream } from './change-stream.ts';
 import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from './failure-page.ts';

@@ -5,7 +5,7 @@ import { classesAdvice, forgottenClasses, keptClasses } from '#core/bindings/obj
 import { isClassName } from '#core/bindings/object.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { ResourceDeps } from '../../engine/resources/request-scope.ts';
-import { askResource } from '../../engine/resources/resources.ts';
+import { askResource } from '../../engine/kinds/operations.ts';
 import type { Route } from '../../engine/router/project-routes.ts';
 
 /** Watches the classes of a project. */

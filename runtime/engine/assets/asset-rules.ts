@@ -105,27 +105,6 @@ export function isNavigation(request: AssetRequest): boolean {
   return request.header('accept')?.includes('text/html') === true;
 }
 
-/** Whether a browser displays the response: it navigates, and prefers HTML to JSON. */
-export function prefersPage(request: Pick<AssetRequest, 'header'>): boolean {
-  const accept = request.header('accept');
-  if (accept === null || !accept.includes('text/html')) return false;
-  const mode = request.header('sec-fetch-mode');
-  return (
-    (mode === null || mode === 'navigate') && qualityOf(accept, 'text/html') > qualityOf(accept, 'application/json')
-  );
-}
-
-/** The quality of a media type that an Accept header names; 0: it does not name it. */
-function qualityOf(accept: string, type: string): number {
-  for (const entry of accept.split(',')) {
-    const [name = '', ...parameters] = entry.split(';');
-    if (name.trim().toLowerCase() !== type) continue;
-    const quality = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/i.exec(parameter)?.[1]).find(Boolean);
-    return quality === undefined ? 1 : Number(quality);
-  }
-  return 0;
-}
-
 /** Whether the client can use a page: a browser that navigates, or a client that accepts anything, such as curl. */
 export function takesPage(request: AssetRequest): boolean {
   if (request.header('sec-fetch-mode') !== null) return isNavigation(request);

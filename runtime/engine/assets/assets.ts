@@ -6,6 +6,7 @@ import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { AssetReply } from '../bindings/assets.ts';
 import type { Exchange } from '../http/listener.ts';
+import { prefersPage } from '../http/page-preference.ts';
 import {
   formAnswer,
   headerBlockOf,
@@ -26,7 +27,6 @@ import {
   isNavigation,
   keysOf,
   notFoundPage,
-  prefersPage,
   takesPage,
   type AssetRequest,
 } from './asset-rules.ts';

@@ -1,7 +1,6 @@
 // The stores and tools over which the host halves of bindings work. The roots open them; kinds/ reads them. Types, and
 // a handler without stores.
 import type { DeliveryLimits } from '#core/limits.ts';
-import type { BindingEventStores, EventStores } from '../../stores/event-stores.ts';
 import type { HostWork } from '../work/host-work.ts';
 import type { AuthStore } from './auth.ts';
 import type { CacheStore } from './cache.ts';
@@ -9,11 +8,14 @@ import type { DatabaseStore } from './database.ts';
 import type { FileStore, SignUrl } from './files.ts';
 import type { PoolAccess } from './hyperdrive.ts';
 import type { Outbox } from './outbox.ts';
+import type { QueueStore } from './queue.ts';
 import type { SandboxAccess } from './sandbox.ts';
 import type { SandboxRemoval } from './sandbox-removal.ts';
 import type { WorkerCalls } from './worker-calls.ts';
 import type { DatabasePlace } from './scope.ts';
 import type { StateStore } from './state.ts';
+import type { TimerStore } from './timer.ts';
+import type { WorkflowStore } from './workflow.ts';
 
 /** The stores of bindings; null: the handler was started without that store. */
 export interface BindingStores {
@@ -23,6 +25,13 @@ export interface BindingStores {
   readonly files: FileStore | null;
   /** Stores of queues, timers and workflows. */
   readonly events?: EventBindingStores | null;
+}
+
+/** The stores that bindings of workers use. */
+export interface BindingEventStores {
+  readonly queue: QueueStore;
+  readonly timer: TimerStore;
+  readonly workflow: WorkflowStore;
 }
 
 /** Stores of queues, timers and workflows; a broker over the same database delivers them. */
@@ -56,6 +65,9 @@ export interface BranchStores {
   } | null;
   readonly state: Pick<StateStore, 'list' | 'delete'> | null;
   readonly files: Pick<FileStore, 'clear'> | null;
-  readonly events: Pick<EventStores, 'clear' | 'outboxes'> | null;
+  readonly events: {
+    clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
+    readonly outboxes: { forget(place: DatabasePlace): Promise<void> };
+  } | null;
   readonly sandboxes: SandboxRemoval | null;
 }

@@ -7,7 +7,7 @@ import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts'
 import type { HostWork } from '../work/host-work.ts';
 import { fromCursor, invalid, toCursor, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
-import { applyUpdate, fromJson, parseUpdate } from './update-document.ts';
+import { applyUpdate, fromJson, parseUpdate } from '../work/update-document.ts';
 
 /** One state resource, isolated from all others. */
 export interface StatePlace {

@@ -2,7 +2,7 @@
 // Used by the bindings that send requests or messages.
 import { randomUUID } from 'node:crypto';
 import type { HostCall } from '../bridge/host-calls.ts';
-import type { TraceContext } from '../invocation/trace.ts';
+import type { TraceContext } from '../tracing/trace.ts';
 
 /**
  * The headers, names and values alternating, with those of the continued trace, unless the worker set its own.

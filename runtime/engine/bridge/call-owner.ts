@@ -1,6 +1,6 @@
 // The owner charged for a host call. Types only; invocations are owners, and so is work outside of them.
-import type { TraceContext } from '../invocation/trace.ts';
-import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
+import type { TraceContext } from '../tracing/trace.ts';
+import type { InvocationSpans } from '../tracing/invocation-spans.ts';
 
 /** What the call is charged to. */
 export interface CallOwner {

@@ -12,7 +12,7 @@ import {
   type HostReply,
 } from './host-calls.ts';
 import type { CallOwner } from './call-owner.ts';
-import type { CallSpan } from '../telemetry/invocation-spans.ts';
+import type { CallSpan } from '../tracing/invocation-spans.ts';
 import type { Failure, Part } from './protocol.ts';
 
 /** Dependencies of the calls of an isolate. */

@@ -3,13 +3,13 @@
 // untrusted.
 import type { CallOwner } from './call-owner.ts';
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
-import type { MainThreadBudget } from '../work/main-thread-budget.ts';
+import type { MainThreadBudget } from './main-thread-budget.ts';
 import type { HandleTable } from './handle-table.ts';
 import type { HostMemory } from './host-memory.ts';
 import type { Failure, Part } from './protocol.ts';
 import type { BridgedSocket } from './sockets.ts';
 import type { ByteSink, ByteSource } from './streams.ts';
-import type { CallSpan } from '../telemetry/invocation-spans.ts';
+import type { CallSpan } from '../tracing/invocation-spans.ts';
 
 /** The reply of an asynchronous host function. */
 export interface HostReply {

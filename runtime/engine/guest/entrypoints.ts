@@ -4,11 +4,11 @@ import { toHost, type Part } from '../bridge/protocol.ts';
 import { onSettled } from './answers.ts';
 import { ExecutionContext } from './execution-context.ts';
 import type { GuestInvocation } from './invocation.ts';
-import type { SessionMain } from './lazy/rpc.ts';
 import { useModule } from './modules.ts';
 import { exportNames, exportOf } from './object-records.ts';
 import { records, send } from './records.ts';
 import { fromJson } from './safe.ts';
+import type { SessionMain } from './session-main.ts';
 import { connectEnd, disconnectEnd, NetworkEnd } from './sockets.ts';
 
 /** What another worker calls, as the host says. */

@@ -3,9 +3,9 @@
 import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
 import { checkpoint } from './context.ts';
 import type { GuestInvocation } from './invocation.ts';
-import type { SessionMain } from './lazy/rpc.ts';
 import { loader } from './modules.ts';
 import { records } from './records.ts';
+import type { SessionMain } from './session-main.ts';
 
 /** The steps of one object in this entry. */
 export interface StorageBatch {

@@ -1,9 +1,15 @@
 // Chooses between JSON and a page for a request that the platform itself answers with an error. Programs get JSON,
 // browsers that navigate a page (core/error-page.ts).
 import { errorPage, pageHeaders } from '#core/error-page.ts';
-import { prefersPage } from '../assets/asset-rules.ts';
-import type { FailureResponse } from '../invocation/outcome.ts';
+import { prefersPage } from './page-preference.ts';
 import type { Exchange } from './listener.ts';
+
+/** The response of a failed request. */
+export interface FailureResponse {
+  readonly status: number;
+  readonly headerBlock: string;
+  readonly body: string;
+}
 
 const JSON_TYPE = 'content-type\0application/json\0';
 const JSON_HEAD = `${JSON_TYPE}cache-control\0no-store\0`;

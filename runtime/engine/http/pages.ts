@@ -1,7 +1,7 @@
 // Responses of the handler itself: for hosts without a deployment, and for ports of sandboxes.
 import { pageOf, siteNotFoundPage } from '#core/error-page.ts';
 import { errorMessage, errorTable, type ErrorCode } from '#core/errors.ts';
-import { prefersPage } from '../assets/asset-rules.ts';
+import { prefersPage } from './page-preference.ts';
 import { pageBlock } from './error-pages.ts';
 import type { Exchange } from './listener.ts';
 

@@ -6,7 +6,7 @@ import { escapeHtml, pageOf } from '#core/error-page.ts';
 import { errorMessage } from '#core/errors.ts';
 import type { RouteProtection } from '#core/manifest.ts';
 import { isPreviewBypass, isPreviewPassword } from '#core/preview-access.ts';
-import { prefersPage } from '../assets/asset-rules.ts';
+import { prefersPage } from './page-preference.ts';
 import { cookieValues } from './cookies.ts';
 import { pageBlock } from './error-pages.ts';
 import type { Exchange } from './listener.ts';

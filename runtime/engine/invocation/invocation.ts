@@ -8,9 +8,9 @@ import type { Exchange } from '../http/listener.ts';
 import type { Delivery } from './delivery.ts';
 import { eventRecord } from './event-record.ts';
 import type { InvocationIds } from './invocation-id.ts';
-import type { InvocationSpans } from '../telemetry/invocation-spans.ts';
+import type { InvocationSpans } from '../tracing/invocation-spans.ts';
 import type { Outcome } from './outcome.ts';
-import { parseTraceparent, traceFrom, type TraceContext } from './trace.ts';
+import { parseTraceparent, traceFrom, type TraceContext } from '../tracing/trace.ts';
 
 /** Phase of an invocation. `answered`: the response is sent, `waitUntil` or its stream continues. */
 type Phase = 'waiting' | 'running' | 'answered' | 'over';

@@ -1,5 +1,6 @@
 // How an invocation ended: a closed set. Status, log level and metric label all derive from the outcome alone.
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import type { FailureResponse } from '../http/error-pages.ts';
 
 /** Error codes an invocation can end with. */
 export const FAILURE_CODES = [
@@ -81,13 +82,6 @@ export function outcomeLevel(outcome: Outcome, status: number): 'debug' | 'warn'
   if (outcome.kind === 'ok') return isFailure(outcome, status) ? 'warn' : 'debug';
   const { blame } = errorTable[outcome.code];
   return blame === 'platform' ? 'error' : blame === 'worker' ? 'warn' : 'debug';
-}
-
-/** The response of a failed request. */
-export interface FailureResponse {
-  readonly status: number;
-  readonly headerBlock: string;
-  readonly body: string;
 }
 
 /** The response a client gets for a failure: JSON `{error, code, ...}` with the code in `x-platform-error` as well. */

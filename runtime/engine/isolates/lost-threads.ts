@@ -1,6 +1,6 @@
 // Threads that still run the code of abandoned isolates: V8 cannot end them. Such a thread gets the lowest priority,
 // its CPU is charged as it is used, and the engine knows when it has to be replaced to end it. Made by engine.ts;
-// isolate.ts adds threads, cluster/supervised.ts reads them.
+// isolate.ts adds threads, process/supervised.ts reads them.
 import { constants, getPriority, setPriority } from 'node:os';
 import { shownWords } from './stuck-entry.ts';
 

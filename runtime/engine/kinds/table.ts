@@ -1,5 +1,5 @@
 // The engine's half of each kind of binding: its host calls, the removal of a branch's data, and the management
-// operations on its content. calls.ts, branch-removal.ts and resources/resources.ts iterate over it.
+// operations on its content. calls.ts, branch-removal.ts and operations.ts iterate over it.
 import type { Kind, OperationsByKind } from '#core/bindings/kinds.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { createAuthCalls } from '../bindings/auth.ts';

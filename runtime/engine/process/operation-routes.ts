@@ -15,7 +15,7 @@ import type { Handler } from '../handler.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { Route } from '../router/project-routes.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
-import { askResource } from '../resources/resources.ts';
+import { askResource } from '../kinds/operations.ts';
 import type { ResourceDeps } from '../resources/request-scope.ts';
 import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from '../resources/snapshots.ts';
 import { answerJson, type InternalRoutes } from './internal-server.ts';

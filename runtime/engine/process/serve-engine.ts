@@ -1,5 +1,5 @@
 // From a ready handler to its end: opens the listener, alone or on orders of a supervisor, and drains. Made by main.ts.
-import { superviseEngine } from '../cluster/supervised.ts';
+import { superviseEngine } from './supervised.ts';
 import type { Forwarder } from '../cluster/forwarder.ts';
 import type { Placement } from '../cluster/placement.ts';
 import type { Engine } from '../engine.ts';

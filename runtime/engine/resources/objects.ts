@@ -1,5 +1,5 @@
 // Management operations on durable objects. Lists look at the databases without a lease; everything else goes to the
-// engine that has the object (serving/objects/object-operator.ts).
+// engine that has the object (serving/object-operator.ts).
 import { isClassName, ownClasses } from '#core/bindings/object.ts';
 import { firstNameOf, keptClasses } from '#core/bindings/object-classes.ts';
 import { objectClassKey, objectPlace, objectsNamespace } from '#core/object-address.ts';
@@ -10,7 +10,7 @@ import { SqlRefusal, type WireValue } from '#core/database-request.ts';
 import { fromCursor, invalid, toCursor, toWhole } from '../bindings/arguments.ts';
 import { isObjectId, objectIdOf } from '../bindings/object-ids.ts';
 import type { LiveState } from '../serving/objects/live-object.ts';
-import type { OperatedObject } from '../serving/objects/object-operator.ts';
+import type { OperatedObject } from '../serving/object-operator.ts';
 import { namespaceOf, opened, type OperationsOf, type RequestScope } from './request-scope.ts';
 
 const NAME_CHARS_MAX = 1024;

@@ -13,7 +13,7 @@ import { freeOwner } from '../bridge/free-owner.ts';
 import type { CallScope, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { Route } from '../router/project-routes.ts';
-import type { ObjectOperator } from '../serving/objects/object-operator.ts';
+import type { ObjectOperator } from '../serving/object-operator.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
 import type { EventStores } from '../../stores/event-stores.ts';
 

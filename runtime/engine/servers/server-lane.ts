@@ -8,7 +8,7 @@ import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { HttpInvocation } from '../invocation/invocation.ts';
 import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.ts';
-import type { ServedDeployment } from '../serving/config.ts';
+import type { LogLine } from '../invocation/log.ts';
 import { ProxiedRequest } from './proxied-request.ts';
 import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
 import { ServerConnector } from './server-connector.ts';
@@ -37,8 +37,14 @@ interface Running {
   socket: ProxiedSocket | null;
 }
 
+/** The deployment that the server belongs to. */
+interface ServerOwner {
+  log(level: LogLine['level'], text: string, invocation: null): void;
+  end(invocation: HttpInvocation, outcome: Outcome): void;
+}
+
 export class ServerLane implements ServerListener {
-  #deployment: ServedDeployment;
+  #deployment: ServerOwner;
   #deps: ServerLaneDeps;
   #running = new Set<Running>();
   #connector: Promise<ServerConnector> | null = null;
@@ -47,7 +53,7 @@ export class ServerLane implements ServerListener {
   #left = new Set<ServerConnector>();
   lastUsedAt = 0;
 
-  constructor(deployment: ServedDeployment, deps: ServerLaneDeps) {
+  constructor(deployment: ServerOwner, deps: ServerLaneDeps) {
     this.#deployment = deployment;
     this.#deps = deps;
   }

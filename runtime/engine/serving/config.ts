@@ -6,10 +6,11 @@ import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { WorkerText } from '#core/worker-text.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
+import type { FailureResponse } from '../http/error-pages.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { AnyInvocation, HttpInvocation } from '../invocation/invocation.ts';
 import type { LogLine } from '../invocation/log.ts';
-import type { FailureResponse, Outcome } from '../invocation/outcome.ts';
+import type { Outcome } from '../invocation/outcome.ts';
 import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts';
 
 /** What a deployment runs. */

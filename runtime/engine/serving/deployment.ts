@@ -23,7 +23,7 @@ import { ServerLane } from '../servers/server-lane.ts';
 import type { ServerLink } from '../servers/server-link.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
-import { InvocationSpans } from '../telemetry/invocation-spans.ts';
+import { InvocationSpans } from '../tracing/invocation-spans.ts';
 import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';

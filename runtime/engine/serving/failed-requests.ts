@@ -2,11 +2,11 @@
 // the worker an explanation, in `platform dev`. Called by deployment.ts.
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import { REFUSED_STATUS } from '#core/object-address.ts';
-import { sendFailure } from '../http/error-pages.ts';
+import { sendFailure, type FailureResponse } from '../http/error-pages.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { HttpInvocation } from '../invocation/invocation.ts';
 import type { SourceFrame, StackMapper } from '../invocation/log.ts';
-import { failureResponse, type FailureResponse, type Outcome } from '../invocation/outcome.ts';
+import { failureResponse, type Outcome } from '../invocation/outcome.ts';
 import type { DeploymentConfig, ServingDeps } from './config.ts';
 
 type Failed = Outcome & { kind: 'failed' };

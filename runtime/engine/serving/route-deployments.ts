@@ -40,7 +40,7 @@ import { noServers, type ServerLink } from '../servers/server-link.ts';
 import type { DeploymentConfig, ServingDeps } from './config.ts';
 import { objectSocketCalls, objectStorageCall } from './objects/isolate-objects.ts';
 import type { LiveObjects } from './objects/live-objects.ts';
-import type { ObjectEvents } from './objects/object-events.ts';
+import type { ObjectEvents } from './object-events.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { Deployment, type DeploymentDeps, type RequestRecord } from './deployment.ts';
 import type { Explain } from './failed-requests.ts';

@@ -20,7 +20,7 @@ import type { LogLine } from '../invocation/log.ts';
 import { isFailure, outcomeLabel, type Outcome } from '../invocation/outcome.ts';
 import { routeOf } from '../metrics/routes.ts';
 import { Allowance } from './allowance.ts';
-import { newSpanId, newTraceId } from './invocation-spans.ts';
+import { newSpanId, newTraceId } from '../tracing/invocation-spans.ts';
 import { requestDetails } from './request-details.ts';
 
 /** Limit per batch, in characters. */

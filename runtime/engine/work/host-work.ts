@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import type { HostReply } from '../bridge/host-calls.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
 import { FairQueue } from './fair-queue.ts';
-import { MainThreadBudget } from './main-thread-budget.ts';
+import { MainThreadBudget } from '../bridge/main-thread-budget.ts';
 import { Threads, type ThreadAnswer } from './threads.ts';
 
 /** The owner charged for the work, for example a host call. */

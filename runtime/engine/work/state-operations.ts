@@ -1,5 +1,5 @@
 // Updates of values that are too large to parse on the main thread (bindings/state.ts).
-import { applyUpdate, fromJson, parseUpdate } from '../bindings/update-document.ts';
+import { applyUpdate, fromJson, parseUpdate } from './update-document.ts';
 import type { ThreadReply } from './threads.ts';
 
 export const stateOperations: Readonly<Record<string, (args: unknown, parts: readonly Uint8Array[]) => ThreadReply>> = {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { SentHandle } from '#core/process/socket-activation.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
-import type { DeploymentKey, EngineRole, EngineState } from '../private-port/state.ts';
+import type { DeploymentKey, EngineRole, EngineState } from './state.ts';
 
 /** Options of an engine process. */
 export interface EngineDeps {

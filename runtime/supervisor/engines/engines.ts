@@ -4,7 +4,7 @@
 import type { EngineDeps, EngineProcess } from './engine-process.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
-import type { DeploymentKey, EngineState } from '../private-port/state.ts';
+import type { DeploymentKey, EngineState } from './state.ts';
 import type { SentHandle } from '#core/process/socket-activation.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 

@@ -1,6 +1,6 @@
 // Messages between supervisor and engines. Types only: main.ts of both sides import it.
 import type { UsageRow } from '#core/usage-row.ts';
-import type { DeploymentKey } from '../private-port/state.ts';
+import type { DeploymentKey } from './state.ts';
 
 /** State of a quarantined deployment. */
 export interface QuarantinedDeployment {

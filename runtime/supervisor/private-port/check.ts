@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import { askEngine, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readJsonBody } from './json-body.ts';
-import type { SupervisorState } from './state.ts';
+import type { SupervisorState } from '../engines/state.ts';
 
 /** A worker's top level may take seconds, and its isolate may wait for a slot. */
 const CHECK_MS_MAX = 60_000;

@@ -8,7 +8,7 @@ import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDeta
 import type { Failure } from '#core/failure.ts';
 import { askEngine, createEngineConnections, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readBody, readJsonBody } from './json-body.ts';
-import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
+import type { DeploymentKey, EngineState, SupervisorState } from '../engines/state.ts';
 
 /** Dependencies of deliveries. */
 export interface DeliveryDeps {

@@ -3,7 +3,7 @@
 import { PlatformError } from '#core/errors.ts';
 import { isProjectName } from '#core/names.ts';
 import { readFromEngine } from '../engines/engine-calls.ts';
-import type { SupervisorState } from './state.ts';
+import type { SupervisorState } from '../engines/state.ts';
 
 interface Read {
   readonly next: number;

@@ -4,7 +4,7 @@ import { isReport, labels, type Sample } from '../../engine/metrics/report.ts';
 import { MetricsTotals } from '../../engine/metrics/totals.ts';
 import { readFromEngine } from '../engines/engine-calls.ts';
 import { readProcessFigures } from './process-figures.ts';
-import type { SupervisorState } from './state.ts';
+import type { SupervisorState } from '../engines/state.ts';
 
 /** Counts of a dead engine after its last report are lost: at most this long. */
 const INTERVAL_MS = 5000;

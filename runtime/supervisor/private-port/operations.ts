@@ -7,7 +7,7 @@ import type { Failure } from '#core/failure.ts';
 import { isProjectName } from '#core/names.ts';
 import { askEngine, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readBody, readJsonBody } from './json-body.ts';
-import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
+import type { DeploymentKey, EngineState, SupervisorState } from '../engines/state.ts';
 
 /** Timeout of an operation in its engine. */
 interface Operation {

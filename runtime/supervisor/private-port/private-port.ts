@@ -18,7 +18,7 @@ import { MetricsCollector } from './metrics-collector.ts';
 import { createOperations, operations } from './operations.ts';
 import { readJsonBody } from './json-body.ts';
 import type { PrivatePortSettings } from './settings.ts';
-import type { SupervisorState } from './state.ts';
+import type { SupervisorState } from '../engines/state.ts';
 import type { TelemetryBuffer } from './telemetry.ts';
 import type { UsageLedger } from './usage.ts';
 

@@ -1,6 +1,6 @@
 // The crash ledger: which deployments were running when engines died, or cost them threads, and when that justifies a
 // quarantine. Pure; the supervisor stores its text in a file, so that it survives a restart.
-import type { DeploymentKey, LedgerEntry } from '../private-port/state.ts';
+import type { DeploymentKey, LedgerEntry } from '../engines/state.ts';
 
 /** An engine ended unexpectedly, or has lost a thread. */
 export interface Death {

@@ -2,7 +2,7 @@
 // released. Contains the policy and no processes: the supervisor reports deaths and events of quarantine engines, and
 // asks before it starts one. The time is a parameter.
 import type { QuarantinedDeployment } from '../engines/messages.ts';
-import type { DeploymentKey, QuarantineState } from '../private-port/state.ts';
+import type { DeploymentKey, QuarantineState } from '../engines/state.ts';
 import {
   faded,
   isDangerous,

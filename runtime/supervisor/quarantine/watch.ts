@@ -5,7 +5,7 @@ import type { Limits } from '#core/limits.ts';
 import type { EngineProcess } from '../engines/engine-process.ts';
 import type { Engines } from '../engines/engines.ts';
 import type { BlamedDeployment, FromEngine, ToEngine } from '../engines/messages.ts';
-import type { SupervisorState } from '../private-port/state.ts';
+import type { SupervisorState } from '../engines/state.ts';
 import { readLedger, writeLedger } from './ledger-file.ts';
 import type { Death } from './ledger.ts';
 import { Quarantine, type Deed } from './quarantine.ts';

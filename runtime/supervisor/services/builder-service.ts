@@ -2,7 +2,7 @@
 // untrusted code in separate processes, which get nothing of its environment.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
-import { buildExecutor } from '#core/build-executor.ts';
+import { buildExecutor } from '#core/sandbox/build-executor.ts';
 import { sharedEncryptionKey } from '#core/process/generated-secrets.ts';
 import { artifactVariables } from '#core/s3/bucket-variables.ts';
 import { nodeCommand } from '#core/process/node-command.ts';

@@ -7,7 +7,7 @@ import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import { engineUrlOf } from '#postgres/engine-role.ts';
 import type { SupervisorConfig } from '../engines/configuration.ts';
 import type { Handlers } from '../machine/handlers.ts';
-import type { ServiceState } from '../private-port/state.ts';
+import type { ServiceState } from '../engines/state.ts';
 import { builderService } from './builder-service.ts';
 import { controlService, hasControl, type ControlState } from './control-service.ts';
 import { databaseService, databaseSockets } from './database-service.ts';

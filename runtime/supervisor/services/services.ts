@@ -3,7 +3,7 @@
 // functions.
 import type { ChildProcess } from 'node:child_process';
 import { figuresOf, type Figure } from '#core/process/figures.ts';
-import type { ServiceState } from '../private-port/state.ts';
+import type { ServiceState } from '../engines/state.ts';
 
 /** How to run one service. */
 export interface ServiceSpec {

@@ -12,7 +12,7 @@ import type { ReleaseSettings } from '#core/release-settings.ts';
 import { readRoute } from '#artifacts/route-records.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { newDeploymentId } from '#control/records/ids.ts';
-import { judgeNext } from '#control/releases/guarded/judge-next.ts';
+import { judgeNext } from '#control/releases/judge-next.ts';
 import { redeployOnVariables } from '#control/releases/redeploy.ts';
 import { runReleases } from '#control/releases/release-jobs.ts';
 import { addRelease } from '#control/releases/uploads.ts';

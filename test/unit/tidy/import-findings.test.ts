@@ -97,7 +97,7 @@ test('bindings never import stores', () => {
   assert.deepEqual(
     found({ 'runtime/engine/bindings/state.ts': "import { open } from '../../stores/state-sqlite.ts';" }),
     [
-      'runtime/engine/bindings/state.ts:1 imports runtime/stores/state-sqlite.ts: runtime/engine/bindings/ may import only itself and core/, runtime/engine/work/, types of runtime/engine/bridge/, types of runtime/engine/invocation/, types of runtime/stores/event-stores.ts',
+      'runtime/engine/bindings/state.ts:1 imports runtime/stores/state-sqlite.ts: runtime/engine/bindings/ may import only itself and core/, runtime/engine/work/, types of runtime/engine/bridge/, types of runtime/engine/tracing/',
     ],
   );
 });

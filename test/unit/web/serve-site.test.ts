@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { openLog } from '#core/log/log.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
-import { finishSite, inlineScripts } from '#web/build/finish-site.ts';
+import { finishSite, inlineScripts } from '#web/serve/finish-site.ts';
 import { listen, type Listener } from '#web/serve/listener.ts';
 import { findFile, openSite } from '#web/serve/serve-site.ts';
 

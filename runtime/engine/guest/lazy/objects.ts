@@ -6,7 +6,7 @@ import { currentInvocation, type GuestInvocation } from '../invocation.ts';
 import { useModule } from '../modules.ts';
 import { exportOf } from '../object-records.ts';
 import { SafeMap, toJson } from '../safe.ts';
-import type { SessionMain } from './rpc.ts';
+import type { SessionMain } from '../session-main.ts';
 import { createIncomingResponse } from '../web/response.ts';
 import { clearTimeout, setTimeout } from '../web/timers.ts';
 import { Gate } from './objects/gate.ts';

@@ -2,9 +2,10 @@
 // from another worker opens. A module of lazy.ts.
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { provideModule } from '../modules.ts';
+import type { SessionMain } from '../session-main.ts';
 import { createFetcher } from '../web/fetch.ts';
 import { follow, local } from './rpc/local.ts';
-import { RpcSession, type SessionErrors, type SessionMain } from './rpc/session.ts';
+import { RpcSession, type SessionErrors } from './rpc/session.ts';
 import { openSocketTransport } from './rpc/socket-transport.ts';
 import { createProperty, createStub, innerOf, prototypes, type Receiver } from './rpc/stubs.ts';
 import type { RpcTransport } from './rpc/transport.ts';
@@ -162,4 +163,3 @@ declare module '../modules.ts' {
 provideModule('rpc', rpc);
 
 export { createLocalStub };
-export type { SessionMain };

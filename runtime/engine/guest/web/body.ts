@@ -3,8 +3,7 @@
 import type { HostBody } from '../host.ts';
 import { freeBuffer } from '../free-buffers.ts';
 import { Blob, blobBytes, isBlob } from './blob.ts';
-import type { FormData } from '../lazy/form-data.ts';
-import { loadedModule, useModule } from '../modules.ts';
+import { loadedModule, useModule, type Modules } from '../modules.ts';
 import {
   createSpentStream,
   isDisturbed,
@@ -21,6 +20,8 @@ import { decodeBody, isAnyArrayBuffer, toBytes } from './text.ts';
 import { isUrlSearchParams } from './url-search-params.ts';
 import { encodeUtf8 } from './utf8.ts';
 import { toUsvString } from './webidl.ts';
+
+type FormData = ReturnType<Modules['form-data']['parseFormBody']>;
 
 /** Content of a body. A string is text that has not been encoded yet; a HostBody is pulled from the host. */
 export type BodyContent = null | string | Uint8Array | HostBody | ReadableStream<unknown>;

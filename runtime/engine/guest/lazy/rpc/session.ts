@@ -4,6 +4,7 @@
 import type { Part } from '../../../bridge/protocol.ts';
 import { currentContext, runInContext, type Context } from '../../context.ts';
 import { currentInvocation, touch, type GuestInvocation } from '../../invocation.ts';
+import type { SessionMain } from '../../session-main.ts';
 import { fromFrame, toFrame } from './frames.ts';
 import { disposeAll, isPromise } from './local.ts';
 import { PassedObjects } from './passed-objects.ts';
@@ -44,18 +45,6 @@ export interface SessionErrors {
   thrown(error: unknown): void;
   /** The session failed; null: it was closed in order. @returns the error of what still waits. */
   failed(error: Error | null): Error;
-}
-
-/** What a session serves. */
-export interface SessionMain {
-  /** The object, created when it is first called. @throws when there is none. */
-  object(): unknown;
-  /** Changes the arguments of a call of a method of the main object; absent: as they are. */
-  adapt?(name: string, args: readonly unknown[]): readonly unknown[];
-  /** Whether a member of the main object is out of reach though its class declares it. */
-  hides?(name: string): boolean;
-  /** Runs a call of the other side, of whichever object; absent: at once. */
-  run?(call: () => unknown): Promise<unknown>;
 }
 
 /** A session. */

@@ -12,7 +12,6 @@ import {
   isNavigation,
   keysOf,
   notFoundPage,
-  prefersPage,
 } from '#runtime/engine/assets/asset-rules.ts';
 
 const file: AssetFile = { hash: '', bytes: 0, type: '' };
@@ -161,29 +160,6 @@ test('navigations are told by Sec-Fetch-Mode, else by Accept', () => {
   assert.ok(!isNavigation(request('/', { 'sec-fetch-mode': 'cors', accept: 'text/html' })));
   assert.ok(isNavigation(request('/', { accept: 'text/html,*/*' })));
   assert.ok(!isNavigation(request('/', { accept: '*/*' })));
-});
-
-test('a page is for requests that navigate and prefer HTML to JSON', () => {
-  const chromium = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
-  for (const [accept, mode, is] of [
-    [chromium, 'navigate', true],
-    [chromium, null, true],
-    ['TEXT/HTML', null, false],
-    ['text/html', 'cors', false],
-    ['*/*', 'navigate', false],
-    ['*/*', null, false],
-    [null, 'navigate', false],
-    ['application/json, text/plain, */*', null, false],
-    ['application/json, text/html;q=0.9', null, false],
-    ['application/json;q=0.8, text/html', null, true],
-    ['text/html, application/json', null, false],
-    ['text/html;q=0', null, false],
-    ['text/html;level=1; q=0.5, application/json;q=0.4', null, true],
-    ['text/htmlx', null, false],
-  ] as const) {
-    const headers = { ...(accept !== null && { accept }), ...(mode !== null && { 'sec-fetch-mode': mode }) };
-    assert.equal(prefersPage(request('/', headers)), is, `${accept} ${mode}`);
-  }
 });
 
 test('only names with a hash are cached for ever', () => {

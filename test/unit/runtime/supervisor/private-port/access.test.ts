@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer as createSocketServer } from 'node:net';
 import { test } from 'node:test';
-import type { EngineState } from '#runtime/supervisor/private-port/state.ts';
+import type { EngineState } from '#runtime/supervisor/engines/state.ts';
 import { ask, codeOf, deliver, event, openEngine, openPort, TOKEN } from '#test/setup/private-port.ts';
 import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';
 

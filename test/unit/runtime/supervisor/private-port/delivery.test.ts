@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { test } from 'node:test';
-import type { QuarantineState } from '#runtime/supervisor/private-port/state.ts';
+import type { QuarantineState } from '#runtime/supervisor/engines/state.ts';
 import { parseExposition } from '#test/setup/exposition-reader.ts';
 import { ask, codeOf, deliver, event, openEngine, openPort } from '#test/setup/private-port.ts';
 import { createSeededRandom, fuzzRounds } from '#test/setup/seeded-random.ts';

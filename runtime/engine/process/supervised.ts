@@ -3,15 +3,15 @@
 // only, not requests.
 import { flushCompileCache } from 'node:module';
 import type { Limits } from '#core/limits.ts';
-import type { Supervision } from '../process/configuration.ts';
-import type { Forwarder } from './forwarder.ts';
-import type { Placement } from './placement.ts';
-import { linkOf } from './engine-link.ts';
-import { openReceiver, type Receiver } from './receiver.ts';
+import type { Supervision } from './configuration.ts';
+import type { Forwarder } from '../cluster/forwarder.ts';
+import type { Placement } from '../cluster/placement.ts';
+import { linkOf } from '../cluster/engine-link.ts';
+import { openReceiver, type Receiver } from '../cluster/receiver.ts';
 import type { Handler } from '../handler.ts';
 import type { Listener, ListenerOptions } from '../http/listener.ts';
 import type { LostThreads } from '../isolates/lost-threads.ts';
-import { openInternal, type InternalRoutes } from '../process/internal-server.ts';
+import { openInternal, type InternalRoutes } from './internal-server.ts';
 import type { SentHandle } from '#core/process/socket-activation.ts';
 import type { FromEngine, ToEngine } from '../../supervisor/engines/messages.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applyUpdate, parseUpdate } from '#runtime/engine/bindings/update-document.ts';
+import { applyUpdate, parseUpdate } from '#runtime/engine/work/update-document.ts';
 
 function update(before: unknown, document: unknown): unknown {
   return applyUpdate(before, parseUpdate(document));

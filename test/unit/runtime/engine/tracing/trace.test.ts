@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withTrace } from '#runtime/engine/bindings/trace-headers.ts';
-import { traceFrom } from '#runtime/engine/invocation/trace.ts';
+import { traceFrom } from '#runtime/engine/tracing/trace.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const id = '0af7651916cd43dd8448eb211c80319c';

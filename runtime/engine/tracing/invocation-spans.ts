@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { spanKinds, type SpanAttributes, type SpanKind, type SpanRecord } from '#core/telemetry.ts';
-import type { TraceContext } from '../invocation/trace.ts';
+import type { TraceContext } from './trace.ts';
 
 /** Calls with an external effect; others are host work for the worker's code. */
 const TRACED = /^(?:ai|fetch|socket\.connect|cache|database|state|files|auth|queue|timer|workflow)\b/;

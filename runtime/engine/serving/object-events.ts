@@ -3,21 +3,21 @@
 import { Readable } from 'node:stream';
 import { REFUSED_STATUS, type ObjectAddress } from '#core/object-address.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { FetchedResponse } from '../../bindings/fetched-response.ts';
-import type { ObjectRequest } from '../../bindings/platform-hosts.ts';
-import type { WorkerSession } from '../../bindings/worker-calls.ts';
-import type { HeadCache } from '../../http/header-block.ts';
-import type { Exchange } from '../../http/listener.ts';
-import { fetchInside } from '../../http/platform-hosts.ts';
-import { receiveSession } from '../../http/received-session.ts';
-import { connectObject } from '../../http/worker-calls.ts';
-import type { DeliveryEnd } from '../../invocation/delivery.ts';
-import { failed, ok } from '../../invocation/outcome.ts';
-import type { Route } from '../../router/project-routes.ts';
-import type { Deployment } from '../deployment.ts';
-import type { AlarmOwner, DueAlarm, ObjectAlarms } from './object-alarms.ts';
-import type { SocketEvent } from './object-sockets.ts';
-import { SocketEventExchange } from './socket-exchange.ts';
+import type { FetchedResponse } from '../bindings/fetched-response.ts';
+import type { ObjectRequest } from '../bindings/platform-hosts.ts';
+import type { WorkerSession } from '../bindings/worker-calls.ts';
+import type { HeadCache } from '../http/header-block.ts';
+import type { Exchange } from '../http/listener.ts';
+import { fetchInside } from '../http/platform-hosts.ts';
+import { receiveSession } from '../http/received-session.ts';
+import { connectObject } from '../http/worker-calls.ts';
+import type { DeliveryEnd } from '../invocation/delivery.ts';
+import { failed, ok } from '../invocation/outcome.ts';
+import type { Route } from '../router/project-routes.ts';
+import type { Deployment } from './deployment.ts';
+import type { AlarmOwner, DueAlarm, ObjectAlarms } from './objects/object-alarms.ts';
+import type { SocketEvent } from './objects/object-sockets.ts';
+import { SocketEventExchange } from './objects/socket-exchange.ts';
 
 /** Dependencies. */
 interface ObjectEventsDeps {

@@ -1,7 +1,7 @@
 // Whose page a request is of, and which files are the same whoever has them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requestedDeployment, isContentName } from '#runtime/engine/http/skew-protection.ts';
+import { requestedDeployment, isContentName } from '#runtime/engine/serving/skew-protection.ts';
 
 const a = 'daaaaaaaaaaaa';
 const b = 'dbbbbbbbbbbbb';

@@ -3,7 +3,7 @@
 import { open, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
-import { assetPathProblem } from './archive/artifact-path.ts';
+import { assetPathProblem } from '#artifacts/archive/artifact-path.ts';
 
 /** Larger icons are not shown. */
 const ICON_BYTES_MAX = 32_768;

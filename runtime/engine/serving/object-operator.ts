@@ -3,15 +3,15 @@
 import { Readable } from 'node:stream';
 import { PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { objectPlace, objectsNamespace, REFUSED_STATUS } from '#core/object-address.ts';
-import type { HostMemory } from '../../bridge/host-memory.ts';
-import { fetchInside } from '../../http/platform-hosts.ts';
-import type { HeadCache } from '../../http/header-block.ts';
-import type { Exchange } from '../../http/listener.ts';
-import { LoopbackExchange } from '../../http/loopback-exchange.ts';
-import type { Route } from '../../router/project-routes.ts';
-import { collectBody } from '../request-body.ts';
-import { stateOf, type LiveObject, type LiveState } from './live-object.ts';
-import type { LiveObjects } from './live-objects.ts';
+import type { HostMemory } from '../bridge/host-memory.ts';
+import { fetchInside } from '../http/platform-hosts.ts';
+import type { HeadCache } from '../http/header-block.ts';
+import type { Exchange } from '../http/listener.ts';
+import { LoopbackExchange } from '../http/loopback-exchange.ts';
+import type { Route } from '../router/project-routes.ts';
+import { collectBody } from './request-body.ts';
+import { stateOf, type LiveObject, type LiveState } from './objects/live-object.ts';
+import type { LiveObjects } from './objects/live-objects.ts';
 
 /** An object of a route's project. */
 export interface OperatedObject {

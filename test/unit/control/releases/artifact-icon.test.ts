@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { readArtifactIcon } from '#artifacts/artifact-icon.ts';
+import { readArtifactIcon } from '#control/releases/artifact-icon.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'platform-icons-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 // Applies an update document (`$set $unset $inc $push $pop`, docs/state.md) to a JSON value. Pure: stores call it
 // inside their transaction.
-import { invalid } from './arguments.ts';
+import { PlatformError } from '#core/errors.ts';
 
 /** A parsed update: operators in the order in which they apply. */
 type UpdateDocument = readonly {
@@ -150,4 +150,8 @@ export function fromJson(text: string): unknown {
   } catch {
     throw invalid('The value is not JSON, so it cannot be updated');
   }
+}
+
+function invalid(reason: string): PlatformError {
+  return new PlatformError('invalid_argument', { reason });
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { isBranchName, parseRemoteUrl, resolveRemote } from '#git/remote-url.ts';
+import { isBranchName, parseRemoteUrl, resolveRemote } from '#git/host/remote-url.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 test('https and ssh URLs are taken, in one spelling and without their credentials', () => {

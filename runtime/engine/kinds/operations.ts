@@ -1,18 +1,24 @@
 // Management operations on a deployment's bindings (core/resource-call.ts): called by the API, for the dashboard and
 // the CLI, through `POST /_platform/data`, and by the dashboard of `platform dev` in its own process. The operations
-// are in the other files of this folder, listed by kind in kinds/table.ts.
+// are in ../resources/, listed by kind in table.ts.
 import { kinds } from '#core/bindings/kinds.ts';
 import { ownClasses } from '#core/bindings/object.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { ResourceKind, ResourceOperation } from '#core/resource-call.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { toRecord } from '../bindings/arguments.ts';
-import { createBindingCalls } from '../kinds/calls.ts';
-import { engineKinds } from '../kinds/table.ts';
+import { createBindingCalls } from './calls.ts';
+import { engineKinds } from './table.ts';
 import type { Route } from '../router/project-routes.ts';
-import { namespaceOf, type RequestScope, type Gives, type OperationsOf, type ResourceDeps } from './request-scope.ts';
-import { objectOperations } from './objects.ts';
-import { scheduleOperations } from './waiting.ts';
+import {
+  namespaceOf,
+  type RequestScope,
+  type Gives,
+  type OperationsOf,
+  type ResourceDeps,
+} from '../resources/request-scope.ts';
+import { objectOperations } from '../resources/objects.ts';
+import { scheduleOperations } from '../resources/waiting.ts';
 
 /** Lists the bindings. */
 const listing: OperationsOf<'resources'> = {

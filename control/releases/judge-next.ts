@@ -3,17 +3,17 @@
 import { latencyOf } from '#core/histogram.ts';
 import { runRounds } from '#core/process/rounds.ts';
 import type { Transaction } from '#postgres/sql.ts';
-import { writeEvent } from '../../alerts/events.ts';
-import type { Dependencies } from '../../process/dependencies.ts';
-import type { GuardedRow, SeenFigures, SeenStep } from '../../records/guarded-releases.ts';
-import { systemAudit } from '../audit-entries.ts';
-import { addLogLines } from '../deployment-log.ts';
-import { pointBranch, pointProduction, type ProductionPointer } from '../pointers.ts';
-import { withProject } from '../project-lock.ts';
-import { touchRoute, writeRoute } from '../project-routes.ts';
-import { endGuarded, newStep, setSplit } from './changes.ts';
-import { readFigures, type Figures, type StepFigures } from './figures.ts';
-import { judge, type Verdict } from './judge.ts';
+import { writeEvent } from '../alerts/events.ts';
+import type { Dependencies } from '../process/dependencies.ts';
+import type { GuardedRow, SeenFigures, SeenStep } from '../records/guarded-releases.ts';
+import { systemAudit } from './audit-entries.ts';
+import { addLogLines } from './deployment-log.ts';
+import { pointBranch, pointProduction, type ProductionPointer } from './pointers.ts';
+import { withProject } from './project-lock.ts';
+import { touchRoute, writeRoute } from './project-routes.ts';
+import { endGuarded, newStep, setSplit } from './guarded/changes.ts';
+import { readFigures, type Figures, type StepFigures } from './guarded/figures.ts';
+import { judge, type Verdict } from './guarded/judge.ts';
 
 const POLL_MS = 2000;
 /** Interval between two looks at a release: usage arrives every few seconds. */

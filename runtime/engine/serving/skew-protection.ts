@@ -5,9 +5,9 @@ import { isDeploymentId } from '#core/names.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { assetDecision, decodedPath, isHashedName, isNavigation, type AssetRequest } from '../assets/asset-rules.ts';
 import type { Other, Route } from '../router/project-routes.ts';
-import { AlteredExchange } from './altered-exchange.ts';
-import { cookieIn } from './cookies.ts';
-import type { Exchange } from './listener.ts';
+import { AlteredExchange } from '../http/altered-exchange.ts';
+import { cookieIn } from '../http/cookies.ts';
+import type { Exchange } from '../http/listener.ts';
 
 /** Selects the deployment for programs, and for pages that know theirs; takes precedence over query and cookie. */
 const HEADER = 'x-deployment-id';

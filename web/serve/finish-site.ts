@@ -7,7 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { lookup } from 'mrmime';
-import { MANIFEST_FILE, type SiteFile, type SiteManifest } from '../serve/site-manifest.ts';
+import { MANIFEST_FILE, type SiteFile, type SiteManifest } from './site-manifest.ts';
 
 /** Options of a site. */
 interface SiteOptions {

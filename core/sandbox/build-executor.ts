@@ -1,6 +1,6 @@
 // `BUILD_EXECUTOR`: where builds run. Read by the supervisor, which refuses an invalid value at startup, and by the
 // builder. Pure.
-import { isMachineSize, MACHINE_SIZES, type MachineSize } from './sandbox/options.ts';
+import { isMachineSize, MACHINE_SIZES, type MachineSize } from './options.ts';
 
 /** Settings for builds in sandboxes of the sandbox service. */
 export interface SandboxExecutor {

@@ -1,0 +1,14 @@
+// The object that the other side of an RPC session calls first. entrypoints.ts and lazy/objects.ts provide it,
+// lazy/rpc/session.ts calls it. Types only.
+
+/** The main object of a session. */
+export interface SessionMain {
+  /** The object, created when it is first called. @throws when there is none. */
+  object(): unknown;
+  /** Changes the arguments of a call of a method of the main object; absent: as they are. */
+  adapt?(name: string, args: readonly unknown[]): readonly unknown[];
+  /** Whether a member of the main object is out of reach though its class declares it. */
+  hides?(name: string): boolean;
+  /** Runs a call of the other side, of whichever object; absent: at once. */
+  run?(call: () => unknown): Promise<unknown>;
+}
