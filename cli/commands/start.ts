@@ -28,6 +28,7 @@ import { checkSettings } from '../start/check-settings.ts';
 import { upgradeDone, upgradeOnStart } from '../start/start-upgrade.ts';
 import type { Examples } from '../start/example-projects.ts';
 import { keepPublished, publishedBefore, stampOf } from '../start/examples-stamp.ts';
+import { listenerText } from '../start/listener-text.ts';
 import { formatSeconds, whileShown } from '../terminal/elapsed.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -52,6 +53,7 @@ interface Listening {
   readonly type: 'listening';
   readonly port: number;
   readonly pid: number;
+  readonly listener: { readonly technology: 'node' | 'uws'; readonly reason: string | null } | null;
   /** Whether a control plane is started too. */
   readonly hasControl: boolean;
 }
@@ -220,12 +222,13 @@ async function superviseUntil(
   const control = messageOf<Control>(child, 'control');
   const asked = stopped.then(() => 'asked' as const);
   const serve = async (): Promise<never> => {
-    const { port, hasControl } = await step(
+    const { port, listener, hasControl } = await step(
       shell,
       'Starting the engines',
       () => listening,
       () => 'Engines started',
     );
+    if (listener !== null) shell.out(shell.paint('dim', listenerText(listener, shell, given !== null)));
     upgradeDone(folder, upgrade);
     const sites = hasControl
       ? await step(

@@ -288,6 +288,25 @@ const accountCommands: Readonly<Record<string, Entry>> = {
 
 const operatorCommands: Readonly<Record<string, Entry>> = {
   start: { summary: 'Start the platform on this machine', load: () => import('./start.ts') },
+  listener: {
+    summary: 'HTTP listener of this machine: show, install, remove',
+    byDefault: 'show',
+    commands: {
+      show: {
+        summary: 'Show which HTTP listener the next start opens, and why',
+        load: () => import('./listener/show.ts'),
+      },
+      install: {
+        summary: 'Install uWebSockets.js as the HTTP listener',
+        load: () => import('./listener/install.ts'),
+      },
+      remove: {
+        summary: 'Remove the installed uWebSockets.js',
+        aliases: ['rm'],
+        load: () => import('./listener/remove.ts'),
+      },
+    },
+  },
   doctor: {
     summary: 'Check this machine and the platform for problems',
     load: () => import('./doctor.ts'),

@@ -386,7 +386,7 @@ export const variableGroups: readonly Group[] = [
       ['API_WEB_LISTEN', '', 'Where the API listens for the web process apart from it, such as 0.0.0.0:4003'],
       ['WEB_API_URL', '', 'The same as the web process sees it, such as http://api:4003'],
       ['WEB_HOST', '', 'Address of the dashboard and the documentation; default: API_HOST'],
-      ['HANDLER_LISTENER', 'auto', 'node or uws'],
+      ['HANDLER_LISTENER', 'auto', 'HTTP listener: node or uws (`platform listener install`)'],
       ['PLATFORM_CACHE_DIR', '', 'Private folder for what can be made again'],
       ['PLATFORM_HOME', '', "Folder of the user's own, ~/.platform"],
     ],

@@ -1,22 +1,20 @@
 // Checks of the machine: the C library and what depends on it, cgroup limits, disk space. Called by `platform doctor`.
 import { existsSync, readFileSync, statfsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { availableParallelism, totalmem } from 'node:os';
 import path from 'node:path';
 import { removedSettings } from '#core/removed-variables.ts';
 import { limitRows, limitsFrom } from '#core/limits.ts';
+import { hasUwsPackage, installedUws, uwsProblem, uwsSystem } from '#core/process/uws.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const GB = 1024 ** 3;
 const INODES_SHARE_MIN = 0.05;
-/** The glibc version that the uWebSockets.js binaries require. */
-const GLIBC_UWS = [2, 38] as const;
 
 export function checkMachine(environment: Environment, folder: string): Finding[] {
   return [
-    checkLibrary(environment),
+    checkLibrary(environment, folder),
     checkGroup(),
     ...checkInodes(folder),
     checkLimits(environment),
@@ -24,34 +22,25 @@ export function checkMachine(environment: Environment, folder: string): Finding[
   ];
 }
 
-/** The glibc version, and which HTTP listener it allows. */
-function checkLibrary(environment: Environment): Finding {
-  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
-  const version = header.glibcVersionRuntime;
-  if (version === undefined)
+/** The glibc version, and which HTTP listener serves. */
+function checkLibrary(environment: Environment, folder: string): Finding {
+  const system = uwsSystem();
+  const { glibc } = system;
+  if (glibc === undefined)
     return process.platform === 'linux'
       ? fail('glibc', 'This system has another C library', 'Use one with glibc, such as Debian: musl is not supported.')
       : ok('glibc', 'Not a Linux: the listener is that of Node');
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isNew = major > GLIBC_UWS[0] || (major === GLIBC_UWS[0] && minor >= GLIBC_UWS[1]);
-  const wants = environment['HANDLER_LISTENER']?.trim() === 'uws';
-  const hasPackage = isInstalled('uWebSockets.js');
-  if (wants && !(isNew && hasPackage))
+  const wanted = environment['HANDLER_LISTENER']?.trim();
+  const kept = hasUwsPackage() ? null : installedUws(folder);
+  const problem = uwsProblem(system) ?? (kept !== null && 'reason' in kept ? kept.reason : null);
+  if (wanted === 'uws' && problem !== null)
     return fail(
       'glibc',
-      `HANDLER_LISTENER is uws, but glibc is ${version}${hasPackage ? '' : ' and uWebSockets.js is not installed'}`,
-      `It takes glibc ${GLIBC_UWS.join('.')} and the package: change to a newer system, or leave HANDLER_LISTENER out.`,
+      `HANDLER_LISTENER is uws, and glibc is ${glibc}: ${problem}`,
+      'Run `platform listener`, which says what to do, or leave HANDLER_LISTENER out.',
     );
-  return ok('glibc', `glibc ${version}: ${isNew && hasPackage ? 'uWebSockets.js' : "Node's listener"} serves`);
-}
-
-function isInstalled(name: string): boolean {
-  try {
-    createRequire(import.meta.url).resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
+  const reason = wanted === 'node' ? 'HANDLER_LISTENER is node' : problem;
+  return ok('glibc', `glibc ${glibc}: ${reason === null ? 'uWebSockets.js' : "Node's listener"} serves`);
 }
 
 /** The cgroup limits, for cgroup v1 and v2. */

@@ -127,6 +127,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
         type: 'listening',
         port: place.port,
         pid: engine.pid,
+        listener: engine.listener,
         privatePort: privatePort?.port ?? null,
         hasControl: services.control.states().length > 0,
       });

@@ -17,7 +17,9 @@ const WORKERS = [
 export async function run(words: readonly string[]): Promise<number> {
   const isChosen = (part: string): boolean => words.length === 0 || words.includes(part);
   let code = 0;
-  if (isChosen('contract')) code = await overUws(['test/contract/listener-uws.test.ts'], { UWS_REQUIRED: '1' });
+  if (isChosen('contract'))
+    for (const part of ['listener-uws', 'uws-install'])
+      code ||= await overUws([`test/contract/${part}.test.ts`], { UWS_REQUIRED: '1' });
   if (isChosen('workers'))
     for (const part of WORKERS) code ||= await overUws([`test/integration/${part}.test.ts`], { TEST_LISTENER: 'uws' });
   return code;

@@ -5,19 +5,22 @@ import { openNodeListener } from './listener-node.ts';
 import type { loadUws } from './listener-uws.ts';
 
 /**
+ * @param dataFolder where `platform listener install` keeps uWebSockets.js; null: not looked at.
  * @param load loads uWebSockets.js; default: from the installed packages.
+ * @returns a function that opens it, and why it is node:http; null: it is not.
  * @throws {Failure} `configuration` when `uws` is asked for and does not load.
  */
 export async function chooseListener(
   wanted: 'auto' | 'node' | 'uws',
+  dataFolder: string | null = null,
   load?: typeof loadUws,
 ): Promise<{ open: OpenListener; reason: string | null }> {
-  if (wanted === 'node') return { open: openNodeListener, reason: null };
+  if (wanted === 'node') return { open: openNodeListener, reason: 'HANDLER_LISTENER is node' };
   const uws = await import('./listener-uws.ts');
   // The copy of bench/ is used only when `uws` is requested by name.
-  const loaded = (load ?? uws.loadUws)(wanted === 'uws' ? 'anywhere' : 'installed');
+  const loaded = (load ?? uws.loadUws)(wanted === 'uws' ? 'anywhere' : 'installed', dataFolder);
   if (loaded.uws !== null) return { open: uws.openUwsListener(loaded.uws), reason: null };
   if (wanted === 'uws')
     throw new Failure('configuration', `HANDLER_LISTENER is uws, but uWebSockets.js does not load: ${loaded.reason}`);
-  return { open: openNodeListener, reason: `uWebSockets.js does not load: ${loaded.reason}` };
+  return { open: openNodeListener, reason: loaded.reason };
 }

@@ -3,6 +3,7 @@
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { defaultLimits } from '#core/limits.ts';
+import { installedUws } from '#core/process/uws.ts';
 import { isWebSocketHandshake } from './handshake.ts';
 import { HeadCache, hostFrom, isHopByHop } from './header-block.ts';
 import type { Listener, ListenerOptions, OpenListener } from './listener.ts';
@@ -12,28 +13,36 @@ import { UwsExchange, type UwsListenerState } from './uws-exchange.ts';
 import type { UwsModule, UwsRequest, UwsResponse, UwsUpgrade } from './uws-module.ts';
 import { uwsBehavior } from './uws-socket.ts';
 
+const MISSING = 'uWebSockets.js is not installed';
+
 /**
- * Loads uWebSockets.js from where it is installed: the root, or bench/, which keeps its 257 MB out of the root.
+ * Loads uWebSockets.js: the package of the images, else the binary in the data folder, else the package of bench/,
+ * which keeps its 257 MB out of the root.
  *
+ * @param dataFolder null: not looked at.
  * @returns the module, or the reason why it did not load, in one line.
  */
 export function loadUws(
   where: 'installed' | 'anywhere' = 'anywhere',
+  dataFolder: string | null = null,
 ): { uws: UwsModule } | { uws: null; reason: string } {
   // Read once, when the library is loaded; without it the request head is limited to 4 KB. The exact limits are
   // checked below.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
-  let reason = '';
-  for (const base of where === 'installed'
-    ? ['../../../package.json']
-    : ['../../../package.json', '../../../bench/package.json']) {
+  const kept = dataFolder === null ? { reason: MISSING } : installedUws(dataFolder);
+  let reason = 'reason' in kept ? kept.reason : '';
+  const packaged = (base: string) => () => createRequire(new URL(base, import.meta.url))('uWebSockets.js') as UwsModule;
+  for (const load of [
+    packaged('../../../package.json'),
+    ...('file' in kept ? [() => createRequire(import.meta.url)(kept.file) as UwsModule] : []),
+    ...(where === 'anywhere' ? [packaged('../../../bench/package.json')] : []),
+  ]) {
     try {
-      return { uws: createRequire(new URL(base, import.meta.url))('uWebSockets.js') as UwsModule };
+      return { uws: load() };
     } catch (error) {
       const lines = (error as Error).message.split('\n').filter((line) => line !== '');
       // For a binary that does not fit, the last line names what it requires.
-      const missing = (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
-      if (!missing || reason === '') reason = missing ? 'uWebSockets.js is not installed' : lines.at(-1)!;
+      if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') reason = lines.at(-1)!;
     }
   }
   return { uws: null, reason };

@@ -21,7 +21,7 @@ interface ServeEngineDeps {
   readonly routes: InternalRoutes;
   readonly telemetry: TelemetryRecorder;
   readonly onAssigned: (place: number | null) => void;
-  /** @param reason why it is not the preferred listener; null: it is. */
+  /** @param reason why it is node:http; null: it is not. */
   readonly onListening: (listener: Listener, reason: string | null) => void;
   readonly onFailure: (error: unknown) => void;
   /** Closes everything and ends the process. */
@@ -31,7 +31,7 @@ interface ServeEngineDeps {
 /** Resolves with a function that drains, and then calls `finish`. */
 export async function serveEngine(deps: ServeEngineDeps): Promise<() => Promise<void>> {
   const { config, engine, handler, telemetry, finish } = deps;
-  const { open, reason } = await chooseListener(config.listener);
+  const { open, reason } = await chooseListener(config.listener, config.folder);
   const listen = (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>): Promise<Listener> =>
     open({
       ...options,
@@ -44,7 +44,7 @@ export async function serveEngine(deps: ServeEngineDeps): Promise<() => Promise<
   if (config.supervision === null) {
     const listener = await listen({ port: config.port });
     onListening(listener);
-    process.send?.({ type: 'listening', port: listener.port });
+    process.send?.({ type: 'listening', port: listener.port, technology: listener.technology, reason });
     return () => listener.drain(config.limits.drainMs).then(finish);
   }
   const { drain } = await superviseEngine({
@@ -60,6 +60,7 @@ export async function serveEngine(deps: ServeEngineDeps): Promise<() => Promise<
     open: listen,
     onAssigned: deps.onAssigned,
     onListening,
+    listenerReason: reason,
     onRecording(isOn) {
       if (isOn) telemetry.isOn = true;
       else telemetry.stop();

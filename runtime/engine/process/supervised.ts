@@ -32,6 +32,8 @@ interface SupervisedDeps {
   /** The number among serving engines; null for a quarantine engine. */
   readonly onAssigned: (place: number | null) => void;
   readonly onListening: (listener: Listener) => void;
+  /** Why it is node:http; null: it is not. */
+  readonly listenerReason: string | null;
   /** Whether log lines and invocations are to be recorded. */
   readonly onRecording: (isOn: boolean) => void;
   /** The engine cannot continue. */
@@ -82,7 +84,9 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
       deps.onListening(listener);
     }
     // The supervisor keeps a copy: if this engine dies, another one answers the connections in its queue.
-    say({ type: 'listening', port: listener?.port ?? 0 }, listener?.handOver());
+    const technology = listener?.technology ?? null;
+    const opened = { port: listener?.port ?? 0, technology, reason: deps.listenerReason };
+    say({ type: 'listening', ...opened }, listener?.handOver());
   }
 
   async function drain(patient: boolean): Promise<void> {

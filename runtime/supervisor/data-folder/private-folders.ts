@@ -5,7 +5,7 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Folders in a data folder; Postgres protects its own. */
-const folders = ['artifacts', 'databases', 'edge', 'files', 'locks', 'routes', 'secrets'];
+const folders = ['artifacts', 'databases', 'edge', 'files', 'listener', 'locks', 'routes', 'secrets'];
 
 /**
  * Creates the shared folders, and removes others' permissions from all that exist. Files of another user are not

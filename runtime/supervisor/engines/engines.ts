@@ -242,6 +242,8 @@ export class Engines {
         return;
       }
       engine.state = 'listening';
+      const { technology, reason } = message;
+      engine.listener = technology === null ? null : { technology, reason };
       this.#sockets.onListening(engine, handle);
       const place =
         [...this.#places, ...this.#apart.values()].find(({ successor }) => successor === engine) ??

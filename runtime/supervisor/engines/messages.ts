@@ -59,7 +59,14 @@ export type ToEngine =
 export type FromEngine =
   | { readonly type: 'booted' }
   /** A copy of its listening socket is attached, if the listener can share it. */
-  | { readonly type: 'listening'; readonly port: number }
+  | {
+      readonly type: 'listening';
+      readonly port: number;
+      /** Null: it has no listener, as one for a quarantine. */
+      readonly technology: 'node' | 'uws' | null;
+      /** Why it is node:http; null: it is not. */
+      readonly reason: string | null;
+    }
   /** The listening socket is attached, if the listener can give it up. */
   | { readonly type: 'listener' }
   /** On change: deployments whose code is running at this moment; and once a second. */

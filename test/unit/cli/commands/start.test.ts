@@ -54,14 +54,15 @@ const deps = { supervisor, publish, verbose: false };
 
 test('the examples are published and requested once; started again, they keep their deployments and sleep', async (t) => {
   const { cwd, examples } = folders(t, 'broken', 'hello', 'shop');
-  const first = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'new' });
+  const first = stoppingShell(cwd, 'Ctrl-C', { CONTROL: 'new', UWS: '1' });
   assert.equal(await startPlatform(first, { ...deps, examples }), 0);
   const routes = path.join(cwd, 'state/routes');
   assert.deepEqual(readdirSync(routes).toSorted(), ['broken.json', 'hello.json', 'shop.json']);
-  const port = /port (\d+)$/.exec(first.output[3]!)?.[1];
-  assert.deepEqual(first.output.slice(0, 9).map(withoutTime), [
+  const port = /port (\d+)$/.exec(first.output[4]!)?.[1];
+  assert.deepEqual(first.output.slice(0, 10).map(withoutTime), [
     '3 examples published (TIME)',
     'Engines started (TIME)',
+    'HTTP listener: uWebSockets.js',
     'API and dashboard started (TIME)',
     `The platform is running on port ${port}`,
     `  http://hello.localhost:${port}`,
@@ -72,7 +73,7 @@ test('the examples are published and requested once; started again, they keep th
   ]);
   // One that does not answer well is named without its URL; the token of the first admin is shown by this start alone.
   assert.deepEqual(first.errors, ['  broken does not respond: HTTP 500']);
-  assert.equal(first.output[9], 'First-run token, shown once: plt_first');
+  assert.equal(first.output[10], 'First-run token, shown once: plt_first');
   assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--no-node-snapshot.* AI=mock LOG=warn\n$/);
   const said = 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another';
   assert.ok(first.output.includes(said));

@@ -1,0 +1,33 @@
+// The line of `platform start` and `platform listener` that says which HTTP listener serves, and why.
+import { uwsProblem, uwsSystem, type UwsSystem } from '#core/process/uws.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+/** What an engine opened, and why it is node:http. */
+interface OpenedListener {
+  readonly technology: 'node' | 'uws';
+  readonly reason: string | null;
+}
+
+/** @param isActivated whether systemd opened the socket, which only node:http takes over. */
+export function listenerText(
+  { technology, reason }: OpenedListener,
+  { env }: Shell,
+  isActivated: boolean,
+  system: UwsSystem = uwsSystem(),
+): string {
+  if (technology === 'uws') return 'HTTP listener: uWebSockets.js';
+  return `HTTP listener: node:http, since ${whyNode(reason, env['HANDLER_LISTENER']?.trim(), isActivated, system)}`;
+}
+
+function whyNode(
+  reason: string | null,
+  wanted: string | undefined,
+  isActivated: boolean,
+  system: UwsSystem,
+): string | null {
+  if (isActivated) return 'platform.socket hands over its socket';
+  if (wanted === 'node') return 'HANDLER_LISTENER is node';
+  const problem = uwsProblem(system);
+  if (problem !== null) return problem;
+  return reason === 'uWebSockets.js is not installed' ? `${reason}: run \`platform listener install\`` : reason;
+}
