@@ -1,5 +1,6 @@
 // Requests, status classes, failures, latency and CPU of a project over time and by route, from the ledgers by minute
 // and by hour (control/usage/store.ts). The counts are exact: nothing is sampled.
+import { previewSeparator } from '#core/preview.ts';
 import type { StatusClass } from '#core/usage-row.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { NO_LATENCIES, readLatencies, type Latencies } from './latency.ts';
@@ -30,6 +31,8 @@ interface AnalyticsScope {
   readonly projectId: string;
   readonly kind: string;
   readonly route: string | undefined;
+  /** Slug of the branch whose previews own the resources; null: any. */
+  readonly preview: string | null;
   readonly deploymentId: string | undefined;
 }
 
@@ -135,7 +138,7 @@ export async function readServing(sql: Sql, scope: AnalyticsScope, time: Analyti
 }
 
 /** Rows of a scope, with their time as `at`, and the start of their interval in ms since 1970 as `series`. */
-function rowsOf(sql: Sql, { projectId, kind, route, deploymentId }: AnalyticsScope, time: AnalyticsTime) {
+function rowsOf(sql: Sql, { projectId, kind, route, preview, deploymentId }: AnalyticsScope, time: AnalyticsTime) {
   const { from, to, stepMs, table } = time;
   const column = sql(table === 'usage' ? 'hour' : 'minute');
   return sql`
@@ -143,6 +146,7 @@ function rowsOf(sql: Sql, { projectId, kind, route, deploymentId }: AnalyticsSco
     FROM ${sql(`control.${table}`)}
     WHERE project_id = ${projectId} AND ${column} >= ${from} AND ${column} < ${to} AND kind = ${kind}
       ${route === undefined ? sql`` : sql`AND route = ${route}`}
+      ${preview === null ? sql`` : sql`AND split_part(route, ${previewSeparator}, 2) = ${preview}`}
       ${deploymentId === undefined ? sql`` : sql`AND deployment_id = ${deploymentId}`}`;
 }
 

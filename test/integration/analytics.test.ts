@@ -277,6 +277,29 @@ test('calls of bindings are told by resource, and are no invocations', async () 
   );
 });
 
+test('events and calls of a preview’s resources are counted beside those of production', async () => {
+  await control.sql.begin((tx) =>
+    addUsage(tx, [
+      usageRow('shop', { kind: 'queue', route: 'mail', invocations: 5 }),
+      usageRow('shop', { kind: 'queue', route: 'mail~~login', deployment: 'd2', invocations: 3, failures: 1 }),
+      usageRow('shop', { kind: 'queue', route: 'jobs~~login', deployment: 'd2', invocations: 2 }),
+      usageRow('shop', { kind: 'db', route: 'orders~~login', deployment: 'd2', invocations: 7 }),
+      usageRow('shop', { kind: 'queue', route: 'mail~~other', deployment: 'd3', invocations: 11 }),
+    ]),
+  );
+  const counted = async (query: string) => {
+    const { totals } = await analytics(query);
+    return [totals.requests, totals.failures];
+  };
+  assert.deepEqual(await counted('kind=queue&route=mail'), [5, 0]);
+  assert.deepEqual(await counted('kind=queue&route=mail&branch=login'), [3, 1]);
+  assert.deepEqual(await counted('kind=queue&branch=login'), [5, 1]);
+  assert.deepEqual(await counted('kind=db&route=orders&branch=login'), [7, 0]);
+  assert.deepEqual(await counted('kind=queue&route=mail&branch=unknown'), [0, 0]);
+  const { body } = await control.call('GET', `/projects/${projectId}/analytics?branch=login`);
+  assert.match(body.message, /query\.branch: not for http; use query\.deploymentId/);
+});
+
 test('a time is refused that is negative, too long or given twice', async () => {
   for (const query of [
     'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z',

@@ -2,9 +2,12 @@
 // deployments side by side; the same of the calls of its bindings.
 import Type from '#core/typebox/typebox.mjs';
 import { measuredKinds } from '#core/bindings/kinds.ts';
+import { branchSlug } from '#core/names.ts';
 import { invocationKinds, type InvocationKind } from '#core/plans.ts';
+import { ofPreview } from '#core/preview.ts';
 import { statusClasses } from '#core/usage-row.ts';
 import { platform } from '#packages/worker/index.ts';
+import type { Sql } from '#postgres/sql.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { analyticsTime, readAnalytics, readServing, routeOrders } from '../../records/analytics.ts';
 import { readProductionChanges } from '../../records/production-changes.ts';
@@ -68,6 +71,12 @@ function timeOf({ range, from, to }: Asked) {
   return analyticsTime(new Date(begin), new Date(end), now);
 }
 
+/** The name of a branch's previews in usage. */
+async function readPreview(sql: Sql, projectId: string, branch: string): Promise<string> {
+  const [project] = await sql<{ name: string }[]>`SELECT name FROM control.project WHERE id = ${projectId}`;
+  return branchSlug(branch, project?.name ?? '');
+}
+
 export const analytics = platform<Dependencies, RequestState>().get(
   '/projects/:id/analytics',
   {
@@ -75,13 +84,20 @@ export const analytics = platform<Dependencies, RequestState>().get(
     tags: ['usage'],
     summary: 'Requests by status class, failures, latency and CPU of a project',
     description:
-      'All requests are counted. Without `from`, the last hour. Up to 25 hours are counted by minute. For `db`, `state` and `fs`, calls of bindings are counted, by resource: `route` is its name, and `answerMs` how long the calls took.',
+      'All requests are counted. Without `from`, the last hour. Up to 25 hours are counted by minute. For queues, timers, schedules and workflows, `route` is the name. For `db`, `state` and `fs`, calls of bindings are counted, by resource: `route` is its name, and `answerMs` how long the calls took.',
     query: Type.Object({
       range: Type.Optional(Type.Enum(Object.keys(ranges) as (keyof typeof ranges)[])),
       from: Type.Optional(Timestamp),
       to: Type.Optional(Timestamp),
       kind: Type.Optional(Type.Enum([...invocationKinds, ...measuredKinds], { description: '`http` by default' })),
       route: Type.Optional(Type.String({ maxLength: 300, description: 'Such as `/api/users/*`' })),
+      branch: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 255,
+          description: 'Only events and calls of the resources of this branch’s previews; not for `http`',
+        }),
+      ),
       deploymentId: Type.Optional(DeploymentId),
       compareTo: Type.Optional(Type.String({ maxLength: 64, description: 'Id of another deployment' })),
       order: Type.Optional(
@@ -120,9 +136,18 @@ export const analytics = platform<Dependencies, RequestState>().get(
   },
   async (ctx) => {
     const { organizationId, projectId } = await ctx.state.access.project('usage:read', ctx.params.id);
-    const { kind = 'http', route, deploymentId, compareTo, order = 'requests' } = ctx.query;
+    const { kind = 'http', route, branch, deploymentId, compareTo, order = 'requests' } = ctx.query;
     const time = timeOf(ctx.query);
-    const scope = { projectId, kind, route, deploymentId };
+    if (branch !== undefined && (kind === 'http' || kind === 'object'))
+      throw new ApiError('bad_request', { reason: `query.branch: not for ${kind}; use query.deploymentId` });
+    const preview = branch === undefined ? null : await readPreview(ctx.env.sql, projectId, branch);
+    const scope = {
+      projectId,
+      kind,
+      route: route === undefined ? undefined : ofPreview(route, preview),
+      preview,
+      deploymentId,
+    };
     const budget = await readBudget(ctx.env, organizationId);
     return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => ({
       from: time.from.toISOString(),

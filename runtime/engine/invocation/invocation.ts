@@ -6,7 +6,7 @@ import type { InvocationKind } from '#core/plans.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { Delivery } from './delivery.ts';
-import { eventRecord } from './event-record.ts';
+import { eventRecord, type EventRecord } from './event-record.ts';
 import type { InvocationIds } from './invocation-id.ts';
 import type { InvocationSpans } from '../tracing/invocation-spans.ts';
 import type { Outcome } from './outcome.ts';
@@ -79,6 +79,7 @@ export class Invocation<Answer> {
   #ids: InvocationIds;
   #number: number;
   #trace: TraceContext | null | undefined = undefined;
+  #event: EventRecord | null | undefined = undefined;
   #atExit: (() => void)[] | null = null;
 
   constructor(ids: InvocationIds, kind: InvocationKind, answer: Answer, startedAt: number, subrequestsMax: number) {
@@ -118,10 +119,16 @@ export class Invocation<Answer> {
 
   /** The workflow run that it is an attempt of; null: none. */
   run(): { readonly workflow: string; readonly id: string } | null {
-    if (this.kind !== 'workflow') return null;
-    const { kind, event } = this.answer as unknown as Delivery;
-    const { name, id } = eventRecord(kind, event.head);
-    return { workflow: name, id };
+    return this.kind === 'workflow' && this.event !== null ? { workflow: this.event.name, id: this.event.id } : null;
+  }
+
+  /** Its queue's messages, timer, schedule or run; null: it has an exchange. Parsed on demand. */
+  get event(): EventRecord | null {
+    if (this.#event === undefined) {
+      const { kind, event } = this.answer as Partial<Pick<Delivery, 'kind' | 'event'>>;
+      this.#event = kind === undefined || event === undefined ? null : eventRecord(kind, event.head);
+    }
+    return this.#event;
   }
 
   countSubrequest(): void {

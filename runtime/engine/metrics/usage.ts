@@ -5,11 +5,13 @@
 import { bucketOf, cpuScale, latencyScale, NO_COUNTS, toSparse } from '#core/histogram.ts';
 import type { MeasuredKind } from '#core/bindings/kinds.ts';
 import type { InvocationKind } from '#core/plans.ts';
+import { ofPreview } from '#core/preview.ts';
 import { statusClasses, type UsageKind, type UsageRow } from '#core/usage-row.ts';
 import { routeOf } from './routes.ts';
 
-/** Routes of a deployment with rows of their own; others are `*`. */
+/** Routes of a deployment with rows of their own, and names of events; others are `*`. */
 const ROUTES_MAX = 50;
+const EVENTS_MAX = 200;
 /** Paths whose route is cached, and their maximum length. */
 const PATHS_MAX = 512;
 const PATH_CHARS_MAX = 200;
@@ -82,7 +84,7 @@ interface EndedInvocation {
 /** One deployment's part of {@link EngineUsage}. */
 export interface DeploymentUsage {
   /**
-   * @param target of a request; '' for other events.
+   * @param target of a request; of an event the name of its queue, timer, schedule or workflow; '' for an object's.
    * @param isFailure its status is 5xx, or its outcome is not `ok`.
    * @param budgetMs CPU of its last budget.
    * @param firstByteMs from its arrival to the head of its response; negative: it has none.
@@ -118,10 +120,12 @@ export class EngineUsage {
   #waiting: Count[] = [];
   #spare: Histograms[] = [];
 
-  open(project: string, deployment: string): DeploymentUsage {
+  /** @param preview slug of the branch whose resources it uses; null: production's. */
+  open(project: string, deployment: string, preview: string | null = null): DeploymentUsage {
     const routes = new Map<string, Count>();
     const paths = new Map<string, Count>();
-    const kinds = new Map<InvocationKind, Count>();
+    /** By kind and name. */
+    const events = new Map<string, Count>();
     const waiting = (): Count[] => this.#waiting;
     const histograms = (): Histograms => this.#spare.pop() ?? new Histograms();
 
@@ -148,9 +152,14 @@ export class EngineUsage {
       return count;
     }
 
-    function ofKind(kind: InvocationKind): Count {
-      let count = kinds.get(kind);
-      if (count === undefined) kinds.set(kind, (count = new Count(project, deployment, kind, '')));
+    function ofEvent(kind: InvocationKind, name: string): Count {
+      const key = `${kind} ${name}`;
+      let count = events.get(key);
+      if (count === undefined) {
+        if (events.size >= EVENTS_MAX && name !== '*') return ofEvent(kind, '*');
+        const route = name === '' || name === '*' ? name : ofPreview(name, preview);
+        events.set(key, (count = new Count(project, deployment, kind, route)));
+      }
       return count;
     }
 
@@ -163,7 +172,7 @@ export class EngineUsage {
     return {
       ended(invocation, target, isFailure, budgetMs, firstByteMs, answerMs) {
         const { kind } = invocation;
-        const count = kind === 'http' ? ofTarget(target) : ofKind(kind);
+        const count = kind === 'http' ? ofTarget(target) : ofEvent(kind, target);
         if (isFailure) count.failures++;
         if (kind === 'http') count.statuses[classOf(invocation.status)]!++;
         count.cpuMs += invocation.cpuMs;
@@ -182,7 +191,7 @@ export class EngineUsage {
         wait(count);
       },
       burnt(kind, target, cpuMs) {
-        const count = kind !== 'http' ? ofKind(kind) : target === '' ? ofRoute(NO_REQUEST) : ofTarget(target);
+        const count = kind !== 'http' ? ofEvent(kind, '') : target === '' ? ofRoute(NO_REQUEST) : ofTarget(target);
         count.cpuMs += cpuMs;
         wait(count);
       },

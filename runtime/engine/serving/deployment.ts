@@ -9,7 +9,7 @@ import type { EngineMemory, HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { Delivery } from '../invocation/delivery.ts';
 import type { InvocationIds } from '../invocation/invocation-id.ts';
-import { eventRecord, thrownIn, type EventRecord } from '../invocation/event-record.ts';
+import { thrownIn, type EventRecord } from '../invocation/event-record.ts';
 import {
   Invocation,
   isHttp,
@@ -376,7 +376,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
       method,
       target,
       status: invocation.status,
-      event: isHttp(invocation) ? null : eventRecord(invocation.answer.kind, invocation.answer.event.head),
+      event: invocation.event,
       outcome,
       cpuMs: invocation.totalCpuMs,
       wallMs,
@@ -389,7 +389,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     this.#deps.counters.ended(kind, outcome, status, now - startedAt);
     this.#deps.usage.ended(
       invocation,
-      target,
+      kind === 'http' ? target : (invocation.event?.name ?? ''),
       isFailure(outcome, status),
       cpuMs + hostCpuMs - cpuBefore - hostCpuBefore,
       kind === 'http' ? invocation.firstByteMs(now) : -1,

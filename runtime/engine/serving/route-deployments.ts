@@ -259,7 +259,7 @@ export function createRouteDeployments(
       );
     },
     openForCheck(route, artifact, counters, onLog) {
-      const usage = engine.usage.open(route.project, route.deployment);
+      const usage = engine.usage.open(route.project, route.deployment, route.preview);
       const hostFunctions = hostFunctionsOf(route, artifact, usage);
       return new Deployment(configOf(route, artifact, deps.appVariablesOf), {
         ...shared,

@@ -108,7 +108,7 @@ export class ServedDeployments {
             branch: route.branch,
             target: route.preview === null ? 'production' : 'preview',
           });
-    const usage = engine.usage.open(route.project, route.deployment);
+    const usage = engine.usage.open(route.project, route.deployment, route.preview);
     const deployment = counters === null ? null : this.#routeDeployments.open(route, artifact, counters, usage);
     if (deployment !== null) deployment.admitted = this.#upkeep.share;
     const served: Served = {

@@ -13,7 +13,6 @@ import {
   type SpanRecord,
   type TelemetryRecord,
 } from '#core/telemetry.ts';
-import { eventRecord } from '../invocation/event-record.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { LogLine } from '../invocation/log.ts';
@@ -179,7 +178,7 @@ export class TelemetryRecorder {
 
 /** For a request its route; otherwise the name of the queue, the timer, the schedule or the workflow. */
 function routeOfInvocation(invocation: AnyInvocation): string {
-  if (!isHttp(invocation)) return storable(eventRecord(invocation.answer.kind, invocation.answer.event.head).name);
+  if (!isHttp(invocation)) return storable(invocation.event?.name ?? '');
   return storable(routeOf(pathOf(invocation.answer.target)));
 }
 

@@ -53,6 +53,42 @@ test('what was taken is counted no more, and what nobody used is not there', () 
   assert.deepEqual([again!.invocations, again!.costliest[0]!.id], [1, 'i5']);
 });
 
+test('events are counted by the name of their queue, timer, schedule or workflow, a preview’s with its branch', () => {
+  const engine = new EngineUsage();
+  const [live, preview] = [engine.open('shop', 'd1'), engine.open('shop', 'd2', 'login')];
+  const orders = { ...invocation('i', 1, { status: 0 }), kind: 'workflow' as const };
+  for (const shop of [live, preview]) {
+    shop.ended(message('m', 1), 'mail', false, 1, -1, 1);
+    shop.ended(message('m', 1), 'mail', true, 1, -1, 1);
+    shop.ended(message('m', 1), 'jobs', false, 1, -1, 1);
+    shop.ended(orders, 'mail', false, 1, -1, 1);
+    shop.ended(invocation('i', 1), '/mail', false, 1, 1, 1);
+  }
+  assert.deepEqual(
+    engine
+      .take()
+      .map(({ deployment, kind, route, invocations, failures }) => [deployment, kind, route, invocations, failures]),
+    [
+      ['d1', 'queue', 'mail', 2, 1],
+      ['d1', 'queue', 'jobs', 1, 0],
+      ['d1', 'workflow', 'mail', 1, 0],
+      ['d1', 'http', '/mail', 1, 0],
+      ['d2', 'queue', 'mail~~login', 2, 1],
+      ['d2', 'queue', 'jobs~~login', 1, 0],
+      ['d2', 'workflow', 'mail~~login', 1, 0],
+      ['d2', 'http', '/mail', 1, 0],
+    ],
+  );
+});
+
+test('a deployment has so many names of events', () => {
+  const engine = new EngineUsage();
+  const shop = engine.open('shop', 'd1');
+  for (let index = 0; index < 1000; index++) shop.ended(message('m', 1), `queue-${index}`, false, 1, -1, 1);
+  const rows = engine.take();
+  assert.deepEqual([rows.length, rows.at(-1)!.route, rows.at(-1)!.invocations], [201, '*', 800]);
+});
+
 test('a deployment has so many routes, whatever its visitors ask for', () => {
   const engine = new EngineUsage();
   const shop = engine.open('shop', 'd1');
