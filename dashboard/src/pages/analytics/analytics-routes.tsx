@@ -14,7 +14,9 @@ import {
   type NarrowAnalytics,
   type RouteOrder,
 } from '../../queries/analytics-search.ts';
+import { nameOfRoute, routeText } from '../../queries/route-text.ts';
 import { cpuText, shareText } from '../../queries/usage.ts';
+import type { Kind } from '../../queries/usage-search.ts';
 import styles from './usage.module.css';
 
 interface RoutesProps {
@@ -61,19 +63,28 @@ const numbers: readonly (Pick<Column<RouteCounts>, 'id' | 'header' | 'phone' | '
     },
   ];
 
+const titles: Readonly<Record<Kind, string>> = {
+  http: 'Routes',
+  queue: 'Queues',
+  timer: 'Timers',
+  cron: 'Schedules',
+  workflow: 'Workflows',
+};
+
 const latency = (ms: number | undefined): string => (ms === undefined ? '–' : latencyText(ms));
 
 export function AnalyticsRoutes({ data, project, search, narrow }: RoutesProps) {
-  const { order = 'requests', route, range, from, to, deployment } = search;
+  const { order = 'requests', kind = 'http', route, range, from, to, deployment } = search;
+  const title = titles[kind];
   const before = new Map(data.compared?.routes.map((one) => [one.route, one]));
   const columns: readonly Column<RouteCounts>[] = [
     {
       id: 'route',
-      header: 'Route',
+      header: kind === 'http' ? 'Route' : 'Name',
       phone: 'first',
       cell: ({ route: name }) => (
-        <span className={styles.route} title={name}>
-          {name}
+        <span className={styles.route} title={routeText(name)}>
+          {routeText(name)}
         </span>
       ),
     },
@@ -94,7 +105,7 @@ export function AnalyticsRoutes({ data, project, search, narrow }: RoutesProps) 
   ];
   return (
     <Section
-      title="Routes"
+      title={title}
       actions={
         <>
           {route !== undefined && (
@@ -102,14 +113,14 @@ export function AnalyticsRoutes({ data, project, search, narrow }: RoutesProps) 
               size="small"
               to="/projects/$project/logs/requests"
               params={{ project: project.name }}
-              search={{ route, range, from, to, deployment }}
+              search={{ route: nameOfRoute(route), range, from, to, deployment }}
             >
               View requests
             </ButtonLink>
           )}
           <Select
             className={styles.order}
-            aria-label="Sort routes by"
+            aria-label={`Sort ${title.toLowerCase()} by`}
             value={order}
             onChange={({ target }) => narrow({ order: target.value as RouteOrder })}
           >
@@ -123,7 +134,7 @@ export function AnalyticsRoutes({ data, project, search, narrow }: RoutesProps) 
       }
     >
       <Table
-        label="Routes"
+        label={title}
         columns={columns}
         rows={data.routes}
         rowKey={({ route: name }) => name}

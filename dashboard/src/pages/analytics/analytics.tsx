@@ -15,6 +15,7 @@ import { analyticsQuery, type Analytics } from '../../queries/analytics.ts';
 import type { AnalyticsSearch, NarrowAnalytics } from '../../queries/analytics-search.ts';
 import type { Counts } from '../../queries/analytics-counts.ts';
 import { deploymentsQuery, titleOf, type Deployment } from '../../queries/deployments.ts';
+import { routeText } from '../../queries/route-text.ts';
 import { cpuText, shareText } from '../../queries/usage.ts';
 import { AnalyticsCharts } from './analytics-charts.tsx';
 import { AnalyticsFilters } from './analytics-filters.tsx';
@@ -44,7 +45,9 @@ function ProjectAnalytics({ project }: { readonly project: Project }) {
       <AnalyticsFilters data={data} served={served} search={search} narrow={narrow} nameOf={nameOf} />
       {search.route !== undefined && (
         <div className={styles.chip}>
-          <Badge tone="running">route {search.route}</Badge>
+          <Badge tone="running">
+            {search.kind === undefined || search.kind === 'http' ? 'route' : 'name'} {routeText(search.route)}
+          </Badge>
           <IconButton label="Remove filter: route" size="small" onClick={() => narrow({ route: undefined })}>
             <Cross2Icon />
           </IconButton>

@@ -13,6 +13,7 @@ import { Table, type Column } from '../../components/table.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import { cpuText, shareText, usageQuery, type Usage, type UsageItem, type UsageOf } from '../../queries/usage.ts';
 import { kinds, ranges, type Kind, type Range } from '../../queries/usage-search.ts';
+import { routeText } from '../../queries/route-text.ts';
 import styles from './usage.module.css';
 
 /** Search parameters. */
@@ -249,11 +250,11 @@ function Routes({ of, range, kind, nameOf, onOpen }: PartProps & Pick<UsageProps
         ]),
     {
       id: 'route',
-      header: kind === 'http' ? 'Route' : 'Kind',
+      header: kind === 'http' ? 'Route' : 'Name',
       phone: 'first',
       cell: ({ route }) => (
         <span className={styles.route} title={route ?? undefined}>
-          {route === '' || route === null ? kindWords[kind] : route}
+          {route === '' || route === null ? kindWords[kind] : routeText(route)}
         </span>
       ),
     },

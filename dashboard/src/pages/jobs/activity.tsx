@@ -1,12 +1,12 @@
-// What ran for a binding in the last 24 hours: how often, how long, how many failed. For a queue, a timer or a workflow
-// these are invocations, for a database, a state or files the calls of workers.
+// What ran for a binding of production or of a preview in the last 24 hours: how often, how long, how many failed. For
+// a queue, a timer or a workflow these are invocations, for a database, a state or files the calls of workers.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { MeasuredKind } from '#core/bindings/kinds.ts';
 import { api, dataOf } from '../../api/client.ts';
 import { Chart } from '../../components/chart.tsx';
 import { countText, shortCountText } from '../../components/text.ts';
-import { resourcesQuery, type BindingPlace } from '../../queries/resources.ts';
+import { branchOf, resourcesQuery, type BindingPlace } from '../../queries/resources.ts';
 import type { Kind } from '../../queries/usage-search.ts';
 import { cpuText, shareText } from '../../queries/usage.ts';
 import { mode } from '../../state/mode.ts';
@@ -25,9 +25,9 @@ interface ActivityProps {
   readonly size?: { readonly name: string; readonly bytes: number } | null;
 }
 
-/** Nothing in `platform dev`, which stores no usage, and for previews, which are not counted apart. */
+/** Nothing in `platform dev`, which stores no usage. */
 export function Activity(props: ActivityProps) {
-  return mode === 'dev' || props.place.branch !== null ? null : <Shown {...props} />;
+  return mode === 'dev' ? null : <Shown {...props} />;
 }
 
 function Shown({ place, kind, title, size = null }: ActivityProps) {
@@ -36,12 +36,12 @@ function Shown({ place, kind, title, size = null }: ActivityProps) {
   // Invocations are counted by queue and by workflow, but by the binding of a timer.
   const route = kind === 'timer' ? place.binding : resource;
   const { data } = useQuery({
-    queryKey: ['usage', place.id, kind, route],
+    queryKey: ['usage', place.id, place.branch, kind, route],
     queryFn: ({ signal }) =>
       dataOf(
         api.get('/projects/:id/analytics', {
           params: { id: place.id },
-          query: { range: '24h', kind, route: route! },
+          query: { range: '24h', kind, route: route!, ...branchOf(place) },
           signal,
         }),
       ),

@@ -109,16 +109,14 @@ function Database({ place }: { readonly place: BindingPlace }) {
 }
 
 function Metrics({ place, bytes }: { readonly place: BindingPlace; readonly bytes: number }) {
-  return place.branch === null ? (
+  return (
     <Activity
       place={place}
       kind="db"
       title="Calls"
-      // The cloud service of databases does not tell sizes.
+      // The cloud service of databases does not report sizes.
       size={bytes === 0 ? null : { name: 'Size', bytes }}
     />
-  ) : (
-    <EmptyState title="No metrics of previews">The calls of production are counted.</EmptyState>
   );
 }
 

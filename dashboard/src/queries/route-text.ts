@@ -1,0 +1,15 @@
+// Names of events and bindings in usage: those of a preview end with its branch.
+
+/** As `previewSeparator` of core/preview.ts, which needs Node. */
+const SEPARATOR = '~~';
+
+/** @example routeText('mail~~login') // 'mail (preview login)' */
+export function routeText(route: string): string {
+  const at = route.indexOf(SEPARATOR);
+  return at < 0 ? route : `${route.slice(0, at)} (preview ${route.slice(at + SEPARATOR.length)})`;
+}
+
+/** The name in logs. @example nameOfRoute('mail~~login') // 'mail' */
+export function nameOfRoute(route: string): string {
+  return route.split(SEPARATOR, 1)[0]!;
+}
