@@ -115,7 +115,7 @@ test('with steps in the settings, a promotion starts a guarded release, and a ro
   const page = await dashboard.visit(`/deployments/${shop.preview}`);
   await page.getByRole('button', { name: 'Promote to production' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('It gets 10 % of the visitors, then 100 %, for 5 min each.').waitFor();
+  await dialog.getByText('This deployment gets 10 % of visitors, then 100 %, for 5 min each.').waitFor();
   await dialog.getByRole('button', { name: 'Promote to production' }).click();
   await page.getByText('Guarded release started').waitFor();
   await page.getByText('10 % of visitors').first().waitFor();

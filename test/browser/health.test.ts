@@ -96,6 +96,24 @@ test('the overview of the organization says what fires in its projects', async (
     .waitFor();
 });
 
+test('the list of rules says which one is firing since when, and the history that it fired', async () => {
+  const page = await dashboard.visit(`/projects/${PROJECT}/settings/alerts`);
+  const row = page.getByRole('table', { name: 'Rules' }).getByRole('row', { name: /Too many errors/ });
+  await row.getByText('Firing').waitFor();
+  await row.getByText('3 of 40 invocations failed').waitFor();
+  await page.getByRole('table', { name: 'Alerts' }).getByText('Fired').waitFor();
+});
+
+const firing: readonly (readonly [name: string, at: () => string])[] = [
+  ['firing-overview', () => `/projects/${PROJECT}`],
+  ['firing-rules', () => `/projects/${PROJECT}/settings/alerts`],
+  ['firing-graph', () => `/projects/${PROJECT}/settings/alerts?rule=${rule.id}`],
+  ['firing-organization', () => `/orgs/${dashboard.organization.slug}`],
+];
+for (const [name, at] of firing)
+  test(`the page ${name} shows the alert on every screen, in both themes, without a fault for axe`, () =>
+    dashboard.inspect(name, at()));
+
 test('a firing alert leads to its graph, and its rule is edited', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}`);
   await page.getByRole('link', { name: 'Too many errors' }).click();

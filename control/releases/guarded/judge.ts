@@ -110,6 +110,7 @@ function meanOf({ measured, cpuMs, cpuSquares }: Figures): { readonly mean: numb
 }
 
 function inWords({ now, before }: StepFigures): string {
+  if (now.requests === 0) return 'no requests yet';
   const words = [
     `${share(now.failures, now.requests)} of ${now.requests} requests failed (${share(before.failures, before.requests)} before)`,
   ];

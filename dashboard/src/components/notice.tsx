@@ -33,7 +33,7 @@ export function EmptyState({ icon, title, children, commands = [], action }: Emp
       {commands.length > 0 && (
         <div className={styles.steps}>
           {commands.map((command) => (
-            <CodeBlock key={command} code={command} isCommand />
+            <CodeBlock key={command} code={command} isCommand wraps />
           ))}
         </div>
       )}
@@ -60,6 +60,8 @@ const advice: Readonly<Record<string, string>> = {
 export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
   const failure = error instanceof ApiFailure ? error : null;
   const advised = failure === null ? undefined : advice[failure.code];
+  // Asking again does not bring back what was deleted.
+  const isFinal = failure?.code === 'not_found' || failure?.code === 'forbidden';
   return (
     <Notice tone="failed" title={title}>
       <p>{wordsOf(error)}</p>
@@ -69,7 +71,7 @@ export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
           Request <Id id={failure.requestId} />
         </p>
       )}
-      {onRetry !== undefined && (
+      {onRetry !== undefined && !isFinal && (
         <div>
           <Button size="small" onClick={onRetry}>
             Try again

@@ -43,8 +43,9 @@ interface Names {
 }
 
 function crumbsOf(path: string, { project, organization, trace }: Names): { title: string; to: string }[] {
-  const crumbs = mode === 'production' ? [{ title: 'Projects', to: '/' }] : [];
   const parts = path.split('/').filter(Boolean).map(decodeURIComponent);
+  const isOfProject = !['orgs', 'operator', 'account', 'setup'].includes(parts[0] ?? '');
+  const crumbs = mode === 'production' && isOfProject ? [{ title: 'Projects', to: '/' }] : [];
   if (project !== null) crumbs.push({ title: project, to: `/projects/${project}` });
   if (parts[0] === 'deployments') {
     if (project !== null) crumbs.push({ title: 'Deployments', to: `/projects/${project}/deployments` });
@@ -61,7 +62,8 @@ function crumbsOf(path: string, { project, organization, trace }: Names): { titl
   if (parts[0] === 'orgs') {
     crumbs.push({ title: organization, to: `/orgs/${parts[1]}` });
     if (parts[2] !== undefined) crumbs.push({ title: pageText(parts[2]), to: path });
-  } else if (parts[0] === 'operator') crumbs.push({ title: pageText(parts[1] ?? ''), to: path });
+  } else if (parts[0] === 'operator')
+    crumbs.push({ title: 'Platform', to: '/operator/health' }, { title: pageText(parts[1] ?? ''), to: path });
   else if (parts[0] !== undefined && parts[0] !== 'projects' && parts[0] !== 'deployments')
     crumbs.push({ title: parts[0] === 'new' ? 'New project' : pageText(parts[0]), to: path });
   return crumbs;

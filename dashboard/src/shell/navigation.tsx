@@ -69,6 +69,7 @@ function PlatformEntries() {
       </Link>
       {user?.isOperator === true && (
         <>
+          <span className={styles.group}>Platform</span>
           <Link to="/setup" className={styles.entry}>
             <RocketIcon />
             Setup

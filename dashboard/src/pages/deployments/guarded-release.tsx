@@ -9,10 +9,10 @@ type Guarded = NonNullable<Deployment['guardedRelease']>;
 type Step = Guarded['steps'][number];
 type Seen = NonNullable<Step['now']>;
 
-/** @example 'It gets 5 % of the visitors, then 25 % and 100 %, for 5 min each.' */
+/** @example 'This deployment gets 5 % of visitors, then 25 % and 100 %, for 5 min each.' */
 export function stepsSentence({ steps, minutes }: Pick<Guarded['settings'], 'steps' | 'minutes'>): string {
   const [first, ...others] = steps.map((percent) => `${percent} %`);
-  return `It gets ${first} of the visitors, then ${others.join(' and ')}, for ${minutes} min each.`;
+  return `This deployment gets ${first} of visitors, then ${others.join(' and ')}, for ${minutes} min each.`;
 }
 
 const states: Readonly<Record<Guarded['state'], readonly [tone: Tone, word: string]>> = {
@@ -52,8 +52,8 @@ export function GuardedRelease({ deployment: { guardedRelease } }: { readonly de
   return (
     <Section title="Guarded release" actions={<State tone={tone}>{word}</State>}>
       <p className={styles.soft}>
-        {reason === null ? stepsSentence(settings) : `${reason}.`} Each value is followed by that of the deployment
-        before.
+        {reason === null ? stepsSentence(settings) : `${reason}.`} Values are those of this deployment / the previous
+        one.
       </p>
       <Table label="Steps" columns={columns} rows={steps} rowKey={({ startedAt }) => startedAt} />
     </Section>

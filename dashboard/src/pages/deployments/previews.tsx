@@ -82,7 +82,7 @@ function previewColumns(act: (action: DeploymentAction, deployment: Deployment) 
       cell: ({ url, aliasUrls }) => {
         const shown = aliasUrls.at(-1) ?? url;
         return shown === null ? (
-          <span className={styles.faint}>none yet</span>
+          <span className={styles.faint}>Not deployed yet</span>
         ) : (
           <span className={styles.branch}>
             <a className="link" href={shown} target="_blank" rel="noreferrer">

@@ -64,6 +64,15 @@ function toneOf({ outcome, status }: StoredInvocation): Tone {
   return status >= 400 ? 'warning' : 'ok';
 }
 
+/** @example '500 worker threw' */
+function statusText({ outcome, status }: StoredInvocation): string {
+  const parts = [
+    ...(status === 0 ? [] : [String(status)]),
+    ...(outcome === 'ok' ? [] : [outcome.replaceAll('_', ' ')]),
+  ];
+  return parts.length === 0 ? 'OK' : parts.join(' ');
+}
+
 const columns: readonly Column<StoredInvocation>[] = [
   {
     id: 'what',
@@ -78,11 +87,7 @@ const columns: readonly Column<StoredInvocation>[] = [
     header: 'Status',
     isFitted: true,
     phone: 'first-end',
-    cell: (one) => (
-      <State tone={toneOf(one)}>
-        {one.outcome === 'ok' ? (one.status === 0 ? 'OK' : String(one.status)) : one.outcome.replaceAll('_', ' ')}
-      </State>
-    ),
+    cell: (one) => <State tone={toneOf(one)}>{statusText(one)}</State>,
   },
   { id: 'wall', header: 'Duration', align: 'end', isFitted: true, cell: ({ wallMs }) => durationText(wallMs) },
   { id: 'cpu', header: 'CPU', align: 'end', isFitted: true, cell: ({ cpuMs }) => cpuText(cpuMs) },

@@ -172,7 +172,7 @@ function columnsOf(
       header: 'Last deployment',
       cell: ({ lastDeployment: last }) =>
         last === null ? (
-          <span className={styles.faint}>none yet</span>
+          <span className={styles.faint}>No deployments yet</span>
         ) : (
           <Link className={styles.soft} to="/deployments/$deployment" params={{ deployment: last.id }}>
             {titleOf(last)}

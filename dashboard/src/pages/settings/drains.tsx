@@ -61,7 +61,7 @@ const columns: readonly Column<Drain>[] = [
     isFitted: true,
     cell: ({ deliveredAt, deliveredLines }) =>
       deliveredAt === null ? (
-        'none yet'
+        'Never'
       ) : (
         <span title={`${deliveredLines} lines in total`}>
           <Time at={deliveredAt} />
