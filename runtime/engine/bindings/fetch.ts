@@ -9,13 +9,12 @@ import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts'
 import { pathOnGateway, type AiAddress } from './ai-transport.ts';
 import type { EgressMeter } from './egress-meter.ts';
 import { loadFetchLibrary } from './fetch-agent.ts';
-import { onceRead, reply, requestOf, signalOf, type FetchedResponse } from './fetched-response.ts';
+import { onceRead, reply, requestOf, signalOf } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import type { PlatformHosts } from './platform-hosts.ts';
+import { checkRedirect, redirected, redirectTarget, SECRET_HEADERS, without } from './redirects.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
-
-export const REDIRECTS_MAX = 20;
 
 interface FetchArguments {
   method: string;
@@ -129,18 +128,9 @@ async function run(
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
     if (location === null) return reply(call, response, target, redirects > 0);
     response.body.destroy();
-    if (redirect === 'error')
-      throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });
-    if (redirects >= REDIRECTS_MAX)
-      throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
-    if (changesToGet(response.statusCode, verb)) {
-      verb = 'GET';
-      body = null;
-      list = without(list, /^content-(?:encoding|language|location|type|length)$/);
-    } else if (body !== null && typeof body === 'object' && !(body instanceof Uint8Array)) {
-      throw new PlatformError('fetch_failed', { reason: 'A redirect requires the body again, but it was a stream' });
-    }
-    if (location.origin !== target.origin) list = without(list, /^(?:authorization|cookie|host|proxy-authorization)$/);
+    checkRedirect(location, redirect, redirects);
+    ({ verb, body, list } = redirected(response.statusCode, { verb, body, list }));
+    if (location.origin !== target.origin) list = without(list, SECRET_HEADERS);
     target = location;
   }
 }
@@ -182,13 +172,6 @@ export function toHeaderList(block: string): string[] {
   return list;
 }
 
-export function without(list: readonly string[], names: RegExp): string[] {
-  const kept: string[] = [];
-  for (let at = 0; at < list.length; at += 2)
-    if (!names.test(list[at] as string)) kept.push(list[at] as string, list[at + 1] as string);
-  return kept;
-}
-
 /** @throws {PlatformError} for an unsupported protocol, or a literal address that the policy forbids. */
 export function check(target: URL, policy: EgressPolicy): void {
   if (target.protocol !== 'http:' && target.protocol !== 'https:')
@@ -198,28 +181,6 @@ export function check(target: URL, policy: EgressPolicy): void {
     throw new PlatformError('egress_forbidden', { address: target.hostname });
 }
 
-/** The target of a redirect; null if the response is not one. */
-export function redirectTarget(response: FetchedResponse, from: URL): URL | null {
-  if (![301, 302, 303, 307, 308].includes(response.statusCode)) return null;
-  const { headers } = response;
-  for (let at = 0; at < headers.length; at += 2) {
-    if ((headers[at] as string).toLowerCase() !== 'location') continue;
-    const location = URL.parse(headers[at + 1] as string, from.href);
-    if (location === null)
-      throw new PlatformError('fetch_failed', { reason: 'The location of a redirect is not a valid URL' });
-    if (location.hash === '') location.hash = from.hash;
-    return location;
-  }
-  return null;
-}
-
 function placeOf(target: URL, method: string): Pick<Dispatcher.RequestOptions, 'origin' | 'path' | 'method'> {
   return { origin: target.origin, path: target.pathname + target.search, method: method as Dispatcher.HttpMethod };
-}
-
-export function changesToGet(status: number, method: string): boolean {
-  return (
-    ((status === 301 || status === 302) && method === 'POST') ||
-    (status === 303 && method !== 'GET' && method !== 'HEAD')
-  );
 }

@@ -6,7 +6,8 @@ import { parseServiceTarget } from '#core/bindings/service.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import { toRecord } from './arguments.ts';
 import { reply, signalOf } from './fetched-response.ts';
-import { changesToGet, parseFetch, redirectTarget, REDIRECTS_MAX, toHeaderList, without } from './fetch.ts';
+import { parseFetch, toHeaderList } from './fetch.ts';
+import { checkRedirect, redirected, redirectTarget } from './redirects.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 import type { SocketOpener, WorkerCalls, WorkerSession, WorkerTarget } from './worker-calls.ts';
@@ -137,17 +138,8 @@ async function run(
       return { value: { ...(answer.value as object), upgraded: true, unread: true, protocol: '', extensions: '' } };
     }
     response.body.destroy();
-    if (redirect === 'error')
-      throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });
-    if (redirects >= REDIRECTS_MAX)
-      throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
-    if (changesToGet(response.statusCode, verb)) {
-      verb = 'GET';
-      body = null;
-      list = without(list, /^content-(?:encoding|language|location|type|length)$/);
-    } else if (body !== null && typeof body === 'object' && !(body instanceof Uint8Array)) {
-      throw new PlatformError('fetch_failed', { reason: 'A redirect requires the body again, but it was a stream' });
-    }
+    checkRedirect(location, redirect, redirects);
+    ({ verb, body, list } = redirected(response.statusCode, { verb, body, list }));
     to = location;
   }
 }

@@ -9,8 +9,9 @@ import type { HostCall, HostFunction, HostReply, SyncHostFunction } from '../bri
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { withTrace } from './trace-headers.ts';
-import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX } from './fetch.ts';
+import { check, FORBIDDEN } from './fetch.ts';
 import { reply, type FetchedResponse } from './fetched-response.ts';
+import { checkRedirect, redirectTarget, SECRET_HEADERS } from './redirects.ts';
 
 /** Dependencies of these calls. */
 interface WebSocketDeps {
@@ -68,14 +69,9 @@ async function connect(deps: WebSocketDeps, call: HostCall): Promise<HostReply> 
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
     if (location === null) return reply(call, response, target, redirects > 0);
     answer.response.destroy();
-    if (redirect === 'error')
-      throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });
-    if (redirects >= REDIRECTS_MAX)
-      throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
+    checkRedirect(location, redirect, redirects);
     if (location.origin !== target.origin)
-      list = Object.fromEntries(
-        Object.entries(list).filter(([name]) => !/^(?:authorization|cookie|host|proxy-authorization)$/.test(name)),
-      );
+      list = Object.fromEntries(Object.entries(list).filter(([name]) => !SECRET_HEADERS.test(name)));
     target = location;
   }
 }
