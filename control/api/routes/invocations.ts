@@ -3,7 +3,6 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import {
-  bucketsOf,
   bucketsQuery,
   limitOf,
   positionOf,
@@ -13,15 +12,15 @@ import {
   timeOf,
 } from '../../telemetry/filter.ts';
 import { countInvocations, findInvocation, invocationOrders, readInvocations } from '../../telemetry/invocations.ts';
-import { readDropped, readLinesAfter } from '../../telemetry/lines.ts';
+import { histogramOf, readHistogram } from '../../telemetry/histogram.ts';
+import { readLinesAfter } from '../../telemetry/lines.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
 import { pageOf } from '../../http/page.ts';
 import { nullable, Timestamp } from '../../http/schemas.ts';
-import { DroppedSchema, StoredLineSchema } from './logs.ts';
+import { StoredLineSchema } from './logs.ts';
 
-const HOUR_MS = 3_600_000;
 const LINES_MAX = 1000;
 const tags = ['invocations'];
 
@@ -103,35 +102,22 @@ export const invocations = platform<Dependencies, RequestState>()
       tags,
       summary: 'Count the stored invocations of a project over time; default: the last hour',
       query: Type.Object({ ...invocationQuery, ...bucketsQuery }),
-      response: Type.Object({
-        from: Timestamp,
-        to: Timestamp,
-        bucketMs: Type.Integer(),
-        // Intervals without any are omitted.
-        items: Type.Array(
-          Type.Object({
-            at: Timestamp,
-            ok: Type.Integer(),
-            failed: Type.Integer(),
-            cpuMs: Type.Number(),
-            wallMsP50: Type.Number(),
-            wallMsP99: Type.Number(),
-          }),
-        ),
-        // For the hours that the range covers.
-        dropped: DroppedSchema,
-      }),
+      response: histogramOf(
+        Type.Object({
+          at: Timestamp,
+          ok: Type.Integer(),
+          failed: Type.Integer(),
+          cpuMs: Type.Number(),
+          wallMsP50: Type.Number(),
+          wallMsP99: Type.Number(),
+        }),
+      ),
     },
     async (ctx) => {
       const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
-      const time = bucketsOf(ctx.query, HOUR_MS);
-      return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => ({
-        from: time.from.toISOString(),
-        to: time.to.toISOString(),
-        bucketMs: time.bucketMs,
-        items: await countInvocations(sql, projectId, ctx.query, time),
-        dropped: await readDropped(sql, projectId, time),
-      }));
+      return readHistogram(ctx.env, projectId, ctx.query, (sql, time) =>
+        countInvocations(sql, projectId, ctx.query, time),
+      );
     },
   )
   .get(

@@ -3,7 +3,6 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import {
-  bucketsOf,
   bucketsQuery,
   limitOf,
   positionOf,
@@ -12,7 +11,8 @@ import {
   storedQuery,
   timeOf,
 } from '../../telemetry/filter.ts';
-import { countLines, lineLevels, readDropped, readLines } from '../../telemetry/lines.ts';
+import { histogramOf, readHistogram } from '../../telemetry/histogram.ts';
+import { countLines, lineLevels, readLines } from '../../telemetry/lines.ts';
 import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { EventStreams } from '../events/event-stream.ts';
@@ -21,7 +21,6 @@ import { needs } from '../request/needs.ts';
 import { pageOf } from '../../http/page.ts';
 import { nullable, Timestamp } from '../../http/schemas.ts';
 
-const HOUR_MS = 3_600_000;
 const tags = ['logs'];
 
 export const StoredLineSchema = Type.Object({
@@ -35,13 +34,6 @@ export const StoredLineSchema = Type.Object({
   route: Type.String({ description: 'Route of a request, or name of the queue, timer, schedule or workflow' }),
   invocation: nullable(Type.String()),
   traceId: nullable(Type.String()),
-});
-
-/** Lines that were dropped because the project exceeded its limit. */
-export const DroppedSchema = Type.Object({
-  lines: Type.Integer(),
-  invocations: Type.Integer(),
-  spans: Type.Integer(),
 });
 
 const lineQuery = {
@@ -81,34 +73,19 @@ export const logs = (streams: EventStreams) =>
         tags,
         summary: 'Count the stored log lines of a project over time; default: the last hour',
         query: Type.Object({ ...lineQuery, ...bucketsQuery }),
-        response: Type.Object({
-          from: Timestamp,
-          to: Timestamp,
-          bucketMs: Type.Integer(),
-          // Intervals without any are omitted.
-          items: Type.Array(
-            Type.Object({
-              at: Timestamp,
-              debug: Type.Integer(),
-              info: Type.Integer(),
-              warn: Type.Integer(),
-              error: Type.Integer(),
-            }),
-          ),
-          // For the hours that the range covers.
-          dropped: DroppedSchema,
-        }),
+        response: histogramOf(
+          Type.Object({
+            at: Timestamp,
+            debug: Type.Integer(),
+            info: Type.Integer(),
+            warn: Type.Integer(),
+            error: Type.Integer(),
+          }),
+        ),
       },
       async (ctx) => {
         const { projectId } = await ctx.state.access.project('log:read', ctx.params.id);
-        const time = bucketsOf(ctx.query, HOUR_MS);
-        return readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, async (sql) => ({
-          from: time.from.toISOString(),
-          to: time.to.toISOString(),
-          bucketMs: time.bucketMs,
-          items: await countLines(sql, projectId, ctx.query, time),
-          dropped: await readDropped(sql, projectId, time),
-        }));
+        return readHistogram(ctx.env, projectId, ctx.query, (sql, time) => countLines(sql, projectId, ctx.query, time));
       },
     )
     .get(
