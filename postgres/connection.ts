@@ -9,8 +9,9 @@ import {
   isConnectionError,
   isStale,
   isWithoutTls,
-  PostgresError,
+  postgresError,
   toPostgresError,
+  type PostgresError,
 } from './postgres-error.ts';
 
 /** Parameter values: an array where the statement expects one (`$1::text[]`). */
@@ -212,7 +213,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
     if (isClosing) return reject(over());
     if (pool.waitingCount >= WAITING_MAX)
       return reject(
-        new PostgresError('53300', `More than ${WAITING_MAX} statements wait for a connection to the database`),
+        postgresError('53300', `More than ${WAITING_MAX} statements wait for a connection to the database`),
       );
     running++;
     connect();
@@ -321,7 +322,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
           throw error;
         }
         if ((await on.script('COMMIT')) !== 'COMMIT')
-          throw new PostgresError('25P02', 'A statement of the transaction had failed');
+          throw postgresError('25P02', 'A statement of the transaction had failed');
         return result;
       }),
     async close(msMax = CLOSE_MS_MAX) {
@@ -342,7 +343,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
 }
 
 function over(): PostgresError {
-  return new PostgresError('CONNECTION_ENDED', 'The connection to the database was ended');
+  return postgresError('CONNECTION_ENDED', 'The connection to the database was ended');
 }
 
 /** Errors after which a connection is not reused. */

@@ -5,17 +5,14 @@
  * An error of the server, with its SQLSTATE; or of the connection, with `CONNECTION_CLOSED`, `CONNECT_TIMEOUT` or the
  * system's code.
  */
-export class PostgresError extends Error {
+export interface PostgresError extends Error {
   readonly code: string;
   /** The server's internal function that raised it: distinguishes an outdated plan from a wrong statement. */
   readonly routine: string;
+}
 
-  constructor(code: string, message: string, routine = '') {
-    super(message);
-    this.name = 'PostgresError';
-    this.code = code;
-    this.routine = routine;
-  }
+export function postgresError(code: string, message: string, routine = ''): PostgresError {
+  return Object.assign(new Error(message), { name: 'PostgresError', code, routine });
 }
 
 /** The server's code for internal errors, and ours for a malformed response. */
@@ -24,11 +21,11 @@ export const internal = 'XX000';
 /** @param isLost whether its connection is gone, which the library's error does not always tell. */
 export function toPostgresError(error: unknown, isLost: boolean): PostgresError {
   const { code, message, routine } = error as { code?: unknown; message: string; routine?: string };
-  if (typeof code === 'string') return new PostgresError(code, message, routine);
-  if (message === 'timeout expired') return new PostgresError('CONNECT_TIMEOUT', 'The database did not answer in time');
+  if (typeof code === 'string') return postgresError(code, message, routine);
+  if (message === 'timeout expired') return postgresError('CONNECT_TIMEOUT', 'The database did not answer in time');
   // Messages about authentication methods.
-  if (message.startsWith('SASL')) return new PostgresError('28000', message);
-  return new PostgresError(isLost ? 'CONNECTION_CLOSED' : internal, message);
+  if (message.startsWith('SASL')) return postgresError('28000', message);
+  return postgresError(isLost ? 'CONNECTION_CLOSED' : internal, message);
 }
 
 /** SQLSTATE of an error, or the code of a connection error (`CONNECTION_CLOSED`, `ECONNREFUSED`). */

@@ -5,7 +5,13 @@ import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import type { Address } from './address.ts';
 import type { Host } from '#core/database-url.ts';
-import { isConnectionError, isWithoutTls, PostgresError, toPostgresError } from './postgres-error.ts';
+import {
+  isConnectionError,
+  isWithoutTls,
+  postgresError,
+  toPostgresError,
+  type PostgresError,
+} from './postgres-error.ts';
 
 /** The host that accepts writes. */
 export interface Primary {
@@ -79,7 +85,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
     const refused = seen.map(({ error }) => error).filter((error) => error !== null);
     const wrong = refused.length === hosts.length ? refused.find((error) => !isConnectionError(error)) : undefined;
     const error =
-      wrong ?? new PostgresError('CONNECTION_NO_PRIMARY', `No host of the database accepts writes: ${told(seen)}`);
+      wrong ?? postgresError('CONNECTION_NO_PRIMARY', `No host of the database accepts writes: ${told(seen)}`);
     failed = { error, at: performance.now() };
     throw error;
   }

@@ -3,7 +3,7 @@
 import type { AgentEnv, Messenger } from './config-types.ts';
 import type { ResolvedAgent } from './resolved-agent.ts';
 import { conceal, revealAll, SECRET } from './secrets.ts';
-import { ToolError, type InnerContext, type ReadyTool } from './tools/tool.ts';
+import { toolError, type InnerContext, type ReadyTool } from './tools/tool.ts';
 import type { MemoryEntry, ToolCall, Workspace } from './workspace-types.ts';
 import { changeWorkspace, readWorkspace, Superseded } from './workspaces.ts';
 
@@ -40,7 +40,7 @@ export function changeOwn<Env extends AgentEnv, Result>(
   });
 }
 
-/** The validated arguments of a call. @throws ToolError that the model can read. */
+/** The validated arguments of a call. @throws an error that the model can read. */
 export async function argumentsOf(
   tool: ReadyTool,
   call: ToolCall,
@@ -51,7 +51,7 @@ export async function argumentsOf(
   try {
     args = call.function.arguments.trim() === '' ? {} : JSON.parse(call.function.arguments);
   } catch {
-    throw new ToolError('Invalid arguments: not JSON');
+    throw toolError('Invalid arguments: not JSON');
   }
   args = revealAll(args, memory);
   if (tool.name === 'memory_set' && Object.hasOwn(pendingSecrets, key))
@@ -59,10 +59,10 @@ export async function argumentsOf(
   return tool.check(args);
 }
 
-/** Finds the tool of a call. @throws ToolError if there is none. */
+/** Finds the tool of a call. @throws an error for the model if there is none. */
 export function findTool(tools: readonly ReadyTool[], name: string): ReadyTool {
   const tool = tools.find((known) => known.name === name);
-  if (tool === undefined) throw new ToolError(`There is no tool "${name}"`);
+  if (tool === undefined) throw toolError(`There is no tool "${name}"`);
   return tool;
 }
 

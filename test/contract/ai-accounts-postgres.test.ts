@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createPostgresLedger } from '#gateway/accounts/postgres/ledger.ts';
 import type { Reservation } from '#gateway/contract/contract.ts';
 import { type Postgres } from '#postgres/connection.ts';
-import { PostgresError } from '#postgres/postgres-error.ts';
+import { postgresError } from '#postgres/postgres-error.ts';
 import { openDatabase, caller, AT, tokens, daily, rpm, withDatabase } from '#test/setup/ai-accounts.ts';
 import { testAiAccounts } from './ai-accounts.ts';
 import { raceForBudget } from './ai-budget-race.ts';
@@ -78,7 +78,7 @@ test('what a gateway holds after a connection broke is free when its last call h
       async all(text, ...parameters) {
         const rows = await sql.all(text, ...parameters);
         // Done, and nobody heard of it.
-        if (breaks && text.includes('ai_reserve')) throw new PostgresError('CONNECTION_CLOSED', 'It is closed');
+        if (breaks && text.includes('ai_reserve')) throw postgresError('CONNECTION_CLOSED', 'It is closed');
         return rows as never;
       },
     };

@@ -1,5 +1,5 @@
 // Tools of installed MCP servers: each as `mcp__<server>__<tool>`, and all through `mcp_call_tool`.
-import { builtIn, ToolError, type InnerContext, type ReadyTool } from '../tools/tool.ts';
+import { builtIn, toolError, type InnerContext, type ReadyTool } from '../tools/tool.ts';
 import type { McpServer } from '../workspace-types.ts';
 import { Superseded } from '../workspaces.ts';
 import { callMcpTool } from './client.ts';
@@ -20,7 +20,7 @@ const callTool = builtIn({
   async execute({ server: name, tool, arguments: args }, ctx) {
     const { mcpServers } = await ctx.read();
     const server = mcpServers.find((installed) => installed.name === name);
-    if (server === undefined) throw new ToolError(`MCP server "${name}" is not installed`);
+    if (server === undefined) throw toolError(`MCP server "${name}" is not installed`);
     return call(server, tool, args, ctx);
   },
 });
@@ -48,7 +48,7 @@ export function mcpTools(servers: readonly McpServer[]): ReadyTool[] {
 
 async function call(server: McpServer, tool: string, args: unknown, ctx: InnerContext): Promise<string> {
   if (!server.tools.some(({ name }) => name === tool))
-    throw new ToolError(`The MCP server "${server.name}" has no tool "${tool}"`);
+    throw toolError(`The MCP server "${server.name}" has no tool "${tool}"`);
   const note = (change: (installed: McpServer) => void): Promise<void> =>
     ctx.change(({ mcpServers }) => {
       const installed = mcpServers.find(({ name, url }) => name === server.name && url === server.url);
@@ -71,6 +71,6 @@ async function call(server: McpServer, tool: string, args: unknown, ctx: InnerCo
     const lastError = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_CHARS_MAX);
     await note((installed) => void (installed.lastError = lastError));
     // Protocol servers have no idempotency keys: a call that may have run is not repeated.
-    throw server.transport === 'manifest' ? error : new ToolError(lastError);
+    throw server.transport === 'manifest' ? error : toolError(lastError);
   }
 }

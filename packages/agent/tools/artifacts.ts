@@ -1,5 +1,5 @@
 // The built-in tool for files: stored under the user's id, and sent to the chat.
-import { builtIn, ToolError, type ReadyTool } from './tool.ts';
+import { builtIn, toolError, type ReadyTool } from './tool.ts';
 
 /** `artifact_create`. */
 export const artifactTools: readonly ReadyTool[] = [
@@ -18,7 +18,7 @@ export const artifactTools: readonly ReadyTool[] = [
     async execute({ filename, content, encoding = 'utf8' }, ctx) {
       // oxlint-disable-next-line no-control-regex -- those are what is refused
       if (/[/\\\u0000-\u001f]/.test(filename) || filename === '.' || filename === '..')
-        throw new ToolError('filename must be a plain name, without folders');
+        throw toolError('filename must be a plain name, without folders');
       const bytes = encoding === 'base64' ? fromBase64(content) : content;
       await ctx.env.PLATFORM_AGENT_FILES.put(`${ctx.userId}/${filename}`, bytes);
       await ctx.messenger.sendDocument(ctx.chatId, filename, bytes);
@@ -32,6 +32,6 @@ function fromBase64(text: string): Uint8Array {
   try {
     return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
   } catch {
-    throw new ToolError('content is not base64');
+    throw toolError('content is not base64');
   }
 }

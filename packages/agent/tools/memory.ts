@@ -1,7 +1,7 @@
 // The built-in tools for memories of a user. The value of a secret is only in the workspace: calls, results and
 // histories have a placeholder (secrets.ts).
 import { placeholder, SECRET, sweep } from '../secrets.ts';
-import { builtIn, ToolError, type ReadyTool } from './tool.ts';
+import { builtIn, toolError, type ReadyTool } from './tool.ts';
 
 const ENTRIES_MAX = 500;
 const key = { type: 'string', minLength: 1, maxLength: 128, pattern: '^[^\\[\\]"\\\\\\n]*$' } as const;
@@ -19,7 +19,7 @@ export const memoryTools: readonly ReadyTool[] = [
     async execute({ key: name, value, secret = false }, ctx) {
       await ctx.change((workspace) => {
         if (!Object.hasOwn(workspace.memory, name) && Object.keys(workspace.memory).length >= ENTRIES_MAX)
-          throw new ToolError(`There are ${ENTRIES_MAX} memories already; delete one first`);
+          throw toolError(`There are ${ENTRIES_MAX} memories already; delete one first`);
         Object.defineProperty(workspace.memory, name, {
           value: { value, secret, createdAt: Date.now() },
           enumerable: true,

@@ -2,7 +2,7 @@
 // does nothing (events of agent.ts), so that a crash between the two leaves no invisible task.
 import type { Timer } from '@platform-run/types';
 import type { ScheduledTask } from '../workspace-types.ts';
-import { builtIn, ToolError, type InnerContext, type ReadyTool } from './tool.ts';
+import { builtIn, toolError, type InnerContext, type ReadyTool } from './tool.ts';
 
 /** Payload of the library's timers. */
 export interface TaskPayload {
@@ -64,7 +64,7 @@ export const scheduleTools: readonly ReadyTool[] = [
       const task: ScheduledTask = { id: await taskId(ctx.idempotencyKey), description, ...timing(given, null) };
       await ctx.change((workspace) => {
         const others = workspace.scheduledTasks.filter(({ id }) => id !== task.id);
-        if (others.length >= TASKS_MAX) throw new ToolError(`There are ${TASKS_MAX} tasks already; delete one first`);
+        if (others.length >= TASKS_MAX) throw toolError(`There are ${TASKS_MAX} tasks already; delete one first`);
         workspace.scheduledTasks = [...others, task];
       });
       try {
@@ -190,22 +190,21 @@ function forget(id: string, ctx: InnerContext): Promise<boolean> {
 /** Timing of a task, from the model's arguments and, for a changed task, its previous timing. */
 function timing(given: When, before: ScheduledTask | null): Omit<ScheduledTask, 'id' | 'description'> {
   const { runAt, delaySeconds, intervalSeconds, cron, timezone } = given;
-  if (runAt !== undefined && delaySeconds !== undefined) throw new ToolError('Give runAt or delaySeconds, not both');
-  if (intervalSeconds !== undefined && cron !== undefined)
-    throw new ToolError('Give intervalSeconds or cron, not both');
+  if (runAt !== undefined && delaySeconds !== undefined) throw toolError('Give runAt or delaySeconds, not both');
+  if (intervalSeconds !== undefined && cron !== undefined) throw toolError('Give intervalSeconds or cron, not both');
   const recurring =
     given.recurring ?? (intervalSeconds !== undefined || cron !== undefined || before?.recurring === true);
   const intervalMs = intervalSeconds === undefined ? before?.intervalMs : Math.round(intervalSeconds * 1000);
   const expression = cron ?? (intervalSeconds === undefined ? before?.cron : undefined);
   if (recurring && intervalMs === undefined && expression === undefined)
-    throw new ToolError('A recurring task needs intervalSeconds or cron');
+    throw toolError('A recurring task needs intervalSeconds or cron');
   let scheduledTime = before?.scheduledTime;
   if (runAt !== undefined) scheduledTime = Date.parse(runAt);
   else if (delaySeconds !== undefined) scheduledTime = Date.now() + Math.round(delaySeconds * 1000);
   else if (before === null && recurring) scheduledTime = Date.now() + (expression === undefined ? intervalMs! : 0);
-  if (scheduledTime === undefined) throw new ToolError('Say when: runAt or delaySeconds');
-  if (Number.isNaN(scheduledTime)) throw new ToolError('runAt must be an ISO 8601 date and time');
-  if (runAt !== undefined && scheduledTime < Date.now()) throw new ToolError('runAt is in the past');
+  if (scheduledTime === undefined) throw toolError('Say when: runAt or delaySeconds');
+  if (Number.isNaN(scheduledTime)) throw toolError('runAt must be an ISO 8601 date and time');
+  if (runAt !== undefined && scheduledTime < Date.now()) throw toolError('runAt is in the past');
   if (!recurring) return { scheduledTime, recurring };
   const zone = timezone ?? before?.timezone;
   return expression === undefined
@@ -227,7 +226,7 @@ async function setTimer(
     });
   } catch (error) {
     // The model's schedule is invalid.
-    if ((error as { code?: unknown }).code === 'invalid_argument') throw new ToolError((error as Error).message);
+    if ((error as { code?: unknown }).code === 'invalid_argument') throw toolError((error as Error).message);
     throw error;
   }
 }

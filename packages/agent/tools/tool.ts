@@ -38,8 +38,8 @@ export interface ReadyTool {
 }
 
 /** An error for the model that a retry cannot fix. */
-export class ToolError extends Error {
-  override readonly name = 'NonRetryableError';
+export function toolError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'NonRetryableError' });
 }
 
 const TIMEOUT_MS = 60_000;
@@ -93,7 +93,7 @@ export function readyTool<Env extends AgentEnv>(tool: AgentTool<Env>): ReadyTool
       const checked = await checker.check(args);
       if (checked.issues === undefined) return checked.value;
       const issues = checked.issues.map(({ path, message }) => `${path.join('.') || 'arguments'} ${message}`);
-      throw new ToolError(`Invalid arguments: ${issues.join('; ')}`);
+      throw toolError(`Invalid arguments: ${issues.join('; ')}`);
     },
     needsApproval: (args) => (typeof approval === 'function' ? approval(args) : approval),
     execute: async (args, ctx) => tool.execute(args, ctx as unknown as ToolContext<Env>),

@@ -5,7 +5,7 @@ import { MCP_PLATFORM, messengerOf } from '../../messengers.ts';
 import type { ResolvedAgent } from '../../resolved-agent.ts';
 import { conceal } from '../../secrets.ts';
 import { bounded } from '../../tool-calls.ts';
-import { ToolError, type InnerContext, type ReadyTool } from '../../tools/tool.ts';
+import { toolError, type InnerContext, type ReadyTool } from '../../tools/tool.ts';
 import { readWorkspace } from '../../workspaces.ts';
 import { answerTo } from './answers.ts';
 import type { Served } from './rpc.ts';
@@ -100,7 +100,7 @@ async function run<Env extends AgentEnv>(
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error));
   });
   const timer = setTimeout(
-    () => controller.abort(new ToolError(`The tool ${tool.name} did not end within ${tool.timeoutMs} ms`)),
+    () => controller.abort(toolError(`The tool ${tool.name} did not end within ${tool.timeoutMs} ms`)),
     tool.timeoutMs,
   );
   try {
@@ -123,16 +123,16 @@ async function talk<Env extends AgentEnv>(
   const given = (args ?? {}) as { message?: unknown; messageId?: unknown };
   let { messageId } = given;
   if (tool === ASK) {
-    if (typeof given.message !== 'string') throw new ToolError('Invalid arguments: message must be a text');
+    if (typeof given.message !== 'string') throw toolError('Invalid arguments: message must be a text');
     const sent = { userId, chatId: userId, platform: MCP_PLATFORM, text: given.message };
     ({ messageId } = await agent.handleMessage(sent));
   }
-  if (typeof messageId !== 'string') throw new ToolError('Invalid arguments: messageId must be a text');
+  if (typeof messageId !== 'string') throw toolError('Invalid arguments: messageId must be a text');
   const until = Date.now() + WAIT_MS;
   for (let pause = LOOK_MS_LEAST; ; pause = Math.min(pause * 2, LOOK_MS_MOST)) {
     const answer = answerTo(messageId, await readWorkspace(agent.env.PLATFORM_AGENT_STATE, userId));
     if (answer.is === 'said') return answer;
-    if (answer.is === 'unknown') throw new ToolError(`There is no reply to the message ${messageId}`);
+    if (answer.is === 'unknown') throw toolError(`There is no reply to the message ${messageId}`);
     const later = `Call ${GET_ANSWER} with messageId "${messageId}" later.`;
     if (answer.approval !== null)
       return { text: `The user has to approve a call of ${answer.approval} first. ${later}`, isError: false };
