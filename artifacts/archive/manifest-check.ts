@@ -116,6 +116,8 @@ const properties = {
       {
         renamed: Type.Optional(Type.Record(Type.String(), Type.String(), { maxProperties: CLASSES_MAX })),
         deleted: Type.Optional(Type.Array(Type.String(), { maxItems: CLASSES_MAX })),
+        transferred: Type.Optional(Type.Record(Type.String(), Type.String(), { maxProperties: CLASSES_MAX })),
+        received: Type.Optional(Type.Record(Type.String(), Type.String(), { maxProperties: CLASSES_MAX })),
       },
       closed,
     ),
@@ -293,9 +295,13 @@ function bindingsProblem({ bindings, objects = {}, queues = {}, workflowClasses 
 }
 
 function classesProblem({ objects, objectClasses = {} }: Manifest): string | null {
-  const { renamed = {}, deleted = [] } = objectClasses;
-  for (const name of [...Object.entries(renamed).flat(), ...deleted])
+  const { renamed = {}, deleted = [], transferred = {}, received = {} } = objectClasses;
+  const moved = { ...transferred, ...received };
+  for (const name of [...Object.entries(renamed).flat(), ...deleted, ...Object.keys(moved)])
     if (!isClassName(name)) return `objectClasses: ${shown(name)} is not the name of a class`;
+  for (const text of [...Object.values(transferred), ...Object.values(received)])
+    if (!isObjectText(text) || !text.includes('#') || text.includes('?'))
+      return `objectClasses: ${shown(text)} is not a class of another project`;
   const [problem] = classesProblems(objectClasses, new Set(Object.values(ownClasses(objects))));
   return problem === undefined ? null : `objectClasses: ${problem.message}`;
 }

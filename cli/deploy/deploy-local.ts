@@ -60,7 +60,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
     keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,
   });
   const { manifest } = openArtifact(platform.folder, built.id);
-  if (production) await refuseForgottenClasses(platform, before, manifest);
+  if (production) await refuseForgottenClasses(platform, before, manifest, name);
   if (args.force !== true) {
     const given = vars ?? variablesFor(before, branch, production);
     await checkStart(platform, { artifact: built.id, project: name, plan: before?.plan ?? 'free', vars: given });

@@ -8,13 +8,21 @@ import {
   forgottenClasses,
   keptClasses,
   nameNowOf,
+  transferredClasses,
 } from '#core/bindings/object-classes.ts';
+import { hiddenObjects, newlyReceived, transferObjection } from '#core/bindings/object-transfers.ts';
 import type { Manifest, RouteRecord } from '#core/manifest.ts';
+import { readRoute } from '#artifacts/route-records.ts';
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { askPlatform, type LocalPlatform } from '../local/local-platform.ts';
 import { CliError } from '../terminal/failure.ts';
 
 const WAIT_MS = 90_000;
+
+interface InProduction {
+  readonly project: string;
+  readonly deployment: string;
+}
 
 /** Manifest of the deployment that is production; null: there is none. */
 function productionOf(platform: LocalPlatform, route: RouteRecord | null): Manifest | null {
@@ -31,10 +39,17 @@ export async function refuseForgottenClasses(
   platform: LocalPlatform,
   route: RouteRecord | null,
   next: Manifest,
+  project: string,
 ): Promise<void> {
   const production = productionOf(platform, route);
+  const objection = transferObjection(project, production, next, (other) =>
+    productionOf(platform, readRoute(platform.folder, other)),
+  );
+  if (objection !== null) throw new CliError(objection);
   if (production === null) return;
-  for (const first of forgottenClasses(keptClasses(production), next)) {
+  const of = { project, deployment: route!.production! };
+  const known = [...keptClasses(production), ...transferredClasses(production)];
+  for (const first of forgottenClasses(known, next)) {
     const now = nameNowOf(production.objectClasses ?? {}, first);
     const advice = classesAdvice(first);
     if (platform.running?.privateOrigin == null)
@@ -44,18 +59,28 @@ export async function refuseForgottenClasses(
           advice: `Start the platform, so that its objects can be looked at. ${advice}`,
         },
       );
-    const of = { project: route!.project, deployment: route!.production! };
-    for (let cursor: string | null = null; ;) {
-      const found: Gives<'object.held'> = await ask(platform, of, 'object.held', first, cursor);
-      if (found.object !== null)
-        throw new CliError(
-          `Production has durable objects of the class ${now}, such as ${JSON.stringify(found.object.slice(0, 80))}, ` +
-            'but this deployment has no such class',
-          { advice },
-        );
-      if (found.cursor === null) break;
-      ({ cursor } = found);
-    }
+    const object = await heldObject(platform, of, first);
+    if (object !== null)
+      throw new CliError(
+        `Production has durable objects of the class ${now}, such as ${JSON.stringify(object.slice(0, 80))}, ` +
+          'but this deployment has no such class',
+        { advice },
+      );
+  }
+  for (const first of newlyReceived(production, next))
+    if (platform.running?.privateOrigin == null || (await heldObject(platform, of, first)) !== null)
+      throw new CliError(hiddenObjects(first), {
+        advice: 'If it has none, start the platform, so that it can look.',
+      });
+}
+
+/** Name or id of an object of a class in production; null: there is none. */
+async function heldObject(platform: LocalPlatform, of: InProduction, first: string): Promise<string | null> {
+  for (let cursor: string | null = null; ;) {
+    const found: Gives<'object.held'> = await ask(platform, of, 'object.held', first, cursor);
+    if (found.object !== null) return found.object;
+    if (found.cursor === null) return null;
+    ({ cursor } = found);
   }
 }
 
@@ -87,7 +112,7 @@ type Gives<Operation extends ResourceOperation> = ResourceOperations[Operation][
 
 async function ask<Operation extends 'object.held' | 'object.clear'>(
   platform: LocalPlatform,
-  of: { readonly project: string; readonly deployment: string },
+  of: InProduction,
   operation: Operation,
   first: string,
   cursor: string | null,

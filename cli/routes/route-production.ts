@@ -22,7 +22,7 @@ interface Flags {
 export async function promoteRoute(shell: Shell, flags: Flags, word: string): Promise<void> {
   const { platform, route } = await findDeployed(shell, flags);
   const { artifact } = route.deployments[idOf(route, word)]!;
-  await refuseForgottenClasses(platform, route, openArtifact(platform.folder, artifact).manifest);
+  await refuseForgottenClasses(platform, route, openArtifact(platform.folder, artifact).manifest, route.project);
   const led = changeRoute(platform.folder, route.project, (before) => {
     const id = idOf(before, word);
     return before.production === id ? before : asProduction(before, id);

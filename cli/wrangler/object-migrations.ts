@@ -1,13 +1,16 @@
-// Converts Wrangler's `migrations` of durable objects: their history becomes the classes that are renamed or deleted in
-// the end. Pure.
+// Converts Wrangler's `migrations` of durable objects: their history becomes the classes that are renamed, deleted or
+// received from another project in the end. Pure.
 import { isClassName } from '#core/bindings/object.ts';
-import { classesProblems } from '#core/bindings/object-classes.ts';
+import { classesOf, classesProblems } from '#core/bindings/object-classes.ts';
+import type { OtherClass } from '#core/bindings/object-transfers.ts';
 
 /** Result of a conversion. */
 interface ImportedClasses {
   /** Former names with the next. */
   readonly renamed: Readonly<Record<string, string>>;
   readonly deleted: readonly string[];
+  /** Class -> class of another project whose objects it receives. */
+  readonly received: Readonly<Record<string, OtherClass>>;
   /** Keys of migrations with what was left out, and why. */
   readonly notes: readonly Note[];
 }
@@ -15,11 +18,16 @@ interface ImportedClasses {
 type Migration = Readonly<Record<string, unknown>>;
 type Note = readonly [key: string, note: string];
 
-/** @param own classes of the worker that bindings name. */
-export function importedClasses(migrations: readonly Migration[], own: ReadonlySet<string>): ImportedClasses {
+/** @param own classes of the worker that bindings name. @param projectNameOf the project for the name of a script. */
+export function importedClasses(
+  migrations: readonly Migration[],
+  own: ReadonlySet<string>,
+  projectNameOf: (script: string) => string,
+): ImportedClasses {
   const notes: Note[] = [];
   const renamed: Record<string, string> = {};
   const deleted = new Set<string>();
+  const received: Record<string, OtherClass> = {};
   const made = new Set<string>();
   for (const migration of migrations) {
     void migration['tag'];
@@ -39,24 +47,35 @@ export function importedClasses(migrations: readonly Migration[], own: ReadonlyS
     }
     for (const { from, to, script } of pairsIn(migration, 'transferred_classes', notes)) {
       made.add(to);
+      deleted.delete(to);
+      const project = projectNameOf(script);
+      if (project === '') {
+        notes.push(['transferred_classes', `the class ${to} has no from_script: omitted`]);
+        continue;
+      }
+      received[to] = { project, class: from };
       notes.push([
         'transferred_classes',
-        `not supported: leave the class ${from} in the project ${script}, and reach it with { class: ${from}, project: ${script} }`,
+        `deploy this project first, then ${project} with object_classes: { transferred: { ${from}: { project: <this project>, class: ${to} } } }`,
       ]);
     }
   }
   for (const name of made)
     if (!own.has(name)) notes.push(['new_classes', `no binding of durable_objects has the class ${name}: omitted`]);
   // Nothing of the project is stored here yet: a name that was used twice loses nothing.
-  for (let left = [...classesProblems({ renamed, deleted: [...deleted] }, own)]; left.length > 0;) {
+  const problems = (): ReturnType<typeof classesProblems> =>
+    classesProblems(classesOf({ renamed, deleted: [...deleted], received }), own);
+  for (let left = problems(); left.length > 0; left = problems()) {
     const { path, message } = left[0]!;
     const [key, at] = path;
-    if (key === 'renamed') delete renamed[at];
-    else deleted.delete([...deleted][at]!);
-    notes.push([`${key}_classes`, `omitted: ${message.charAt(0).toLowerCase()}${message.slice(1)}`]);
-    left = [...classesProblems({ renamed, deleted: [...deleted] }, own)];
+    if (key === 'deleted') deleted.delete([...deleted][at]!);
+    else delete (key === 'renamed' ? renamed : received)[at];
+    notes.push([
+      `${key === 'received' ? 'transferred' : key}_classes`,
+      `omitted: ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
+    ]);
   }
-  return { renamed, deleted: [...deleted], notes };
+  return { renamed, deleted: [...deleted], received, notes };
 }
 
 function namesIn(migration: Migration, key: string, notes: Note[]): string[] {

@@ -191,7 +191,7 @@ function writeStores(values: Values, { add, note, binding, resource }: Writer): 
   }
 }
 
-/** Writes durable objects, and the classes that their migrations rename or delete. */
+/** Writes durable objects, and the classes that their migrations rename, delete or transfer. */
 function writeObjects(values: Values, { add, note, binding }: Writer): void {
   const lines: string[] = [];
   const own: string[] = [];
@@ -216,13 +216,18 @@ function writeObjects(values: Values, { add, note, binding }: Writer): void {
       );
   }
   if (lines.length > 0) add(['durable_objects', 'migrations'], 'object:', ...lines);
-  const classes = importedClasses(listOf(values['migrations']).map(recordOf), new Set(own));
+  const classes = importedClasses(listOf(values['migrations']).map(recordOf), new Set(own), projectNameOf);
   for (const [key, text] of classes.notes) note(`migrations.${key}`, text);
   const renamed = Object.entries(classes.renamed).map(([from, to]) => `${scalar(from)}: ${scalar(to)}`);
   const deleted = classes.deleted.map(scalar);
+  const received = Object.entries(classes.received).map(
+    ([name, { project, class: from }]) =>
+      `    ${scalar(name)}: { project: ${scalar(project)}, class: ${scalar(from)} }`,
+  );
   const gone = [
     ...(renamed.length === 0 ? [] : [`  renamed: { ${renamed.join(', ')} }`]),
     ...(deleted.length === 0 ? [] : [`  deleted: [${deleted.join(', ')}]`]),
+    ...(received.length === 0 ? [] : ['  received:', ...received]),
   ];
   if (gone.length > 0) add([], 'object_classes:', ...gone);
 }

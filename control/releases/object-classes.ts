@@ -12,9 +12,17 @@ import {
   type DeclaredClasses,
   type ObjectClasses,
 } from '#core/bindings/object-classes.ts';
+import {
+  hiddenObjects,
+  newlyReceived,
+  otherClass,
+  transferObjection,
+  transferProjects,
+} from '#core/bindings/object-transfers.ts';
 import { isFailure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { systemAudit } from './audit-entries.ts';
 import { addLogLines } from './deployment-log.ts';
@@ -39,9 +47,12 @@ export async function classesObjection(
   next: DeclaredClasses,
 ): Promise<string | null> {
   const production = await readProduction(deps, deps.sql, projectId);
-  if (production === null) return null;
+  const transfer = await transferProblem(deps, projectId, production, next);
+  if (transfer !== null || production === null) return transfer;
   const { now } = production;
   try {
+    for (const first of newlyReceived({ objectClasses: now }, next))
+      if ((await heldObject(deps, production, first)) !== null) return hiddenObjects(first);
     for (const first of forgottenClasses(production.known, next)) {
       const object = await heldObject(deps, production, first);
       if (object !== null) return objection({ first, now: nameNowOf(now, first), object }, next);
@@ -64,6 +75,45 @@ function objection(
   if (Object.values(ownClasses(objects)).includes(first))
     return `${has}, but platform.yaml gives this name to objects of another class. Give the class of "object_classes.renamed" another name.`;
   return `${has}, but this deployment has no such class. ${classesAdvice(first)}`;
+}
+
+/** What projects that transfer classes to each other object to. */
+async function transferProblem(
+  deps: ReadDeps & Pick<Dependencies, 'sql'>,
+  projectId: string,
+  production: Production | null,
+  next: DeclaredClasses,
+): Promise<string | null> {
+  const now = production === null ? null : { objectClasses: production.now };
+  const names = transferProjects(next, now ?? {});
+  if (names.length === 0) return null;
+  const rows = await deps.sql<{ name: string; artifact: string | null; isOwn: boolean }[]>`
+    SELECT other.name, d.artifact, other.id = p.id AS "isOwn"
+    FROM control.project p JOIN control.project other ON other.organization_id = p.organization_id
+    LEFT JOIN control.deployment d ON d.id = other.production_deployment_id
+    WHERE p.id = ${projectId} AND other.deleted_at IS NULL AND (other.id = p.id OR other.name = ANY(${names}))`;
+  const others = new Map<string, DeclaredClasses>();
+  for (const { name, artifact, isOwn } of rows)
+    if (artifact !== null && !isOwn) others.set(name, await classesOf(deps, artifact));
+  const own = rows.find(({ isOwn }) => isOwn)?.name ?? '';
+  return transferObjection(own, now, next, (name) => others.get(name) ?? null);
+}
+
+/**
+ * Refuses to delete a project that stores the objects of another one.
+ *
+ * @throws {ApiError} that names that project.
+ */
+export async function refuseWhileTransferred(deps: ReadDeps, tx: Transaction, projectId: string): Promise<void> {
+  const now = (await readProduction(deps, tx, projectId))?.now ?? {};
+  const names = Object.values(now.transferred ?? {}).map((text) => otherClass(text).project);
+  const [other] = await tx<{ name: string }[]>`
+    SELECT other.name FROM control.project p JOIN control.project other ON other.organization_id = p.organization_id
+    WHERE p.id = ${projectId} AND other.id <> p.id AND other.deleted_at IS NULL AND other.name = ANY(${names})
+    ORDER BY other.name LIMIT 1`;
+  if (other === undefined) return;
+  const reason = `It stores durable objects that it transferred to ${other.name}: delete ${other.name} first, or keep both`;
+  throw new ApiError('conflict', { reason });
 }
 
 interface Production {

@@ -1,15 +1,35 @@
-// The key `object_classes` of platform.yaml: classes of durable objects that were renamed or deleted. The objects of a
-// class belong to its first name, which their ids are made of: every deployment finds them, also an earlier one. Pure.
+// The key `object_classes` of platform.yaml: classes of durable objects that were renamed, deleted or moved to another
+// project. The objects of a class belong to its first name, which their ids are made of: every deployment finds them,
+// also an earlier one. Pure.
 import { className, ownClasses } from './object.ts';
+import { projectName } from './service.ts';
 
 const EXPECTS_NAMES = 'the name of a class';
 /** Renamed classes, and deleted ones, of a project. */
 export const CLASSES_MAX = 100;
 
+const otherClass = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['project', 'class'],
+  properties: { project: projectName, class: className },
+  expects: 'a class of another project, such as {project: shop, class: ChatRoom}',
+} as const;
+
+const otherClasses = {
+  type: 'object',
+  patternProperties: { [className.pattern]: otherClass } as {
+    readonly '^(?!__proto__$)[A-Za-z_$][A-Za-z0-9_$]{0,63}$': typeof otherClass;
+  },
+  additionalProperties: false,
+  expects: 'a map from classes to those of other projects, such as {Room: {project: shop, class: ChatRoom}}',
+  expectsNames: EXPECTS_NAMES,
+} as const;
+
 export const objectClasses = {
   schema: {
     type: 'object',
-    description: 'Classes of durable objects that were renamed or deleted.',
+    description: 'Classes of durable objects that were renamed, deleted or moved to another project.',
     additionalProperties: false,
     properties: {
       renamed: {
@@ -29,8 +49,17 @@ export const objectClasses = {
         items: className,
         expects: 'a list of classes, such as [Draft]',
       },
+      transferred: {
+        ...otherClasses,
+        description:
+          'Classes that were of this project, with the classes of other projects that have their objects now.',
+      },
+      received: {
+        ...otherClasses,
+        description: 'Classes that have the objects of a class of another project, which transfers them.',
+      },
     },
-    expects: 'a map with the keys "renamed" and "deleted"',
+    expects: 'a map with the keys "renamed", "deleted", "transferred" and "received"',
   },
   otherNames: ['migrations', 'renamed_classes', 'deleted_classes', 'transferred_classes'],
 } as const;
@@ -40,6 +69,27 @@ export interface ObjectClasses {
   /** Former name -> name. */
   readonly renamed?: Readonly<Record<string, string>>;
   readonly deleted?: readonly string[];
+  /** Class -> `project#Class` that has its objects now. */
+  readonly transferred?: Readonly<Record<string, string>>;
+  /** Class -> `project#Class` whose objects it has. */
+  readonly received?: Readonly<Record<string, string>>;
+}
+
+/** Classes as platform.yaml declares them. */
+interface WrittenClasses extends Pick<ObjectClasses, 'renamed' | 'deleted'> {
+  readonly transferred?: Readonly<Record<string, { readonly project: string; readonly class: string }>>;
+  readonly received?: Readonly<Record<string, { readonly project: string; readonly class: string }>>;
+}
+
+/** Classes as a manifest has them. */
+export function classesOf({ transferred, received, ...own }: WrittenClasses): ObjectClasses {
+  const texts = (list: NonNullable<WrittenClasses['received']>): Record<string, string> =>
+    Object.fromEntries(Object.entries(list).map(([name, other]) => [name, `${other.project}#${other.class}`]));
+  return {
+    ...own,
+    ...(transferred === undefined ? {} : { transferred: texts(transferred) }),
+    ...(received === undefined ? {} : { received: texts(received) }),
+  };
 }
 
 /** What a manifest says of objects. */
@@ -78,10 +128,15 @@ export function deletedClasses({ objectClasses = {} }: DeclaredClasses): Set<str
   return new Set((objectClasses.deleted ?? []).map((name) => firstNameOf(objectClasses, name)));
 }
 
+/** First names of the classes that a deployment names as transferred. */
+export function transferredClasses({ objectClasses = {} }: DeclaredClasses): Set<string> {
+  return new Set(Object.keys(objectClasses.transferred ?? {}).map((name) => firstNameOf(objectClasses, name)));
+}
+
 /** First names of classes that a deployment says nothing of. @param known first names of classes of earlier ones. */
 export function forgottenClasses(known: Iterable<string>, next: DeclaredClasses): string[] {
-  const [kept, deleted] = [keptClasses(next), deletedClasses(next)];
-  return [...new Set(known)].filter((first) => !kept.has(first) && !deleted.has(first)).toSorted();
+  const said = [keptClasses(next), deletedClasses(next), transferredClasses(next)];
+  return [...new Set(known)].filter((first) => !said.some((names) => names.has(first))).toSorted();
 }
 
 /** What to do so that objects of a class are not forgotten. @example 'Put the class back ...' */
@@ -94,7 +149,7 @@ export function classesAdvice(first: string): string {
 
 /** A contradiction in the classes, and the key that it is at. */
 interface ClassesProblem {
-  readonly path: readonly ['renamed', string] | readonly ['deleted', number];
+  readonly path: readonly ['renamed' | 'transferred' | 'received', string] | readonly ['deleted', number];
   readonly message: string;
 }
 
@@ -105,9 +160,10 @@ interface ClassesProblem {
  * 'The class Room is deleted, but a binding of "object" has it'
  */
 export function classesProblems(
-  { renamed = {}, deleted = [] }: ObjectClasses,
+  { renamed = {}, deleted = [], transferred = {}, received = {} }: ObjectClasses,
   own: ReadonlySet<string>,
 ): ClassesProblem[] {
+  const isSaid = (name: string): boolean => deleted.includes(name) || Object.hasOwn(transferred, name);
   const problems: ClassesProblem[] = [];
   const targets = new Map<string, string>();
   for (const [from, to] of Object.entries(renamed)) {
@@ -118,7 +174,7 @@ export function classesProblems(
     if (isInCircle(renamed, from)) say(`The class ${from} is renamed to itself: a name cannot be used again`);
     else if (other !== undefined) say(`The classes ${other} and ${from} are both renamed to ${to}`);
     else if (own.has(from)) say(`The class ${from} is renamed to ${to}, but a binding of "object" has it`);
-    else if (!own.has(to) && !Object.hasOwn(renamed, to) && !deleted.includes(to))
+    else if (!own.has(to) && !Object.hasOwn(renamed, to) && !isSaid(to))
       say(`The class ${from} is renamed to ${to}, but no binding of "object" has that`);
   }
   for (const [index, name] of deleted.entries()) {
@@ -127,6 +183,26 @@ export function classesProblems(
     if (own.has(name)) say(`The class ${name} is deleted, but a binding of "object" has it`);
     else if (Object.hasOwn(renamed, name)) say(`The class ${name} is deleted, but renamed to ${renamed[name]!}`);
     else if (deleted.indexOf(name) !== index) say(`The class ${name} is deleted twice`);
+  }
+  for (const name of Object.keys(transferred)) {
+    const say = (message: string): void => void problems.push({ path: ['transferred', name], message });
+    if (own.has(name)) say(`The class ${name} is transferred, but a binding of "object" has it`);
+    else if (Object.hasOwn(renamed, name)) say(`The class ${name} is transferred, but renamed to ${renamed[name]!}`);
+    else if (deleted.includes(name)) say(`The class ${name} is transferred and deleted`);
+  }
+  const sources = new Map<string, string>();
+  for (const [name, source] of Object.entries(received)) {
+    const say = (message: string): void => void problems.push({ path: ['received', name], message });
+    const now = nameNowOf({ renamed }, name);
+    const [other, twin] = [sources.get(source), sources.get(now)];
+    sources.set(source, name).set(now, name);
+    const shown = source.replace('#', '/');
+    if (twin !== undefined) say(`The classes ${twin} and ${name} are the same, and both receive objects`);
+    else if (other !== undefined) say(`The classes ${other} and ${name} both receive the objects of ${shown}`);
+    else if (Object.hasOwn(transferred, now))
+      say(`The class ${name} is received and transferred: let ${shown.split('/')[0]} transfer it to its new project`);
+    else if (!own.has(now))
+      say(`The class ${name} receives the objects of ${shown}, but no binding of "object" has it`);
   }
   return problems;
 }

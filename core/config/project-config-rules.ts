@@ -3,7 +3,8 @@
 import type { Node } from 'yaml';
 import { namedKinds } from '../bindings/kinds.ts';
 import { objectText, ownClasses } from '../bindings/object.ts';
-import { CLASSES_MAX, classesProblems } from '../bindings/object-classes.ts';
+import { CLASSES_MAX, classesOf, classesProblems } from '../bindings/object-classes.ts';
+import type { OtherClass } from '../bindings/object-transfers.ts';
 import { quoted } from '../problem.ts';
 import { stepsProblem } from '../release-settings.ts';
 import { parseCronSchedule } from '../schedules/cron-schedule.ts';
@@ -134,15 +135,18 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
     if (written.object !== undefined && written.kind === 'static')
       warn('A static project has no worker that could export classes', 'kind');
     const { object = {}, object_classes: classes = {} } = written;
-    const { renamed = {}, deleted = [] } = classes;
-    if (Object.keys(renamed).length > CLASSES_MAX)
-      fail(`object_classes.renamed has more than ${CLASSES_MAX} classes`, 'object_classes.renamed');
+    const { renamed = {}, deleted = [], transferred = {}, received = {} } = classes;
+    for (const [key, list] of Object.entries({ renamed, transferred, received })) {
+      const path = `object_classes.${key}`;
+      if (Object.keys(list).length > CLASSES_MAX) fail(`${path} has more than ${CLASSES_MAX} classes`, path);
+    }
     // An invalid item was reported and is undefined here.
-    if (deleted.some((name) => name === undefined)) return;
+    const others: (Partial<OtherClass> | undefined)[] = [...Object.values(transferred), ...Object.values(received)];
+    if ([...deleted, ...others.flatMap((one) => [one?.project, one?.class])].some((name) => name === undefined)) return;
     const texts = Object.fromEntries(Object.entries(object).map(([name, value]) => [name, objectText(value)]));
-    for (const { path, message } of classesProblems(classes, new Set(Object.values(ownClasses(texts))))) {
+    for (const { path, message } of classesProblems(classesOf(classes), new Set(Object.values(ownClasses(texts))))) {
       const [key, at] = path;
-      fail(message, key === 'renamed' ? `object_classes.renamed.${at}` : `object_classes.deleted[${at}]`);
+      fail(message, key === 'deleted' ? `object_classes.deleted[${at}]` : `object_classes.${key}.${at}`);
     }
   }
 

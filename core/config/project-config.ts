@@ -6,7 +6,7 @@ import type { QueuesSettings } from '../queue-settings.ts';
 import { hasErrors, type Problem } from '../problem.ts';
 import { bindings as descriptors, namedKinds, type NamedKind } from '../bindings/kinds.ts';
 import { object, objectText } from '../bindings/object.ts';
-import { objectClasses, type ObjectClasses } from '../bindings/object-classes.ts';
+import { classesOf, objectClasses, type ObjectClasses } from '../bindings/object-classes.ts';
 import { rulesOf } from './project-config-rules.ts';
 import { projectFileSchema, type ProjectFile } from './project-config-schema.ts';
 import { checkSource } from './schema-check.ts';
@@ -90,10 +90,6 @@ const unsupportedKeys: Readonly<Record<string, { message: string; hint: string }
   monorepo: {
     message: "The key 'monorepo' is not part of platform.yaml any more",
     hint: 'Delete it: a monorepo is recognised by its workspace files. Use base for the directory of this project.',
-  },
-  'object_classes.transferred': {
-    message: 'object_classes.transferred is not supported: objects stay in the project that made them',
-    hint: 'Reach them with a binding of that project, such as object: { ROOM: { class: Room, project: rooms } }.',
   },
 };
 
@@ -189,7 +185,7 @@ function resolved(written: ProjectFile): ProjectConfig {
     bindings,
     queues: resolvedQueues(written),
     objects: Object.fromEntries(Object.entries(written.object ?? {}).map(([name, value]) => [name, objectText(value)])),
-    ...(written.object_classes === undefined ? {} : { objectClasses: written.object_classes }),
+    ...(written.object_classes === undefined ? {} : { objectClasses: classesOf(written.object_classes) }),
     ...workflowClasses(written),
     auth: written.auth === undefined ? null : { binding: written.auth.binding },
     ai: written.agentSDK === true || written.ai === true,

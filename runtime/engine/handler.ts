@@ -9,7 +9,6 @@ import type { Deployment } from './serving/deployment.ts';
 import { createRouteDeployments, type RouteDeploymentDeps } from './serving/route-deployments.ts';
 import { ServedDeployments, type Served, type ServedDependencies } from './serving/served.ts';
 import { startForCheck, StartLines, startServed, type StartEnd } from './serving/starts.ts';
-import { nameNowOf, type ObjectClasses } from '#core/bindings/object-classes.ts';
 import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { WorkerCalls } from './bindings/worker-calls.ts';
 import { HeadCache } from './http/header-block.ts';
@@ -29,6 +28,7 @@ import type { ObjectLeases } from './bindings/object-leases.ts';
 import { LiveObjects } from './serving/objects/live-objects.ts';
 import { createObjectOperator, type ObjectOperator } from './serving/object-operator.ts';
 import { isObjectKey, ObjectEvents } from './serving/object-events.ts';
+import { createObjectHomes } from './serving/object-homes.ts';
 import { createLocalLeases } from './serving/objects/local-leases.ts';
 import { dueAlarm, ObjectAlarms } from './serving/objects/object-alarms.ts';
 import type { RouteMatch, Route } from './router/project-routes.ts';
@@ -130,13 +130,19 @@ export function createHandler(deps: HandlerDeps): Handler {
     limits: deps.limits,
     deliver: (owner, event) => objectEvents.deliver(owner, event),
   });
+  const homes = createObjectHomes({
+    find: (route) => served.find(route),
+    calledRoute,
+    production: (project) => deps.calledRoute?.(project, null) ?? null,
+    hasProduction: deps.isProduction !== undefined,
+  });
   const objectEvents = new ObjectEvents({
     heads,
     bodyBytesMax: deps.limits.bodyBytesMax,
     namespaceOf: deps.namespaceOf,
     findDeployment: deps.findDeployment,
     branchRoute: (project, branch) => deps.calledRoute?.(project, branch) ?? null,
-    find: (route) => served.find(route),
+    homes,
     alarms: objects.alarms,
     forward: deps.forwardObject ?? null,
   });
@@ -150,7 +156,7 @@ export function createHandler(deps: HandlerDeps): Handler {
       },
       objects,
       objectEvents,
-      ownerOfObjects,
+      homes,
       sendErrorPage(exchange, config, failure) {
         const artifact = served.artifactOf(config);
         return (
@@ -167,6 +173,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     bodyBytesMax: deps.limits.bodyBytesMax,
     namespaceOf: deps.namespaceOf,
     findDeployment: deps.findDeployment,
+    homes,
     forward: deps.forwardObject,
   });
   const served = new ServedDeployments(deps, routeDeployments, (now) => objects.sweep(now));
@@ -188,22 +195,6 @@ export function createHandler(deps: HandlerDeps): Handler {
     if (route === null || route.owner?.organization !== caller.owner?.organization)
       throw new PlatformError('service_not_found', { project });
     return route;
-  }
-
-  /** @throws {PlatformError} `service_not_found`; `service_failed` when it declares no such class. */
-  function ownerOfObjects(
-    caller: Route,
-    owner: Pick<ServiceTarget, 'project' | 'previews'>,
-    name: string,
-  ): { route: Route; classes: ObjectClasses } {
-    const route = calledRoute(caller, owner);
-    const { objects = {}, objectClasses: classes = {} } = served.find(route).artifact.manifest;
-    if (!Object.values(objects).includes(nameNowOf(classes, name)))
-      throw new PlatformError('service_failed', {
-        project: owner.project,
-        reason: `it declares no durable objects of the class ${name}`,
-      });
-    return { route, classes };
   }
 
   /** Serves a call of another worker in this engine. @throws {PlatformError} when nothing can be called. */

@@ -5,6 +5,7 @@ import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts'
 import { platform } from '#packages/worker/index.ts';
 import { createProject } from '../../releases/create-project.ts';
 import { createDeployment } from '../../releases/create-deployment.ts';
+import { refuseWhileTransferred } from '../../releases/object-classes.ts';
 import { writeRoute } from '../../releases/project-routes.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { newSecret } from '../../access/secrets.ts';
@@ -243,6 +244,7 @@ export const projects = platform<Dependencies, RequestState>()
         if (row === undefined) throw new ApiError('not_found');
         if (row.name !== ctx.query.name)
           throw new ApiError('unprocessable', { reason: 'query.name: must be the name of this project' });
+        await refuseWhileTransferred(ctx.env, tx, projectId);
         await deleteProject(tx, projectId);
         await ctx.state.audit(tx, {
           organizationId,

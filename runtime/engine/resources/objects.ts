@@ -1,7 +1,7 @@
 // Management operations on durable objects. Lists look at the databases without a lease; everything else goes to the
 // engine that has the object (serving/object-operator.ts).
 import { isClassName, ownClasses } from '#core/bindings/object.ts';
-import { firstNameOf, keptClasses } from '#core/bindings/object-classes.ts';
+import { keptClasses } from '#core/bindings/object-classes.ts';
 import { objectClassKey, objectPlace, objectsNamespace } from '#core/object-address.ts';
 import { objectOps } from '#core/object-storage.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -35,11 +35,11 @@ interface Looked {
 
 export const objectOperations: OperationsOf<'object'> = {
   async 'object.list'(scope) {
-    const { className, key } = classOf(scope);
+    const { className, key, stored } = classOf(scope);
     const limit = toWhole(scope.args['limit'], 'limit', { least: 1, most: 200, otherwise: 50 });
     const databases = opened(scope.deps.databases, 'db');
-    const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
-    const live = await scope.deps.objects.live(scope.route);
+    const namespace = objectsNamespace(namespaceOf(stored), stored.route.preview);
+    const live = await scope.deps.objects.live(stored.route);
     const objects: DescribedObject[] = [];
     let after = fromCursor(scope.args['cursor']) ?? '';
     let looked = 0;
@@ -51,17 +51,17 @@ export const objectOperations: OperationsOf<'object'> = {
         after = id;
         if (!isObjectId(key, id)) continue;
         looked++;
-        const found = await describe(scope, id, changedAt, live[id]);
+        const found = await describe(stored, id, changedAt, live[id]);
         if (found !== null) objects.push(found);
       }
       if (page.length === 0) return { class: className, objects, cursor: null };
     }
   },
   async 'object.get'(scope) {
-    const object = objectOf(scope);
+    const { object, stored } = objectOf(scope);
     const { id } = object;
-    const live = (await scope.deps.objects.act(scope.route, object, { do: 'state' })) as LiveState;
-    return { object: await describe(scope, id, await changedAt(scope, id), live, object.name) };
+    const live = (await scope.deps.objects.act(stored.route, object, { do: 'state' })) as LiveState;
+    return { object: await describe(stored, id, await changedAt(stored, id), live, object.name) };
   },
   async 'object.values'(scope) {
     const { prefix, cursor } = scope.args;
@@ -110,20 +110,29 @@ export const objectOperations: OperationsOf<'object'> = {
   'object.query': (scope) => runSql(scope, 'Q'),
   'object.sql': (scope) => runSql(scope, 'q'),
   async 'object.delete'(scope) {
-    const object = objectOf(scope);
-    const live = (await scope.deps.objects.act(scope.route, object, { do: 'state' })) as LiveState;
-    const found = await describe(scope, object.id, 0, live);
+    const { object, stored } = objectOf(scope);
+    const live = (await scope.deps.objects.act(stored.route, object, { do: 'state' })) as LiveState;
+    const found = await describe(stored, object.id, 0, live);
     if (found === null) return { removed: false };
-    await scope.deps.objects.act(scope.route, object, { do: 'empty' });
+    await scope.deps.objects.act(stored.route, object, { do: 'empty' });
     return { removed: true };
   },
   async 'object.reset'(scope) {
-    return { removed: (await scope.deps.objects.act(scope.route, objectOf(scope), { do: 'reset' })) === true };
+    const { object, stored } = objectOf(scope);
+    return { removed: (await scope.deps.objects.act(stored.route, object, { do: 'reset' })) === true };
   },
 };
 
+/** Where objects are stored: of a class that was received, in another project. */
+type Stored = Pick<RequestScope, 'deps' | 'route'>;
+
 /** @throws {PlatformError} `binding_not_found`. */
-function classOf({ artifact, binding, route }: RequestScope): { className: string; firstName: string; key: string } {
+function classOf({ artifact, binding, route, deps }: RequestScope): {
+  className: string;
+  firstName: string;
+  key: string;
+  stored: Stored;
+} {
   const { objects, objectClasses = {} } = artifact.manifest;
   const declared = ownClasses(objects);
   const name = String(binding);
@@ -132,8 +141,9 @@ function classOf({ artifact, binding, route }: RequestScope): { className: strin
     : Object.values(declared).find((one) => one === binding);
   if (className === undefined)
     throw new PlatformError('binding_not_found', { kind: 'object', binding: name.slice(0, 100) });
-  const firstName = firstNameOf(objectClasses, className);
-  return { className, firstName, key: objectClassKey(route.project, route.preview, firstName) };
+  const { route: home, firstName } = deps.objects.home(route, objectClasses, className);
+  const key = objectClassKey(home.project, home.preview, firstName);
+  return { className, firstName, key, stored: { deps, route: home } };
 }
 
 /** Where a page of keys begins: behind a key, or behind so many keys that begin with a text. */
@@ -194,18 +204,18 @@ async function pageOf(scope: RequestScope, key: string): Promise<{ ids: string[]
 }
 
 /** The object that a request names by its id or its name. */
-function objectOf(scope: RequestScope): OperatedObject {
-  const { firstName, key } = classOf(scope);
+function objectOf(scope: RequestScope): { object: OperatedObject; stored: Stored } {
+  const { firstName, key, stored } = classOf(scope);
   const { object } = scope.args;
   if (typeof object !== 'string' || object === '' || object.length > NAME_CHARS_MAX)
     throw invalid('object must be the id or the name of an object');
-  if (isObjectId(key, object)) return { id: object, class: firstName };
-  return { id: objectIdOf(key, object), class: firstName, name: object };
+  if (isObjectId(key, object)) return { object: { id: object, class: firstName }, stored };
+  return { object: { id: objectIdOf(key, object), class: firstName, name: object }, stored };
 }
 
 /** Null: it has stored nothing, and is not in memory. */
 async function describe(
-  scope: RequestScope,
+  scope: Stored,
   id: string,
   writtenAt: number,
   live: LiveState | undefined,
@@ -226,14 +236,14 @@ async function describe(
 }
 
 /** Null: it has no database. */
-async function look(scope: RequestScope, id: string): Promise<Looked | null> {
+async function look(scope: Stored, id: string): Promise<Looked | null> {
   const place = objectPlace(namespaceOf(scope), scope.route.preview, id);
   const reply = (await opened(scope.deps.databases, 'db').run(place, objectOps.look, 0, '[]')) as string;
   return JSON.parse(reply) as Looked | null;
 }
 
 /** When an object was last written; 0: it has no database. */
-async function changedAt(scope: RequestScope, id: string): Promise<number> {
+async function changedAt(scope: Stored, id: string): Promise<number> {
   const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
   // The id before this one.
   const before = `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}`;
@@ -242,7 +252,8 @@ async function changedAt(scope: RequestScope, id: string): Promise<number> {
 }
 
 async function steps(scope: RequestScope, list: readonly unknown[]): Promise<unknown> {
-  return scope.deps.objects.act(scope.route, objectOf(scope), { do: 'steps', steps: JSON.stringify(list) });
+  const { object, stored } = objectOf(scope);
+  return scope.deps.objects.act(stored.route, object, { do: 'steps', steps: JSON.stringify(list) });
 }
 
 async function runSql(

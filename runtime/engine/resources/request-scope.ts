@@ -94,7 +94,7 @@ export function apartNamespace(scope: RequestScope): string {
   return ofPreview(namespaceOf(scope), scope.route.preview);
 }
 
-export function namespaceOf({ deps, route }: RequestScope): string {
+export function namespaceOf({ deps, route }: Pick<RequestScope, 'deps' | 'route'>): string {
   return deps.namespaceOf(route.project);
 }
 

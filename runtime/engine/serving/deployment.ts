@@ -28,6 +28,7 @@ import type { DeploymentTelemetry } from '../telemetry/recorder.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
 import type { BurningInvocation, DeploymentConfig, ServedDeployment } from './config.ts';
 import type { ObjectDeployment } from './objects/live-object.ts';
+import type { AlarmOwner } from './objects/object-alarms.ts';
 import type { LiveObjects } from './objects/live-objects.ts';
 import type { SocketEvent } from './objects/object-sockets.ts';
 import { answerFailedRequest, type Explain, type FailedRequestDeps } from './failed-requests.ts';
@@ -81,6 +82,11 @@ export interface DeploymentDeps extends LaneDeps {
 const EVENTS_MEMORY_SHARE = 0.75;
 
 /** A deployment and the isolates that currently serve it. */
+/** An object of a class that another project transferred: where it is stored, and the name of its class here. */
+export interface StoredElsewhere extends Pick<AlarmOwner, 'namespace' | 'project' | 'branch' | 'preview'> {
+  readonly class: string;
+}
+
 export class Deployment implements ServedDeployment, ObjectDeployment {
   readonly config: DeploymentConfig;
   readonly hostMemory: HostMemory;
@@ -175,19 +181,24 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   }
 
   /**
-   * Serves an event of a durable object, as soon as this deployment may have the object. @param forward sends it to the
-   * engine that has the object; null: that engine sent it here. @param socketEvent of a WebSocket that is kept here.
+   * Serves an event of a durable object, as soon as this deployment may have the object.
+   *
+   * @param home of an object whose class another project transferred. @param forward sends it to the engine that has
+   * the object; null: that engine sent it here. @param socketEvent of a WebSocket that is kept here.
    */
   object(
     exchange: Exchange,
     address: ObjectAddress,
+    home: StoredElsewhere | null,
     forward: ((link: string) => void) | null,
     socketEvent: SocketEvent | null = null,
   ): void {
     const { limits, ids, telemetry } = this.#deps;
     const objects = this.#deps.objects!;
+    const { project } = this.config;
     const { namespace, preview, branch, classes } = this.config.objects!;
-    const place = objectPlace(namespace, preview, address.id);
+    const stored = home ?? { namespace, project, branch, preview, class: nameNowOf(classes, address.class) };
+    const place = objectPlace(stored.namespace, stored.preview, address.id);
     const invocation: HttpInvocation = new Invocation(
       ids,
       'object',
@@ -196,15 +207,14 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
       limits.subrequestsMax,
     );
     exchange.memory = this.hostMemory;
-    const object = { address: { ...address, class: nameNowOf(classes, address.class) }, socketEvent };
+    const object = { address: { ...address, class: stored.class }, socketEvent };
     invocation.object = object;
     exchange.requestId = invocation.uid;
     if (telemetry?.samples() === true) this.#trace(invocation, true);
     this.#objects ??= new Lane(this, this.#deps, EVENTS_MEMORY_SHARE, objects);
     const lane = this.#objects;
     lane.lastUsedAt = invocation.startedAt;
-    const { project } = this.config;
-    const owner = { ...address, namespace, preview, project, branch };
+    const owner = { ...stored, ...address };
     objects.enter(place, owner, {
       deployment: this,
       forward:

@@ -14,7 +14,8 @@ import { connectObject } from '../http/worker-calls.ts';
 import type { DeliveryEnd } from '../invocation/delivery.ts';
 import { failed, ok } from '../invocation/outcome.ts';
 import type { Route } from '../router/project-routes.ts';
-import type { Deployment } from './deployment.ts';
+import type { Deployment, StoredElsewhere } from './deployment.ts';
+import type { ObjectHomes } from './object-homes.ts';
 import type { AlarmOwner, DueAlarm, ObjectAlarms } from './objects/object-alarms.ts';
 import type { SocketEvent } from './objects/object-sockets.ts';
 import { SocketEventExchange } from './objects/socket-exchange.ts';
@@ -27,11 +28,13 @@ interface ObjectEventsDeps {
   readonly findDeployment: (id: string) => Route | null;
   /** The route of a project's branch if it has one, else of production (null). */
   readonly branchRoute: (project: string, branch: string | null) => Route | null;
-  /** @throws {PlatformError} when the route cannot be served. */
-  readonly find: (route: Route) => {
-    readonly deployment: Deployment | null;
-    readonly remote: { readonly isQuarantined: boolean } | null;
-  };
+  readonly homes: Pick<
+    ObjectHomes<{
+      readonly deployment: Deployment | null;
+      readonly remote: { readonly isQuarantined: boolean } | null;
+    }>,
+    'code'
+  >;
   readonly alarms: ObjectAlarms | null;
   /** Sends an event to the engine that has its object; null: there are no others. */
   readonly forward: ((link: string, key: string, exchange: Exchange) => void) | null;
@@ -75,24 +78,30 @@ export class ObjectEvents {
 
   #enter(route: Route, address: ObjectAddress, exchange: Exchange, isForwarded = false): void {
     try {
-      const deployment = this.#deploymentOf(route);
+      const { deployment, home } = this.#codeOf(route, address);
       const { forward } = this.#deps;
       const send =
         isForwarded || forward === null
           ? null
           : (link: string) => forward(link, objectKey(route, address, exchange), exchange);
-      deployment.object(exchange, address, send);
+      deployment.object(exchange, address, home, send);
     } catch (error) {
       refuse(exchange, error as PlatformError);
     }
   }
 
-  /** @throws {PlatformError} */
-  #deploymentOf(route: Route): Deployment {
-    const { deployment, remote } = this.#deps.find(route);
-    if (deployment !== null && remote?.isQuarantined !== true) return deployment;
-    const reason = remote?.isQuarantined === true ? 'it is quarantined' : '';
-    throw new PlatformError('deployment_unavailable', { deployment: route.deployment, reason });
+  /** @param route of the project that stores the object. @throws {PlatformError} */
+  #codeOf(route: Route, address: ObjectAddress): { deployment: Deployment; home: StoredElsewhere | null } {
+    const { homes, namespaceOf } = this.#deps;
+    const { route: runs, found, class: name } = homes.code(route, address.class);
+    const { deployment, remote } = found;
+    if (deployment === null || remote?.isQuarantined === true) {
+      const reason = remote?.isQuarantined === true ? 'it is quarantined' : '';
+      throw new PlatformError('deployment_unavailable', { deployment: runs.deployment, reason });
+    }
+    if (name === null) return { deployment, home: null };
+    const { project, branch, preview } = route;
+    return { deployment, home: { namespace: namespaceOf(project), project, branch, preview, class: name } };
   }
 
   /** Serves an event that another engine forwarded; false when this engine does not know its deployment. */
@@ -132,7 +141,8 @@ export class ObjectEvents {
     try {
       const named = name === undefined ? {} : { name };
       const address: ObjectAddress = { id, class: className, ...named, op: 'socket', protocol: 'https:' };
-      this.#deploymentOf(route).object(new SocketEventExchange(event.content.event), address, null, event);
+      const { deployment, home } = this.#codeOf(route, address);
+      deployment.object(new SocketEventExchange(event.content.event), address, home, null, event);
     } catch {
       event.ended(failed('draining'));
     }

@@ -9,6 +9,7 @@ import type { HeadCache } from '../http/header-block.ts';
 import type { Exchange } from '../http/listener.ts';
 import { LoopbackExchange } from '../http/loopback-exchange.ts';
 import type { Route } from '../router/project-routes.ts';
+import type { ObjectHomes } from './object-homes.ts';
 import { collectBody } from './request-body.ts';
 import { stateOf, type LiveObject, type LiveState } from './objects/live-object.ts';
 import type { LiveObjects } from './objects/live-objects.ts';
@@ -34,6 +35,8 @@ export interface ObjectOperator {
   act(route: Route, object: OperatedObject, action: ObjectAction): Promise<unknown>;
   /** The objects of the route's project, or preview, that any engine has, by id. */
   live(route: Route): Promise<Readonly<Record<string, LiveState>>>;
+  /** The class of a deployment's own binding, where it is stored. @throws {PlatformError} */
+  readonly home: ObjectHomes['own'];
   /** Serves what another engine sent here. @returns false: the key is not of an operation. */
   serve(key: string, exchange: Exchange): boolean;
 }
@@ -45,6 +48,7 @@ interface ObjectOperatorDeps {
   readonly bodyBytesMax: number;
   readonly namespaceOf: (project: string) => string;
   readonly findDeployment: (id: string) => Route | null;
+  readonly homes: Pick<ObjectHomes, 'own'>;
   /** Absent: there are no other engines. */
   readonly forward: ((link: string, key: string, exchange: Exchange) => void) | undefined;
 }
@@ -124,6 +128,7 @@ export function createObjectOperator(deps: ObjectOperatorDeps): ObjectOperator {
   }
 
   return {
+    home: deps.homes.own,
     act: (route, object, action) => ask((exchange) => enter(route, object, exchange, false), JSON.stringify(action)),
     async live(route) {
       const namespace = objectsNamespace(deps.namespaceOf(route.project), route.preview);

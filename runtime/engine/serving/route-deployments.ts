@@ -4,8 +4,6 @@
 import { createHash } from 'node:crypto';
 import { descriptorOf } from '#core/bindings/kinds.ts';
 import { parseObject } from '#core/bindings/object.ts';
-import { firstNameOf, nameNowOf, type ObjectClasses } from '#core/bindings/object-classes.ts';
-import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { Limits } from '#core/limits.ts';
 import type { ServerRules } from '#core/manifest.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
@@ -41,6 +39,7 @@ import type { DeploymentConfig, ServingDeps } from './config.ts';
 import { objectSocketCalls, objectStorageCall } from './objects/isolate-objects.ts';
 import type { LiveObjects } from './objects/live-objects.ts';
 import type { ObjectEvents } from './object-events.ts';
+import type { ObjectHomes } from './object-homes.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { Deployment, type DeploymentDeps, type RequestRecord } from './deployment.ts';
 import type { Explain } from './failed-requests.ts';
@@ -106,12 +105,7 @@ export function createRouteDeployments(
   serving: Pick<ServingDeps, 'clientHeaders' | 'fallBackToAssets' | 'sendErrorPage'> & {
     readonly objects: LiveObjects;
     readonly objectEvents: Pick<ObjectEvents, 'reach' | 'connect'>;
-    /** The deployment that has the objects of a class. @throws {PlatformError} `service_not_found`. */
-    readonly ownerOfObjects: (
-      caller: Route,
-      owner: Pick<ServiceTarget, 'project' | 'previews'>,
-      name: string,
-    ) => { readonly route: Route; readonly classes: ObjectClasses };
+    readonly homes: Pick<ObjectHomes, 'own' | 'of'>;
   },
   workersOf: (route: Route) => WorkerCalls,
 ): RouteDeployments {
@@ -177,15 +171,14 @@ export function createRouteDeployments(
     if (objects === undefined) return null;
     const classIn = (text: string): ObjectClass => {
       const { class: written, owner } = parseObject(text);
-      const { route: found, classes } =
-        owner === null ? { route, classes: objectClasses } : serving.ownerOfObjects(route, owner, written);
-      const name = nameNowOf(classes, written);
-      const firstName = firstNameOf(classes, name);
+      const home =
+        owner === null ? serving.homes.own(route, objectClasses, written) : serving.homes.of(route, owner, written);
+      const { route: found, firstName } = home;
       return {
         key: objectClassKey(found.project, found.preview, firstName),
-        class: name,
+        class: home.class,
         firstName,
-        isForeign: owner !== null,
+        isForeign: owner !== null || home.isReceived,
         reach: (address, target, request) => serving.objectEvents.reach(found, address, target, request),
         connect: (address, session) => serving.objectEvents.connect(found, address, session),
       };
@@ -197,7 +190,7 @@ export function createRouteDeployments(
         if (known !== undefined) return known;
         if (!Object.hasOwn(objects, binding)) return null;
         const found = classIn(objects[binding]!);
-        // The branch of another project that has its objects may change.
+        // The branch of another project that has its objects may change, and a transfer may end.
         if (!found.isForeign) own.set(binding, found);
         return found;
       },

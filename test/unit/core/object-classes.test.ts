@@ -41,9 +41,30 @@ test('classes that contradict each other are refused by name', () => {
       'object_classes.deleted[0] must be the name of a class that the worker exports, such as ChatRoom, not "1x"',
     ],
     ['renamed: { __proto__: Den }', '"__proto__" in object_classes.renamed must be the name of a class'],
+    ['transferred: { Room: { project: rooms } }', 'object_classes.transferred.Room needs the key "class"'],
     [
-      'transferred: { Room: { project: rooms } }',
-      'object_classes.transferred is not supported: objects stay in the project that made them',
+      'transferred: { Den: { project: rooms, class: Room } }',
+      'The class Den is transferred, but a binding of "object" has it',
+    ],
+    [
+      'renamed: { Room: Den }, transferred: { Room: { project: rooms, class: Room } }',
+      'The class Room is transferred, but renamed to Den',
+    ],
+    [
+      'deleted: [Room], transferred: { Room: { project: rooms, class: Room } }',
+      'The class Room is transferred and deleted',
+    ],
+    [
+      'received: { Room: { project: rooms, class: Hall } }',
+      'The class Room receives the objects of rooms/Hall, but no binding of "object" has it',
+    ],
+    [
+      'renamed: { Room: Den }, received: { Room: { project: rooms, class: A }, Den: { project: rooms, class: B } }',
+      'The classes Room and Den are the same, and both receive objects',
+    ],
+    [
+      'received: { Room: { project: rooms, class: Hall } }, transferred: { Room: { project: shop, class: Hall } }',
+      'The class Room is received and transferred: let rooms transfer it to its new project',
     ],
     ['moved: [Room]', 'Unknown key "moved" in object_classes'],
   ];

@@ -293,18 +293,22 @@ test('the history of classes becomes what it comes to; what contradicts itself i
       { tag: 'v1', new_classes: ['Room'] },
       { tag: 'v2', renamed_classes: [{ from: 'Room', to: 'Hall' }, { from: 'Room' }] },
       { tag: 'v3', new_classes: ['Room', 'a: b'] },
-      { tag: 'v4', transferred_classes: [{ from: 'Desk', from_script: 'office', to: 'Desk' }] },
+      { tag: 'v4', transferred_classes: [{ from: 'Bureau', from_script: 'office', to: 'Desk' }] },
     ],
     ['Hall', 'Room', 'Desk', 'a }\nbuild: x'],
   );
-  assert.equal(odd.yaml, 'name: a\nobject:\n  B0: Hall\n  B1: Room\n  B2: Desk\n');
+  assert.equal(
+    odd.yaml,
+    'name: a\nobject:\n  B0: Hall\n  B1: Room\n  B2: Desk\n' +
+      'object_classes:\n  received:\n    Desk: { project: office, class: Bureau }\n',
+  );
   assert.deepEqual(odd.notes, [
     { key: 'durable_objects.bindings.class_name', note: 'is not the name of a class: omitted' },
     { key: 'migrations.renamed_classes', note: 'has an entry without the names of two classes: omitted' },
     { key: 'migrations.new_classes', note: 'has an entry that is not the name of a class: omitted' },
     {
       key: 'migrations.transferred_classes',
-      note: 'not supported: leave the class Desk in the project office, and reach it with { class: Desk, project: office }',
+      note: 'deploy this project first, then office with object_classes: { transferred: { Bureau: { project: <this project>, class: Desk } } }',
     },
     {
       key: 'migrations.renamed_classes',

@@ -1,0 +1,119 @@
+// Where the objects of a class are stored, and whose code runs them: two projects, if the class moved to another one.
+// Production of the project that stores them decides, so its promotion is the moment of the move. Made by handler.ts.
+import { firstNameOf, nameNowOf, type DeclaredClasses, type ObjectClasses } from '#core/bindings/object-classes.ts';
+import { receivedFrom, transferAgrees, transferredTo } from '#core/bindings/object-transfers.ts';
+import type { ServiceTarget } from '#core/bindings/service.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { Route } from '../router/project-routes.ts';
+
+/** Chains of transfers that a binding follows: a class that was received cannot be transferred. */
+const TRANSFERS_MAX = 2;
+
+interface ObjectHomesDeps<Found> {
+  /** @throws {PlatformError} when the route cannot be served. */
+  readonly find: (route: Route) => Found;
+  /** @throws {PlatformError} `service_not_found`, also for a project of another organization. */
+  readonly calledRoute: (caller: Route, target: Pick<ServiceTarget, 'project' | 'previews'>) => Route;
+  /** The production of a project; null: it has none. */
+  readonly production: (project: string) => Route | null;
+  /** Whether routes have a production: in `platform dev` a class that was received has objects of its own. */
+  readonly hasProduction: boolean;
+}
+
+/** A class of objects, as a binding reaches it. */
+interface ObjectHome {
+  /** Of the project that stores them. */
+  readonly route: Route;
+  /** Its name in the code that runs them. */
+  readonly class: string;
+  /** Its first name in the project that stores them. */
+  readonly firstName: string;
+  readonly isReceived: boolean;
+}
+
+/** The code that runs an object. */
+interface ObjectCode<Found> {
+  readonly route: Route;
+  readonly found: Found;
+  /** The name of the class there; null: the project that stores the object runs it. */
+  readonly class: string | null;
+}
+
+export interface ObjectHomes<Found = unknown> {
+  /** The class of a deployment's own binding. @throws {PlatformError} `service_failed` when no project transfers it. */
+  own(route: Route, classes: ObjectClasses, name: string): ObjectHome;
+  /** The class of another project. @throws {PlatformError} `service_not_found`; `service_failed` without the class. */
+  of(caller: Route, owner: Pick<ServiceTarget, 'project' | 'previews'>, name: string): ObjectHome;
+  /** The code for an object that the project of the route stores. @param first name of its class. */
+  code(route: Route, first: string): ObjectCode<Found>;
+}
+
+export function createObjectHomes<Found extends { readonly artifact: { readonly manifest: DeclaredClasses } }>({
+  find,
+  calledRoute,
+  production,
+  hasProduction,
+}: ObjectHomesDeps<Found>): ObjectHomes<Found> {
+  const classesOf = (route: Route): DeclaredClasses => find(route).artifact.manifest;
+
+  function own(route: Route, classes: ObjectClasses, name: string): ObjectHome {
+    const now = nameNowOf(classes, name);
+    const firstName = firstNameOf(classes, now);
+    const from = receivedFrom(classes, firstName);
+    // A preview, and `platform dev`, has objects of its own.
+    if (from === null || route.preview !== null || !hasProduction)
+      return { route, class: now, firstName, isReceived: false };
+    const home = calledRoute(route, { project: from.project, previews: 'production' });
+    const { objectClasses: theirs = {} } = classesOf(home);
+    const first = firstNameOf(theirs, from.class);
+    if (!transferAgrees({ project: home.project, classes: theirs }, first, { project: route.project, classes }))
+      throw new PlatformError('service_failed', {
+        project: from.project,
+        reason: `it has not transferred its class ${from.class} to ${route.project}`,
+      });
+    return { route: home, class: now, firstName: first, isReceived: true };
+  }
+
+  function of(
+    caller: Route,
+    owner: Pick<ServiceTarget, 'project' | 'previews'>,
+    name: string,
+    followed = 0,
+  ): ObjectHome {
+    const route = calledRoute(caller, owner);
+    const { objects = {}, objectClasses: classes = {} } = classesOf(route);
+    const now = nameNowOf(classes, name);
+    const to = transferredTo(classes, firstNameOf(classes, now));
+    if (to !== null && followed < TRANSFERS_MAX)
+      return of(caller, { project: to.project, previews: owner.previews }, to.class, followed + 1);
+    if (!Object.values(objects).includes(now))
+      throw new PlatformError('service_failed', {
+        project: owner.project,
+        reason: `it declares no durable objects of the class ${name}`,
+      });
+    return own(route, classes, now);
+  }
+
+  function code(route: Route, first: string): ObjectCode<Found> {
+    // An earlier deployment, which still runs, does not know of the transfer.
+    const decides = route.preview === null && hasProduction ? (production(route.project) ?? route) : route;
+    const { objectClasses: classes } = classesOf(decides);
+    const to = classes?.transferred === undefined ? null : transferredTo(classes, first);
+    if (to === null) return { route, found: find(route), class: null };
+    const runs = calledRoute(route, {
+      project: to.project,
+      previews: route.preview === null ? 'production' : 'branch',
+    });
+    const found = find(runs);
+    const { objectClasses: theirs = {} } = found.artifact.manifest;
+    const from = { project: route.project, classes: classes! };
+    if (!transferAgrees(from, first, { project: runs.project, classes: theirs }))
+      throw new PlatformError('service_failed', {
+        project: to.project,
+        reason: `it does not receive the class ${first} of ${route.project}`,
+      });
+    return { route: runs, found, class: nameNowOf(theirs, to.class) };
+  }
+
+  return { own, of: (caller, owner, name) => of(caller, owner, name), code };
+}
