@@ -97,8 +97,7 @@ async function start(text: WorkerText): Promise<{ isolate: WorkerIsolate; cpuMs:
 
 /** As runtime/engine/isolates/compile-ahead.ts does. */
 async function compiled({ bytes, isWide }: WorkerText, isEager: boolean): Promise<SharedArrayBuffer> {
-  const { isolate, context } = deps.snapshot.open({ memoryLimit: 128, onCatastrophicError: () => {} });
-  const functions = deps.native.createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const { isolate, functions } = await deps.snapshot.open({ memoryLimit: 128, native: deps.native });
   const compile = functions.getSync('compileAhead', { reference: true }) as unknown as ivm.Reference<
     (...words: unknown[]) => ArrayBuffer
   >;

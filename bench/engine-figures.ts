@@ -1,5 +1,6 @@
 // Loaded into an engine before its own code (`--import`): counts how often isolates are entered, adds up what holds
 // memory, and tells the bench when it asks over the process channel. The engine itself stays as it is.
+import { openSync, readSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { WorkerIsolate } from '../runtime/engine/isolates/isolate.ts';
@@ -12,6 +13,13 @@ export interface HeldBytes {
   readonly buffers: number;
   /** Heaps and buffers of the isolates that were entered and live. */
   readonly isolates: number;
+}
+
+/** The longest turns of the event loop since the last question, with at most one millisecond of the turn beside it. */
+export interface Turns {
+  readonly wallMs: number;
+  /** CPU of the main thread in it: what others took of the core does not count. */
+  readonly cpuMs: number;
 }
 
 let entries = 0;
@@ -30,7 +38,30 @@ process.on('message', (message) => {
   if (message === 'entries') process.send?.({ entries });
   if (message === 'held') void heldBytes().then((held) => process.send?.({ held }));
   if (message === 'reached') process.send?.({ reached: reachedBytes() });
+  if (message === 'turns') process.send?.({ turns: longestTurns() });
 });
+
+let turns = { wallMs: 0, cpuMs: 0 };
+let looking: NodeJS.Timeout | null = null;
+
+/** The first question begins to look, from then on every millisecond. */
+function longestTurns(): Turns {
+  const longest = turns;
+  turns = { wallMs: 0, cpuMs: 0 };
+  // Linux, to the nanosecond; no CPU is known elsewhere.
+  const descriptor = process.platform === 'linux' ? openSync('/proc/thread-self/schedstat', 'r') : -1;
+  const text = Buffer.alloc(80);
+  const cpuMs = (): number =>
+    descriptor < 0 ? 0 : Number.parseInt(text.toString('latin1', 0, readSync(descriptor, text, 0, 80, 0)), 10) / 1e6;
+  let before = { at: performance.now(), cpu: cpuMs() };
+  looking ??= setInterval(() => {
+    const now = { at: performance.now(), cpu: cpuMs() };
+    turns.wallMs = Math.max(turns.wallMs, now.at - before.at);
+    turns.cpuMs = Math.max(turns.cpuMs, now.cpu - before.cpu);
+    before = now;
+  }, 1);
+  return longest;
+}
 
 /** What the engine's own heap holds once it has been collected. */
 function reachedBytes(): number {

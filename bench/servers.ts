@@ -13,7 +13,7 @@ import { publish } from '../artifacts/publish.ts';
 import { parseProjectConfig } from '../core/config/project-config.ts';
 import { engineProcessSettings } from '../runtime/supervisor/engines/environment.ts';
 import { freePort } from '../test/setup/free-port.ts';
-import type { HeldBytes } from './engine-figures.ts';
+import type { HeldBytes, Turns } from './engine-figures.ts';
 import { atExit, temporaryFolder } from './cleanup.ts';
 import type { Target } from './load.ts';
 
@@ -25,6 +25,8 @@ export interface Server extends Target {
   /** What holds its memory, and what of its own heap a collection leaves, in bytes; only of ours. */
   readonly held?: () => Promise<HeldBytes>;
   readonly reached?: () => Promise<number>;
+  /** The longest turns of its event loop since this was last asked; the first question begins to look. */
+  readonly turns?: () => Promise<Turns>;
   stop(): Promise<void>;
 }
 
@@ -227,6 +229,7 @@ export async function startServer(name: string, host: string, target: string, la
     entries: () => askEngine(child, 'entries'),
     held: () => askEngine(child, 'held'),
     reached: () => askEngine(child, 'reached'),
+    turns: () => askEngine(child, 'turns'),
   };
   const own = counts === true ? answers : {};
   const onExit = (code: number | null, signal: string | null): void =>
@@ -246,6 +249,7 @@ interface Counted {
   readonly entries: number;
   readonly held: HeldBytes;
   readonly reached: number;
+  readonly turns: Turns;
 }
 
 function askEngine<K extends keyof Counted>(child: ChildProcess, what: K): Promise<Counted[K]> {

@@ -32,7 +32,10 @@ const WAITING_MAX = 2000;
 const CODE_MAX = 4 * 1024 * 1024;
 /** Functions of larger workers are compiled when they run: a cache with all of them grows with the code. */
 const EAGER_MAX = 1024 * 1024;
-/** V8's parser cannot be interrupted: after one that takes this long, compiling ahead stops. */
+/**
+ * V8's parser cannot be interrupted, and its thread sleeps for ever where the heap overflows: after one that takes this
+ * long, compiling ahead stops.
+ */
 const COMPILE_MS_MAX = 10_000;
 
 /** The queue of one engine. */
@@ -80,10 +83,9 @@ export class CompileAhead {
     if (worker === null || worker.bytes > CODE_MAX || forms.has(worker.owner, worker.hash, worker.bytes)) return;
     const text = worker.text();
     if (text === null) return;
-    const { isolate, context } = snapshot.open({ memoryLimit: memoryLimitMb, onCatastrophicError: () => this.close() });
+    const { isolate, functions } = await snapshot.open({ memoryLimit: memoryLimitMb, native });
     const settled = new AbortController();
     try {
-      const functions = native.createSync(context) as ivm.Reference<Record<string, unknown>>;
       const compile = functions.getSync('compileAhead', { reference: true }) as unknown as ivm.Reference<
         (bytes: SharedArrayBuffer, isWide: boolean, isEager: boolean) => ArrayBuffer | undefined
       >;

@@ -5,6 +5,9 @@ import type { WorkerText } from '#core/worker-text.ts';
 import { formStages, type CompiledForms, type FormStage } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { LossReason, LostThreads } from './lost-threads.ts';
+import { apart, handOver } from './entry-bytes.ts';
+import { connectGuest, type GuestConnection } from './guest-connection.ts';
+import type { OpenedIsolate } from './snapshot-contexts.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { GrownBytes, ResidentGrowth } from './resident-growth.ts';
 import { shownWords, StuckEntry } from './stuck-entry.ts';
@@ -15,7 +18,7 @@ export interface IsolateDeps {
   readonly native: ivm.NativeModule;
   readonly scheduler: EntryScheduler;
   /** Takes over the threads of abandoned isolates. */
-  readonly lostThreads: Pick<LostThreads, 'watch' | 'parked'>;
+  readonly lostThreads: Pick<LostThreads, 'watch'>;
   readonly counters: IsolateCounters;
   /** Null: each start compiles. */
   readonly compiledForms: CompiledForms | null;
@@ -56,7 +59,7 @@ interface Batch {
 }
 
 /**
- * `memory`: over its limit; `aborted`: the same, but immediate, and its thread is lost with it; `stuck`: an entry
+ * `memory`: over its limit; `aborted`: the same, but inside V8, and its thread is lost with it; `stuck`: an entry
  * cannot be terminated; `fault`: its records could not be read.
  */
 export type DeathReason = 'memory' | 'aborted' | 'stuck' | 'fault';
@@ -106,19 +109,13 @@ interface WorkerCode {
   readonly hash: string;
 }
 
-interface Connection {
-  run: ivm.Reference<(...parameters: unknown[]) => void>;
-  load: ivm.Reference<(...parameters: unknown[]) => void>;
-  compiledForm: ivm.Reference<() => ArrayBuffer | undefined>;
-  trim: ivm.Reference<() => void>;
-}
-
 /** A hello worker holds 1.2 MB, of which trimming would free nothing. */
 const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
 /** One that holds little more than after its last trim is left alone: a few requests leave less than a trim costs. */
 const GROWN_BYTES_MIN = 512 * 1024;
 const COPY = { arguments: { copy: true } } as const;
-/** Blank until `load`; then `enter` takes batches until it is disposed or dies. */
+
+/** Made beside the main thread, and blank until `load`; then `enter` takes batches until it is disposed or dies. */
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
   isOvertime = false;
@@ -129,9 +126,12 @@ export class WorkerIsolate implements Enterable {
   enteredRound = 0;
   /** The deployment's, once it serves one. */
   conduct: Conduct = { slowUntil: 0, isBurning: false };
-  #isolate: ivm.Isolate;
-  #context: ivm.Context;
-  #connection: Connection;
+  /** Settles when its isolate is made, or was refused: it may be loaded and requested before. */
+  readonly ready: Promise<void>;
+  /** Both null until it is made. */
+  #opened: OpenedIsolate | null = null;
+  #connection: GuestConnection | null = null;
+  #isRequested = false;
   #deps: IsolateDeps;
   #events: IsolateEvents | null = null;
   #batch: Batch | null = null;
@@ -140,6 +140,8 @@ export class WorkerIsolate implements Enterable {
   #lost: LossReason | null = null;
   /** CPU of the entry in which it ended. */
   #endedMs = 0;
+  /** Why it died before it had a worker. */
+  #fault: unknown = undefined;
   /** Whether the host is reading an entry's records. */
   #isReporting = false;
   #worker: WorkerCode | null = null;
@@ -158,46 +160,38 @@ export class WorkerIsolate implements Enterable {
 
   constructor(deps: IsolateDeps) {
     this.#deps = deps;
-    const { isolate, context } = deps.snapshot.open({
-      memoryLimit: deps.limits.isolateMemoryMb,
-      onCatastrophicError: () => {
-        deps.lostThreads.parked(this.#stuck.shown);
-        this.#die('aborted');
-      },
+    this.#stuck = new StuckEntry(deps.limits.atomicsWaitMs);
+    const { snapshot, native, limits } = deps;
+    this.ready = snapshot
+      .open({ memoryLimit: limits.isolateMemoryMb, native })
+      .then((opened) => this.#connect(opened))
+      .catch((error: unknown) => this.#die('fault', error));
+  }
+
+  async #connect(opened: OpenedIsolate): Promise<void> {
+    if (this.#gone) {
+      opened.isolate.dispose();
+      return;
+    }
+    this.#opened = opened;
+    const { snapshot, limits } = this.#deps;
+    snapshot.share(opened.functions);
+    this.#connection = await connectGuest(opened, snapshot.key, limits, this.#stuck.shown, {
+      leave: this.#onLeave,
+      sync: this.#onSync,
+      waiting: this.#onWaiting,
     });
-    this.#isolate = isolate;
-    this.#context = context;
-    const native = deps.native.createSync(this.#context) as ivm.Reference<object>;
-    deps.snapshot.share(native);
-    const connect = this.#context.global.getSync('connect', { reference: true }) as ivm.Reference<
-      (...parameters: unknown[]) => unknown
-    >;
-    const { streamWindowBytes, timersMax, atomicsWaitMs, logBytesMax } = deps.limits;
-    this.#stuck = new StuckEntry(atomicsWaitMs);
-    const connection = connect.applySync(
-      undefined,
-      [
-        native.derefInto(),
-        new ivm.Callback(this.#onLeave, { ignored: true }),
-        new ivm.Callback(this.#onSync),
-        new ivm.Reference(this.#onWaiting),
-        new ivm.ExternalCopy({
-          streamWindowBytes,
-          timersMax,
-          atomicsWaitMs,
-          logBytesMax,
-          memoryBytesMax: deps.limits.isolateMemoryMb * 1024 * 1024,
-          snapshotKey: deps.snapshot.key,
-        }).copyInto({ release: true }),
-        new ivm.ExternalCopy(this.#stuck.shown.buffer).copyInto({ release: true }),
-      ],
-      { result: { reference: true } },
-    ) as unknown as ivm.Reference<Record<string, unknown>>;
-    const take = (name: string): never => connection.getSync(name, { reference: true }) as never;
-    this.#connection = { run: take('run'), load: take('load'), compiledForm: take('compiledForm'), trim: take('trim') };
-    connect.release();
-    connection.release();
-    native.release();
+    this.#requestLater();
+  }
+
+  /** It could not be made, has died, or is disposed. */
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
+  /** What was requested before it was made and had a worker. */
+  #requestLater(): void {
+    if (this.#isRequested) this.request();
   }
 
   /**
@@ -208,9 +202,11 @@ export class WorkerIsolate implements Enterable {
     this.#batch = batch;
     this.#events = events;
     this.#worker = worker;
+    if (this.#gone) queueMicrotask(() => events.died('fault', this.#fault));
+    else this.#requestLater();
   }
 
-  #enterWorker({ text, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
+  #enterWorker(connection: GuestConnection, { text, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
     const { limits, compiledForms, crashDescriptor } = this.#deps;
     const config = {
       vars,
@@ -223,7 +219,7 @@ export class WorkerIsolate implements Enterable {
     // V8 checks a cache only against the length of the source: without a hash of the code its content is unknown.
     const forms = hash === '' ? null : compiledForms;
     const form = forms?.find(owner, hash, text.length) ?? null;
-    this.#connection.load.applyIgnored(undefined, [config, text.bytes, text.isWide, form?.bytes ?? null], COPY);
+    connection.load.applyIgnored(undefined, [config, text.bytes, text.isWide, form?.bytes ?? null], COPY);
     if (forms !== null) this.#formStage = form?.stage ?? 'ahead';
   }
 
@@ -239,7 +235,7 @@ export class WorkerIsolate implements Enterable {
 
   /** V8's code cache of the worker with all functions compiled so far; null if it is not available. */
   async compiledForm(): Promise<ArrayBuffer | null> {
-    if (this.#gone) return null;
+    if (this.#gone || this.#connection === null) return null;
     return (
       ((await this.#connection.compiledForm.apply(undefined, [], { result: { copy: true } })) as
         | ArrayBuffer
@@ -249,7 +245,7 @@ export class WorkerIsolate implements Enterable {
 
   /** Frees memory while nothing runs, if the isolate holds enough for that to be worth the time. */
   async trim(): Promise<void> {
-    if (this.#gone || this.entryState !== 'idle') return;
+    if (this.#gone || this.#connection === null || this.entryState !== 'idle') return;
     const bytes = await this.heapBytes();
     if (bytes < TRIM_BYTES_MIN || bytes - this.#trimmedBytes < GROWN_BYTES_MIN) return;
     if (this.#gone || this.entryState !== 'idle') return;
@@ -259,16 +255,18 @@ export class WorkerIsolate implements Enterable {
 
   /** The batch has content: the isolate must be entered soon. */
   request(): void {
-    if (!this.#gone) this.#deps.scheduler.request(this);
+    if (this.#connection === null || this.#batch === null) this.#isRequested = true;
+    else if (!this.#gone) this.#deps.scheduler.request(this);
   }
 
   enter(): void {
     const batch = this.#batch as Batch;
+    const connection = this.#connection as GuestConnection;
     const { meta, text, bytes } = batch;
     this.#stuck.begin();
     if (!this.#isLoaded && this.#worker !== null) {
       this.#isLoaded = true;
-      this.#enterWorker(this.#worker);
+      this.#enterWorker(connection, this.#worker);
     }
     this.#deps.counters.entered(batch.requests);
     if (batch.requests > 0 && this.#formStage !== null) this.#offerForm(batch.requests);
@@ -277,13 +275,13 @@ export class WorkerIsolate implements Enterable {
     batch.text = '';
     batch.taken();
     if (bytes.length === 0) {
-      this.#connection.run.applyIgnored(undefined, [meta, text]);
+      connection.run.applyIgnored(undefined, [meta, text]);
     } else {
       const { transferred } = batch;
       batch.bytes = [];
       batch.transferred = null;
-      if (transferred === null) this.#connection.run.applyIgnored(undefined, [meta, text, ...bytes], COPY);
-      else this.#connection.run.applyIgnored(undefined, [meta, text, ...handOver(bytes, transferred)]);
+      if (transferred === null) connection.run.applyIgnored(undefined, [meta, text, ...bytes], COPY);
+      else connection.run.applyIgnored(undefined, [meta, text, ...handOver(bytes, transferred)]);
     }
   }
 
@@ -322,8 +320,10 @@ export class WorkerIsolate implements Enterable {
    * over slow built-ins may not reach a point where V8 can end it for minutes.
    */
   checkAlive(): void {
+    if (this.#gone || this.#opened === null) return;
+    this.checkOverflow();
     if (this.#gone) return;
-    if (this.#isolate.isDisposed || this.#isOverGrown()) {
+    if (this.#opened.isolate.isDisposed || this.#isOverGrown()) {
       this.#die('memory');
     } else if (this.entryState === 'idle' || this.entryState === 'ready' || this.#checkedLeaves !== this.#leaves) {
       this.#checkedLeaves = this.#leaves;
@@ -331,6 +331,11 @@ export class WorkerIsolate implements Enterable {
     } else if (this.#stuck.check(this.#awaited > 0)) {
       this.#die('stuck');
     }
+  }
+
+  /** Called about once a second: its heap may also overflow while no entry runs. */
+  checkOverflow(): void {
+    if (this.#stuck.isOverflowed) this.#die('aborted');
   }
 
   #isOverGrown(): boolean {
@@ -341,6 +346,7 @@ export class WorkerIsolate implements Enterable {
   #die(reason: DeathReason, error?: unknown): void {
     if (this.#gone) return;
     this.#lost = lossReasons[reason];
+    this.#fault = error;
     this.#end();
     this.#events?.died(reason, error);
   }
@@ -356,7 +362,8 @@ export class WorkerIsolate implements Enterable {
 
   /** Heap in use, in bytes. */
   async heapBytes(): Promise<number> {
-    const statistics = await this.#isolate.getHeapStatistics();
+    if (this.#opened === null) return 0;
+    const statistics = await this.#opened.isolate.getHeapStatistics();
     return statistics.used_heap_size + statistics.externally_allocated_size;
   }
 
@@ -367,7 +374,7 @@ export class WorkerIsolate implements Enterable {
    */
   dispose(): number {
     this.#end();
-    if (!this.#isolate.isDisposed) this.#isolate.dispose();
+    if (this.#opened?.isolate.isDisposed === false) this.#opened.isolate.dispose();
     const worker = this.#worker;
     if (worker !== null && (this.#lost !== null || this.#stuck.isEntered)) {
       const { owner, organization } = worker;
@@ -381,31 +388,4 @@ export class WorkerIsolate implements Enterable {
     }
     return this.#endedMs;
   }
-}
-
-/**
- * Arrays that a guest sends twice in an entry arrive as one: each gets memory of its own, since the receiver of a
- * part may free it. Modifies the list.
- */
-function apart(bytes: Uint8Array[]): Uint8Array[] {
-  const seen = new Set<ArrayBufferLike>();
-  for (let at = 0; at < bytes.length; at++) {
-    const { buffer } = bytes[at] as Uint8Array;
-    if (seen.has(buffer)) bytes[at] = (bytes[at] as Uint8Array).slice();
-    else seen.add(buffer);
-  }
-  return bytes;
-}
-
-/**
- * The transferable form of chunks: those marked as transferred cross with their memory, so that 1 MB costs 30 us
- * instead of 280 and leaves no garbage.
- */
-function handOver(bytes: readonly Uint8Array[], transferred: readonly Uint8Array[]): ivm.Copy<Uint8Array>[] {
-  let at = 0;
-  return bytes.map((chunk) => {
-    const isHanded = chunk === transferred[at];
-    if (isHanded) at++;
-    return new ivm.ExternalCopy(chunk, { transferOut: isHanded }).copyInto({ release: true, transferIn: isHanded });
-  });
 }

@@ -111,12 +111,6 @@ export class LostThreads {
     this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref();
   }
 
-  /** The heap of an isolate that was abandoned earlier has overflowed. */
-  parked(shown: Int32Array): void {
-    for (const watched of this.#watched)
-      if (watched.shown === shown && watched.reason === null) this.#lose(watched, 'heap');
-  }
-
   /** Threads lost since the last call. */
   takeLost(): LostThread[] {
     return this.#untold.splice(0);
@@ -147,6 +141,9 @@ export class LostThreads {
   }
 
   #look(watched: Watched): void {
+    // Its heap has overflowed since it was abandoned.
+    if (watched.reason === null && Atomics.load(watched.shown, shownWords.overflowed) !== 0)
+      this.#lose(watched, 'heap');
     const thread = Atomics.load(watched.shown, shownWords.thread);
     const usedMs = Atomics.load(watched.shown, shownWords.usedMs);
     // Less than before: another entry, which was queued behind the abandoned one.

@@ -1,15 +1,33 @@
-// The two contexts of the guest's snapshot, and which of them an isolate gets. isolated-vm creates a context with
-// every isolate, in addition to the requested one, both from the blob's first context. The guest in both would cost
-// twice the time and memory (bench/README.md). So the first one is bare, and while the requested context is created,
-// the blob's table points to the guest's.
-// V8 reads that table whenever it creates a context. All of this happens on the main thread, between two lines of
-// `open`.
+// Makes isolates from the guest's snapshot, beside the main thread: an isolate of our own, the maker, makes them on its
+// thread and hands them over. No tenant's code ever runs in the maker.
+// isolated-vm creates a context with every isolate, in addition to the requested one, both from the blob's first
+// context. The guest in both would cost twice the time and memory (bench/README.md). So the first one is bare, and
+// while the requested context is created, the blob's table points to the guest's. V8 reads that table whenever it
+// creates a context, so the maker makes one isolate at a time.
 import ivm from 'isolated-vm';
 
 /** Offsets in a blob of V8 13.6: the number of contexts, the isolate's part, the start of each context. */
 const COUNT_AT = 0;
 const CONTEXTS_AT = 0x58;
 const ISOLATE_AT = 0x60;
+
+/** What an isolate is made with. */
+interface OpenOptions {
+  /** MB of its heap. */
+  readonly memoryLimit: number;
+  readonly native: ivm.NativeModule;
+}
+
+/** A new isolate. */
+export interface OpenedIsolate {
+  readonly isolate: ivm.Isolate;
+  /** It has the guest in it. */
+  readonly context: ivm.Context;
+  /** The native functions of the guest, for this context. */
+  readonly functions: ivm.Reference<Record<string, unknown>>;
+  /** The guest's function that connects it to its host. */
+  readonly connect: ivm.Reference<(...parameters: unknown[]) => unknown>;
+}
 
 /** Offsets of the contexts in a blob: bare, and with the guest. @throws {Error} when this V8 uses another layout. */
 export function readContexts(blob: ArrayBuffer): { readonly bare: number; readonly guest: number } {
@@ -25,23 +43,57 @@ export function readContexts(blob: ArrayBuffer): { readonly bare: number; readon
   return { bare, guest };
 }
 
-/** Creates isolates from a blob, which the opener owns from then on. */
-export function createOpener(
-  blob: ArrayBuffer,
-): (options: ivm.IsolateOptions) => { isolate: ivm.Isolate; context: ivm.Context } {
-  const { bare, guest } = readContexts(blob);
-  let copy = new ivm.ExternalCopy(blob, { transferOut: true });
-  return (options) => {
-    const isolate = new ivm.Isolate({ ...options, snapshot: copy });
-    // The same memory that the isolate holds; nothing is copied.
+type Made = readonly [ivm.Isolate, ivm.Context, OpenedIsolate['functions'], OpenedIsolate['connect']];
+
+// Runs inside the maker; only its source text is used.
+function maker(
+  lib: typeof ivm,
+  blob: ivm.ExternalCopy<ArrayBuffer>,
+  at: number,
+  bare: number,
+  guest: number,
+): (memoryLimit: number, native: ivm.NativeModule) => Promise<Made> {
+  let copy = blob;
+  let before: Promise<unknown> = Promise.resolve();
+  // The same memory that the isolates hold; nothing is copied.
+  const point = (context: number): void => {
     const shared = copy.copy({ transferIn: true });
-    const table = new DataView(shared);
+    new DataView(shared).setUint32(at, context, true);
+    copy = new lib.ExternalCopy(shared, { transferOut: true });
+  };
+  const make = async (memoryLimit: number): Promise<[ivm.Isolate, ivm.Context]> => {
+    const isolate = new lib.Isolate({ memoryLimit, snapshot: copy });
+    point(guest);
     try {
-      table.setUint32(CONTEXTS_AT, guest, true);
-      return { isolate, context: isolate.createContextSync() };
+      return [isolate, await isolate.createContext()];
     } finally {
-      table.setUint32(CONTEXTS_AT, bare, true);
-      copy = new ivm.ExternalCopy(shared, { transferOut: true });
+      point(bare);
     }
   };
+  return async (memoryLimit, native) => {
+    const made = before.then(() => make(memoryLimit));
+    before = made.catch(() => {});
+    const [isolate, context] = await made;
+    const both = [native.create(context), context.global.get('connect', { reference: true })];
+    return [isolate, context, ...((await Promise.all(both)) as unknown as [Made[2], Made[3]])];
+  };
 }
+
+/** Creates isolates from a blob, which the opener owns from then on. */
+export function createOpener(blob: ArrayBuffer): (options: OpenOptions) => Promise<OpenedIsolate> {
+  const { bare, guest } = readContexts(blob);
+  const copy = new ivm.ExternalCopy(blob, { transferOut: true });
+  const make = new ivm.Isolate({ memoryLimit: MAKER_MB })
+    .createContextSync()
+    .evalClosureSync(`return (${maker.toString()})($0, $1, $2, $3, $4)`, [ivm, copy, CONTEXTS_AT, bare, guest], {
+      result: { reference: true },
+    }) as ivm.Reference<(memoryLimit: number, native: ivm.NativeModule) => Promise<Made>>;
+  return async ({ memoryLimit, native }) => {
+    const made = make.apply(undefined, [memoryLimit, native as never], { result: { promise: true, copy: true } });
+    const [isolate, context, functions, connect] = (await made) as unknown as Made;
+    return { isolate, context, functions, connect };
+  };
+}
+
+/** Heap of the maker: it holds handles that wait to be collected. */
+const MAKER_MB = 64;

@@ -30,8 +30,8 @@ export interface LazyScript {
 
 /** A loaded snapshot. */
 export interface Snapshot {
-  /** An isolate with a context that has the guest in it. Called on the main thread only. */
-  open(options: ivm.IsolateOptions): { readonly isolate: ivm.Isolate; readonly context: ivm.Context };
+  /** An isolate with a context that has the guest in it, made beside the main thread. */
+  readonly open: ReturnType<typeof createOpener>;
   readonly bytes: number;
   readonly key: string;
   /**

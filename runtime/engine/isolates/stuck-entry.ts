@@ -16,7 +16,7 @@ const ASLEEP_MS_MAX = 15_000;
 const AWAKE_MS = LOOK_MS / 10;
 
 /** Words that the native watch writes while an entry runs: `ShownWord` of native/guest/cpu-watch.h. */
-export const shownWords = { thread: 0, usedMs: 1, overdueMs: 2, count: 3 } as const;
+export const shownWords = { thread: 0, usedMs: 1, overdueMs: 2, overflowed: 3, count: 4 } as const;
 
 /** The entries of one isolate. */
 export class StuckEntry {
@@ -36,6 +36,11 @@ export class StuckEntry {
   /** CPU ms of the current or last entry. */
   get usedMs(): number {
     return Atomics.load(this.shown, shownWords.usedMs);
+  }
+
+  /** Whether the heap has overflowed inside V8: the thread sleeps for ever. */
+  get isOverflowed(): boolean {
+    return Atomics.load(this.shown, shownWords.overflowed) !== 0;
   }
 
   /** Whether a thread is in the isolate. */

@@ -109,7 +109,7 @@ export class Lane implements Tenant, ServingLane {
     const isolate = this.#deps.pool.take(this);
     const serving = new Serving(this.#deployment, this, this.#deps, isolate, this.#memory, this.#objects);
     // Deferred until the isolate is registered here: it may be gone before `loadWorker` returns.
-    queueMicrotask(() => serving.loadWorker());
+    this.#deps.pool.loads.add(() => serving.loadWorker());
     return serving;
   }
 

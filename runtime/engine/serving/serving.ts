@@ -334,6 +334,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
 
   /** Ends invocations over their wall limit. */
   checkWall(now: number): void {
+    this.#isolate.checkOverflow();
     this.#running.endLate(now, this.#deps.limits);
     this.#settle();
   }

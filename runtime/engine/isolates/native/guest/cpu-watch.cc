@@ -306,6 +306,14 @@ const Guest* RunningOn(pthread_t thread) {
   return nullptr;
 }
 
+void ParkThread(Guest* guest) {
+  Publish(guest->cpu, kShownOverflowed, 1);
+  for (;;) {
+    timespec pause{100, 0};
+    nanosleep(&pause, nullptr);
+  }
+}
+
 void Show(const FunctionCallbackInfo<Value>& info) {
   CpuState& cpu = GuestOf(info)->cpu;
   if (cpu.shown != nullptr || cpu.running || !info[0]->IsSharedArrayBuffer()) return;

@@ -18,9 +18,9 @@ using namespace v8;
 struct Guest;
 
 // The words that the host sees of a running entry: the number of its thread (0: no entry runs; below 0: threads have
-// none), the CPU ms of the entry, and those since it was told to end (0: it was not). isolates/stuck-entry.ts reads
-// them.
-enum ShownWord { kShownThread, kShownUsedMs, kShownOverdueMs, kShownWords };
+// none), the CPU ms of the entry, and those since it was told to end (0: it was not); then 1 once the heap has
+// overflowed inside V8. isolates/stuck-entry.ts reads them.
+enum ShownWord { kShownThread, kShownUsedMs, kShownOverdueMs, kShownOverflowed, kShownWords };
 
 struct CpuState {
   // Under the watch's lock: links of the list of running entries, and what the watch reads and writes.
@@ -75,6 +75,10 @@ MaybeLocal<Object> TakeBreached(Guest* guest);
 
 // The guest whose code the thread runs; null where there is none. Takes no lock: for the handler of a signal.
 const Guest* RunningOn(pthread_t thread);
+
+// The heap has overflowed inside V8, which would end the process: shows that to the host, and keeps the thread asleep
+// for ever. Takes no lock and calls nothing of V8.
+[[noreturn]] void ParkThread(Guest* guest);
 
 // Functions of the guest, see guest.cc.
 void Show(const FunctionCallbackInfo<Value>& info);

@@ -122,6 +122,8 @@ constexpr GuestFunction kFunctions[] = {
 
 // Which of a context's embedder fields leads to its guest; isolated-vm uses none of this number.
 constexpr int kGuestField = 1;
+// The same of an isolate's data; neither isolated-vm nor Node uses it in isolates of isolated-vm.
+constexpr uint32_t kGuestSlot = 3;
 
 // The backing store goes with the context and its isolate. No handle may be touched any more, and none needs to be.
 void Release(void*, size_t, void* pointer) {
@@ -130,6 +132,14 @@ void Release(void*, size_t, void* pointer) {
   guest->memory.shared.~SharedMemories();
   guest->cpu.shown_memory.~shared_ptr();
   operator delete(pointer);
+}
+
+// isolated-vm's own handler ends the process unless the isolate was made on the main thread. Returns, and V8 ends the
+// process, where the thread is none of an isolate's.
+void OnOutOfMemory(const char*, const OOMDetails&) {
+  Isolate* isolate = Isolate::TryGetCurrent();
+  if (isolate == nullptr) return;
+  if (void* guest = isolate->GetData(kGuestSlot)) ParkThread(static_cast<Guest*>(guest));
 }
 
 // Before any tenant's code runs. A function that cannot be made is missing in `target`.
@@ -165,6 +175,8 @@ void Init(Isolate* isolate, Local<Context> context, Local<Object> target) {
   Local<External> self = External::New(isolate, guest);
   context->SetEmbedderData(kGuestField, self);
   isolate->SetPromiseRejectCallback(OnReject);
+  isolate->SetData(kGuestSlot, guest);
+  isolate->SetOOMErrorHandler(OnOutOfMemory);
   for (const GuestFunction& function : kFunctions) Define(isolate, context, target, self, function);
 }
 

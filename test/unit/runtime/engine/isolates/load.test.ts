@@ -105,8 +105,7 @@ const ALL_ROWS_BYTES = 1000 * 100;
 
 /** V8's form of all functions of a worker, none of which has run. */
 async function formOf(code: string): Promise<SharedArrayBuffer> {
-  const { isolate, context } = deps.snapshot.open({ memoryLimit: 64, onCatastrophicError: () => {} });
-  const functions = deps.native.createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const { isolate, functions } = await deps.snapshot.open({ memoryLimit: 64, native: deps.native });
   const compile = functions.getSync('compileAhead', { reference: true }) as unknown as ivm.Reference<
     (...parts: unknown[]) => ArrayBuffer
   >;

@@ -132,8 +132,9 @@ test('an isolate whose heap overflows after it was given up is lost then', (t) =
   t.after(() => threads.close());
   const thread = new Thread('hog/d1', 71);
   threads.watch(thread.given, null);
-  threads.parked(thread.shown);
-  threads.parked(thread.shown);
+  thread.shown[shownWords.overflowed] = 1;
+  threads.look();
+  threads.look();
   assert.deepEqual(threads.takeLost(), [{ owner: 'hog/d1', organization: null, reason: 'heap' }]);
 });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import ivm from 'isolated-vm';
 import { isLoader, loaderArguments, nodeCommand } from '#core/process/node-command.ts';
+import { loadNative } from '#runtime/engine/isolates/native.ts';
 import { readContexts } from '#runtime/engine/isolates/snapshot-contexts.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { loadSnapshot, snapshotKey } from '#runtime/engine/isolates/snapshot.ts';
@@ -54,7 +55,7 @@ for (const [what, change, reason] of [
 
 test('V8 takes the compiled forms of the lazy scripts in isolates of the snapshot', async () => {
   const snapshot = await loadSnapshot(folder);
-  const { isolate } = snapshot.open({});
+  const { isolate } = await snapshot.open({ memoryLimit: 128, native: loadNative() });
   for (const [name, { code, cache }] of Object.entries(snapshot.lazy)) {
     const cachedData = new ivm.ExternalCopy(new Uint8Array(Buffer.from(cache, 'base64')).buffer);
     const script = isolate.compileScriptSync(code, { filename: `platform:${name}`, cachedData }) as {
@@ -68,7 +69,7 @@ test('V8 takes the compiled forms of the lazy scripts in isolates of the snapsho
 test('each isolate gets the guest in the context that is asked for, and a bare one beside it', async () => {
   const { open } = await loadSnapshot(folder);
   for (let round = 0; round < 3; round++) {
-    const { isolate, context } = open({ memoryLimit: 16 });
+    const { isolate, context } = await open({ memoryLimit: 16, native: loadNative() });
     assert.equal(context.evalSync('typeof connect + typeof Response'), 'functionfunction');
     assert.equal(isolate.createContextSync().evalSync('typeof connect + typeof Response'), 'undefinedundefined');
     isolate.dispose();
