@@ -14,7 +14,7 @@ import { freePort } from '../dev/server/listening.ts';
 import { planServer, type ServerPlan } from '../dev/server/plan.ts';
 import { startServerSession } from '../dev/server/session.ts';
 import { serverOutput } from '../dev/server/output.ts';
-import { loaderOfOthers } from '../dev/services.ts';
+import { loaderOfOthers } from '../project/other-projects.ts';
 import { startSession, type SessionEvents } from '../dev/session.ts';
 import { isViteProject, runVite } from '../vite/run-vite.ts';
 import { CliError, printFailure } from '../terminal/failure.ts';

@@ -7,6 +7,7 @@ import { environmentTypes, hasSameHash } from '#core/config/environment-types.ts
 import { setAgentSdk } from '#core/config/project-config-edit.ts';
 import { addToTsconfig, namedFiles } from '#core/config/tsconfig.ts';
 import { CliError } from '../terminal/failure.ts';
+import { workerSources } from '../project/other-projects.ts';
 import { agentPackage, lacksAgentFlag, loadProject, toCliError } from '../project/project.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -24,6 +25,10 @@ export const command = defineCommand({
       alias: 'c',
       valueHint: 'path',
       description: 'Configuration file (default: platform.yaml)',
+    },
+    workspace: {
+      type: 'boolean',
+      description: 'Also type the methods and objects of the projects of the workspace that it calls',
     },
   },
   run({ args, data }) {
@@ -46,7 +51,10 @@ export const command = defineCommand({
         advice: 'Move your own declarations to another file, or choose another output with -o.',
       });
     }
-    const generated = environmentTypes(project.config);
+    const generated = environmentTypes(
+      project.config,
+      workerSources(shell, project, path.dirname(output), args.workspace === true),
+    );
     const changed = !hasSameHash(existing, generated);
     if (changed) {
       mkdirSync(path.dirname(output), { recursive: true });

@@ -6,21 +6,12 @@ import { BuildError } from '#builder/project/build-error.ts';
 import { objectOwners } from '#core/bindings/object.ts';
 import { parseServiceTarget } from '#core/bindings/service.ts';
 import type { DevDeployment } from '#runtime/dev/dev.ts';
-import { buildProject, loadProject, nameOf, type Project } from '../project/project.ts';
-import { placeOf, readRepository } from '../project/repository.ts';
-import type { Shell } from '../terminal/shell.ts';
+import { foldersOf, type LoadOther } from '../project/other-projects.ts';
+import { buildProject, nameOf, type Project } from '../project/project.ts';
 import { devEnvironment } from './environment.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
 type DevService = NonNullable<DevDeployment['services']>[number];
-
-/** Loads the project in a folder without its warnings; throws configuration errors. */
-export type LoadOther = (folder: string) => Project;
-
-/** Loads the other projects of a workspace. */
-export function loaderOfOthers(shell: Shell): LoadOther {
-  return (folder) => loadProject({ ...shell, err: () => {} }, folder, null);
-}
 
 /** Dependencies of {@link openServices}. */
 interface ServiceDeps {
@@ -127,17 +118,6 @@ export function openServices({ load, artifacts, warn, changed }: ServiceDeps): S
       for (const watcher of watchers.values()) watcher.close();
     },
   };
-}
-
-/** Names of the workspace's other projects, and their folders. */
-function foldersOf(project: Project, load: LoadOther): ReadonlyMap<string, string> {
-  const { repository } = placeOf(project.folder);
-  const found = new Map<string, string>();
-  for (const file of readRepository(repository).projectFiles) {
-    const folder = path.join(repository, path.dirname(file));
-    if (folder !== project.folder) found.set(nameOf(load(folder)), folder);
-  }
-  return found;
 }
 
 /** The error of a called project, with its places relative to the caller's folder. */

@@ -18,7 +18,8 @@ import { resolveProject } from '../project/resolved-config.ts';
 import { variableFiles } from '../project/variables.ts';
 import { createDevBuild } from './build.ts';
 import { devEnvironment } from './environment.ts';
-import { openServices, type LoadOther } from './services.ts';
+import { openServices } from './services.ts';
+import type { LoadOther } from '../project/other-projects.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
 /** Events of a session. */

@@ -21,11 +21,17 @@ export type ServiceResult<Value> = Promise<Received<Value>> &
     ? { readonly [Key in Exclude<keyof Value, keyof Promise<unknown>>]: Remote<Value[Key]> }
     : unknown);
 
+/** The methods of an entrypoint: of the instances of a class. */
+type MethodsOf<Entrypoint> = Entrypoint extends abstract new (...args: never) => infer Instance ? Instance : Entrypoint;
+
 /**
- * A worker of another project, by the methods of its entrypoint.
+ * A worker of another project, by the methods of its entrypoint, or by the class itself.
  *
  * @example env.AUTH satisfies Service<{ verify(token: string): Promise<boolean> }>;
+ *   type Admin = Service<typeof import('../auth/src/index').Admin>;
  */
-export type Service<Methods extends object = Record<never, never>> = Fetcher & {
-  readonly [Key in Exclude<keyof Methods, keyof Fetcher>]: Remote<Methods[Key]>;
+export type Service<Entrypoint extends object = Record<never, never>> = Fetcher & {
+  readonly [Key in Exclude<keyof MethodsOf<Entrypoint>, keyof Fetcher | 'ctx' | 'env'>]: Remote<
+    MethodsOf<Entrypoint>[Key]
+  >;
 };

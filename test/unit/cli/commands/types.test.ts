@@ -44,6 +44,37 @@ test('a project that depends on the agent library gets agentSDK: true, unless it
   assert.equal(readFileSync(path.join(refused, 'platform.yaml'), 'utf8'), 'kind: worker\nagentSDK: false\n');
 });
 
+test('objects have the type of their class, with --workspace also those of other projects, and services', async (t) => {
+  const root = project(t, { 'package.json': '{"workspaces":["apps/*"]}' });
+  for (const [name, yaml] of [
+    ['shop', 'object: { CART: Cart, DESK: { class: Desk, project: office } }\nservice: { OFFICE: office, FAR: far }\n'],
+    ['office', 'main: worker.tsx\nobject: { DESK: Desk }\n'],
+  ] as const) {
+    mkdirSync(path.join(root, 'apps', name, 'src'), { recursive: true });
+    writeFileSync(path.join(root, 'apps', name, 'platform.yaml'), `name: ${name}\n${yaml}`);
+    for (const file of ['src/index.ts', 'worker.tsx']) writeFileSync(path.join(root, 'apps', name, file), '');
+  }
+  const cwd = path.join(root, 'apps/shop');
+  const types = async (...flags: string[]): Promise<string[]> => {
+    const shell = recordingShell(cwd);
+    assert.equal(await run(['types', ...flags], shell), 0, shell.errors.join('\n'));
+    const text = readFileSync(path.join(cwd, 'env.d.ts'), 'utf8').replaceAll("import('@platform-run/types').", '');
+    return [...text.matchAll(/^ {2}([A-Z]+: .*);$/gm)].map(([, member]) => member!);
+  };
+  assert.deepEqual(await types(), [
+    'OFFICE: Service',
+    'FAR: Service',
+    "CART: DurableObjectNamespace<import('./src/index').Cart>",
+    'DESK: DurableObjectNamespace',
+  ]);
+  assert.deepEqual(await types('--workspace'), [
+    "OFFICE: Service<typeof import('../office/worker').default>",
+    'FAR: Service',
+    "CART: DurableObjectNamespace<import('./src/index').Cart>",
+    "DESK: DurableObjectNamespace<import('../office/worker').Desk>",
+  ]);
+});
+
 test('-o chooses the file; declarations of the user are never overwritten', async (t) => {
   const cwd = project(t, { 'platform.yaml': 'kind: worker\n', 'env.d.ts': 'declare const mine: string;\n' });
   const refused = recordingShell(cwd);
