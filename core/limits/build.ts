@@ -28,11 +28,7 @@ export const buildLimits = {
   processesMax: ['BUILD_SANDBOX_PIDS', 512, 'Processes and threads of a build'],
   sourceBytesMax: ['BUILD_SOURCE_BYTES_MAX', 1024 * MB, "Total size of a commit's files"],
   sourceFilesMax: ['BUILD_SOURCE_FILES_MAX', 200_000, "Number of a commit's files"],
-  logBytesMax: [
-    null,
-    8 * MB,
-    'What one build writes to its log; the rest is read and dropped, the lines of the platform are not',
-  ],
+  logBytesMax: [null, 8 * MB, 'Log of a build; further output is dropped, except lines of the platform'],
   logLineCharsMax: [null, 8 * KB, 'One line of a build log; it is cut there'],
   logsBytesMax: [
     'BUILD_LOGS_BYTES_MAX',

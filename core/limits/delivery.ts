@@ -26,11 +26,7 @@ export const deliveryLimits = {
     'Concurrent events per queue (a queue can override this), timer resource or workflow',
   ],
   inFlightMax: ['BROKER_IN_FLIGHT_MAX', 200, 'Concurrent events per broker and kind; a project gets at most half'],
-  inFlightBytesMax: [
-    null,
-    256 * MB,
-    'JSON of the runs of workflows that one broker has under way, with the results of their steps',
-  ],
+  inFlightBytesMax: [null, 256 * MB, 'JSON of all running workflows of a broker, including step results'],
   pollMs: ['BROKER_POLL_MS', 1000, 'Interval at which a broker polls for due work, in case a notification was lost'],
   outboxSweepMs: [
     'OUTBOX_SWEEP_MS',
@@ -44,11 +40,11 @@ export const deliveryLimits = {
   workflowHistoryBytesMax: [
     null,
     8 * MB,
-    'JSON of the results of all steps of a run, those of events included: they come with each attempt at it. A step beyond it is refused, and its run fails with this in the error',
+    'JSON of the results of all steps and events of a run, which every attempt loads. Above it, the step and its run fail',
   ],
-  workflowEventsMax: [null, 100, 'Events of one run that nothing waits for yet'],
+  workflowEventsMax: [null, 100, 'Unread events of a run'],
   workflowLogLinesMax: [null, 1000, 'Log lines of one run'],
   workflowLogBytesMax: [null, 16 * KB, 'JSON of one log line of a run'],
-  sleepMsMax: [null, 365 * DAY_MS, 'Longest sleep of a run, and furthest time of a timer'],
+  sleepMsMax: [null, 365 * DAY_MS, 'Longest sleep of a run, and longest delay of a timer'],
   workflowRetentionMs: ['WORKFLOW_RETENTION_MS', 30 * DAY_MS, 'How long a finished run is stored'],
 } satisfies LimitDefinitions;

@@ -10,9 +10,13 @@ export const edgeLimits = {
     'New certificates per week for hosts below `HANDLER_DOMAIN`; 0: none, as when the certificate is a file',
     0,
   ],
-  asksPerSecond: [null, 50, 'Names that Caddy asks about in a second; those above it get none'],
-  authorityMsMax: [null, 3000, 'For an answer of the authority, without which no certificate is asked for'],
+  asksPerSecond: [null, 50, 'Certificate checks of Caddy per second; further ones are refused'],
+  authorityMsMax: [
+    null,
+    3000,
+    'How long to wait for the certificate authority before a certificate request is skipped',
+  ],
   retryMs: ['EDGE_RETRY_MS', MINUTE_MS, 'Pause after a failed certificate request for a host; doubles each time'],
   retryMsMax: ['EDGE_RETRY_MS_MAX', 60 * MINUTE_MS, 'Longest pause after failed certificate requests'],
-  hostsRemembered: [null, 10_000, 'Hosts of which failures are remembered'],
+  hostsRemembered: [null, 10_000, 'Hosts whose certificate failures are remembered'],
 } satisfies LimitDefinitions;

@@ -5,7 +5,7 @@ export const engineLimits = {
   // Fixed
   inlineBodyBytesMax: [null, 64 * KB, 'Request bodies up to this size reach the worker together with the request'],
   streamWindowBytes: [null, 256 * KB, 'Bytes in flight on one stream over the bridge before the sender waits'],
-  idleMs: [null, 5000, 'Idle keep-alive connection'],
+  idleMs: [null, 5000, 'Idle time of a keep-alive connection'],
   bundleBytesMax: [null, 64 * MB, 'Bundle of a worker'],
   // Requests
   urlBytesMax: [null, 16 * KB, 'Request URL (414)'],
@@ -21,7 +21,7 @@ export const engineLimits = {
     20_000,
     'Client connections per engine; above it, idle connections are closed',
   ],
-  pipelinedMax: [null, 256, 'Unanswered requests on one connection; one that sends more is closed after them'],
+  pipelinedMax: [null, 256, 'Pipelined requests on one connection; above it, the connection is closed after them'],
   skewProtectionMs: [
     'SKEW_PROTECTION_MS',
     DAY_MS,
@@ -50,32 +50,20 @@ export const engineLimits = {
     60_000,
     'A durable object without events leaves memory after so long, also with open WebSockets; with more than 1,000 objects after 10 s at most',
   ],
-  eventIsolateIdleMs: [null, 90_000, 'An isolate for events goes when nothing has come to it for so long'],
+  eventIsolateIdleMs: [null, 90_000, 'Time without events after which an isolate for events is disposed'],
   subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls and sockets per invocation'],
-  subrequestsOpenMax: [
-    null,
-    1000,
-    '`fetch` calls and sockets of one isolate under way at a time, the bodies of responses included',
-  ],
+  subrequestsOpenMax: [null, 1000, 'Concurrent `fetch` calls and sockets of an isolate, until the response body ends'],
   streamsMax: [null, 10_000, 'Open streams into one isolate, other than bodies of requests'],
   logBytesMax: ['WORKER_LOG_BYTES_MAX', 256 * KB, 'Log text stored per invocation'],
-  bufferedBytesMax: [
-    null,
-    64 * MB,
-    "What waits outside an isolate for it to take it, and outside for its WebSockets' peers to take it",
-  ],
+  bufferedBytesMax: [null, 64 * MB, 'Buffered data for an isolate, and buffered data for the peers of its WebSockets'],
   timersMax: [null, 10_000, 'Timers of one isolate'],
   webSocketMessageBytesMax: [null, 32 * MB, 'One WebSocket message, either way (1009)'],
-  webSocketBufferedBytesMax: [
-    null,
-    16 * MB,
-    'Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013)',
-  ],
+  webSocketBufferedBytesMax: [null, 16 * MB, 'Unsent bytes of a WebSocket; above it, the socket is closed (1013)'],
   webSocketsMax: ['WORKER_WEBSOCKETS_MAX', 10_000, 'Open WebSockets per deployment'],
   webSocketIdleMs: [
     null,
     30_000,
-    'A WebSocket that is silent this long is pinged; one that does not answer as long again is cut',
+    'Silence after which a WebSocket is pinged; after the same time without an answer, it is closed',
   ],
   artifactBytesMax: ['BUILD_ARTIFACT_MAX_BYTES', 2_147_483_648, 'Size of an artifact: bundle and assets'],
   artifactFilesMax: ['BUILD_ARTIFACT_MAX_FILES', 100_000, 'Number of files in an artifact'],
@@ -101,12 +89,12 @@ export const engineLimits = {
   engineRequestsMax: [
     null,
     10_000,
-    'Requests of all deployments in one engine that run or wait; above it those of the greediest are refused',
+    'Running and waiting requests in one engine; above it, requests of the deployments with the most are refused',
   ],
   engineLagMsMax: [
     null,
     1000,
-    'How late the event loop of an engine may be before requests of the greediest deployments are refused',
+    'Event loop delay of an engine above which requests of the deployments with the most requests are refused',
   ],
   compiledFormsMemoryBytesMax: [null, 64 * MB, "V8's compiled forms of workers that an engine keeps in memory"],
   compiledFormsDiskBytesMax: [
@@ -142,18 +130,18 @@ export const engineLimits = {
     0,
   ],
   quarantineEnginesMax: [null, 4, 'Quarantine engines at a time'],
-  crashLedgerMs: [null, DAY_MS, 'After which the death of an engine is held against nobody'],
+  crashLedgerMs: [null, DAY_MS, 'Time after which a crash of an engine no longer counts against a deployment'],
   drainMs: ['DRAIN_MS', 10_000, 'Time that running work gets to finish when an engine is replaced or stopped'],
   deliveryBytesMax: [null, 32 * MB, 'One delivery to the private port'],
   deliveriesMax: [null, 1000, 'Deliveries to the private port at a time'],
-  logKeptBytesMax: [null, 128 * KB, 'Lines of one project that an engine keeps for `platform logs`, the last ones'],
-  logKeptProjectsMax: [null, 100, 'Projects of which an engine keeps any, those that wrote last'],
+  logKeptBytesMax: [null, 128 * KB, 'Last log lines of a project that an engine keeps for `platform logs`'],
+  logKeptProjectsMax: [null, 100, 'Projects whose last log lines an engine keeps'],
   metricsDeploymentsMax: ['METRICS_DEPLOYMENTS_MAX', 100, 'Deployments with their own rows in the metrics; 0: none', 0],
   // The dashboard of platform dev
   dashboardBodyBytesMax: [
     null,
     32 * MB,
-    'A body to the mock server of `platform dev`, and a stream that its `/rpc` reads to the end',
+    'Request body for the mock server of `platform dev`, and a stream that its `/rpc` reads completely',
   ],
   dashboardRecordsMax: [null, 1000, 'Requests, events and log lines that the dashboard of `platform dev` remembers'],
   // Caches
@@ -163,7 +151,11 @@ export const engineLimits = {
     "Size of the Cache API's store in memory, for all projects together",
   ],
   cacheRecordsMax: ['CACHE_RECORDS_MAX', 100_000, 'Cache records in Postgres'],
-  cacheEntryBytesMax: [null, 8 * MB, 'One response in the Cache API, one text of `cache`; larger ones are not kept'],
+  cacheEntryBytesMax: [
+    null,
+    8 * MB,
+    'Size of a response in the Cache API, or of a value of `cache`; larger ones are not stored',
+  ],
   // Storage of projects
   diskFreeBytesMin: [
     'DISK_FREE_BYTES_MIN',
@@ -185,6 +177,6 @@ export const engineLimits = {
   uploadBytesHeldMax: [
     null,
     256 * MB,
-    'What uploads of one project to S3 hold in memory, before all but the eldest of them wait',
+    'Memory for uploads of a project to S3; above it, only the oldest upload continues',
   ],
 } satisfies LimitDefinitions;

@@ -7,7 +7,7 @@ export const machineLimits = {
     10_000,
     'Largest difference between the clock of a machine and that of Postgres; with more, the machine is refused',
   ],
-  edgesMsMax: [null, 30_000, 'That a machine that drains waits for edges that do not notice'],
-  tokenMs: [null, 3_600_000, 'After which a token for a new machine expires'],
+  edgesMsMax: [null, 30_000, 'How long a draining machine waits for edges that have not noticed it'],
+  tokenMs: [null, 3_600_000, 'Lifetime of a token for a new machine'],
   tokensMax: [null, 100, 'Tokens for new machines that are valid at the same time'],
 } satisfies LimitDefinitions;

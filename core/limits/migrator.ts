@@ -5,5 +5,5 @@ export const migratorLimits = {
   concurrency: ['MIGRATOR_CONCURRENCY', 4, 'Deployments that a migrator migrates at the same time'],
   leaseMs: ['MIGRATOR_LEASE_MS', 60_000, 'Time after which another migrator takes over from an unresponsive one'],
   attemptsMax: ['MIGRATOR_MAX_ATTEMPTS', 3, 'Interrupted attempts after which the migrations have failed'],
-  awayMs: [null, 600_000, 'How long a database service that does not answer is waited for'],
+  awayMs: [null, 600_000, 'How long to wait for an unresponsive database service'],
 } satisfies LimitDefinitions;

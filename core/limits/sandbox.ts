@@ -19,7 +19,7 @@ export const sandboxLimits = {
     10_240,
     "Disk of a sandbox, at `/workspace`; 0: no limit, on the container engine's disk",
   ],
-  temporaryMb: [null, 256, 'What a sandbox may have in `/tmp`, which lies in its memory'],
+  temporaryMb: [null, 256, 'Size of `/tmp` in a sandbox, which uses its memory'],
   perProjectMax: [
     'SANDBOX_PER_PROJECT_MAX',
     50,
@@ -27,11 +27,7 @@ export const sandboxLimits = {
   ],
   callsMax: [null, 200, 'Calls of the sandboxes of one project at a time'],
   portRequestsMax: [null, 100, 'Requests and WebSockets to exposed ports of one project at a time'],
-  portIdleMs: [
-    null,
-    300_000,
-    'A request or WebSocket to an exposed port ends when nothing has passed over it for so long',
-  ],
+  portIdleMs: [null, 300_000, 'Idle time after which a request or WebSocket to an exposed port is closed'],
   idleMs: [
     'SANDBOX_IDLE_MS',
     600_000,
@@ -43,7 +39,7 @@ export const sandboxLimits = {
     'Time without a call after which a suspended sandbox is stopped: it keeps its files and loses its processes',
   ],
   answerMs: ['SANDBOX_ANSWER_MS', 30_000, 'How long a sandbox can take to start'],
-  leaseMs: [null, 30_000, 'After which another replica of the sandbox service takes over what one that died held'],
+  leaseMs: [null, 30_000, 'Time after which another replica of the sandbox service takes over from one that died'],
   sweepMs: [
     'SANDBOX_SWEEP_MS',
     10_000,

@@ -13,9 +13,9 @@ export const ssrLimits = {
   idleMs: ['SSR_IDLE_MS', 300_000, 'Time without a request after which a server process is stopped'],
   startMs: ['SSR_START_MS', 30_000, 'How long a server can take to listen'],
   stopMs: ['SSR_STOP_MS', 5000, 'How long a server has to exit after SIGTERM before it is killed'],
-  pauseMs: [null, 1000, 'Pause after the first failed start or early death; doubled at each further one'],
-  pauseMsMax: [null, 60_000, 'The longest pause before a server that fails is started again'],
+  pauseMs: [null, 1000, 'Pause after the first failed start or early crash; doubles each time'],
+  pauseMsMax: [null, 60_000, 'Longest pause before a failing server is restarted'],
   temporaryBytesMax: ['SSR_TMP_MAX_BYTES', 64 * MB, "Size of a server's `/tmp`, which uses its memory"],
-  connectionsMax: [null, 256, 'Connections that one server process has open to elsewhere'],
+  connectionsMax: [null, 256, 'Open outgoing connections of a server process'],
   logLineCharsMax: [null, 8192, 'One line that a server writes; it is cut there'],
 } satisfies LimitDefinitions;

@@ -10,9 +10,9 @@ export const telemetryLimits = {
   bytesPerSecond: [
     null,
     1 * MB,
-    'Characters of the lines of a project that an engine hands on in a second, twice as many at once; the last fifth is for warnings and errors',
+    'Characters of log lines per second, for each project and engine, with bursts of twice as many; the last fifth is reserved for warnings and errors',
   ],
-  lineCharsMax: [null, 16 * KB, 'One stored line; it is cut there, and says so'],
+  lineCharsMax: [null, 16 * KB, 'Size of a stored line; longer ones are truncated and marked'],
   invocationsPerSecond: [
     'LOG_INVOCATIONS_PER_SECOND',
     100,
@@ -27,7 +27,7 @@ export const telemetryLimits = {
   heldBytesMax: [
     null,
     32 * MB,
-    'Lines, invocations and spans that wait in the supervisor for the control plane; the oldest go first. An engine holds a quarter of it',
+    'Lines, invocations and spans that a supervisor buffers for the control plane; the oldest are dropped first. An engine buffers a quarter of it',
   ],
   retentionMs: ['LOG_RETENTION_MS', 7 * DAY_MS, 'How long lines and invocations are stored, in whole days'],
   projectBytesMax: [

@@ -3,6 +3,6 @@
 import type { LimitDefinitions } from './definition.ts';
 
 export const webLimits = {
-  proxiedMax: [null, 1024, "Requests that the dashboard's port passes on to the API at a time"],
-  answerMs: [null, 60_000, 'How long the API may take to begin an answer to one of them'],
+  proxiedMax: [null, 1024, "Concurrent requests from the dashboard's port to the API"],
+  answerMs: [null, 60_000, 'Timeout for the start of the response to such a request'],
 } satisfies LimitDefinitions;

@@ -34,7 +34,7 @@ export const secretVariables: readonly SecretVariable[] = [
   { name: 'WEB_TOKEN', what: 'Opens the API to the web process, which serves the dashboard' },
   {
     name: 'EDGE_TOKEN',
-    what: 'Proves to handlers and the API what comes over Caddy, where they run apart',
+    what: 'Identifies requests through Caddy to handlers and the API, if they run separately',
     with: 'PUBLIC_HTTPS',
   },
   { name: 'GITHOST_WEBHOOK_SECRET', what: 'Signs deliveries of the Git host', with: 'GITHOST_APP_ID' },
