@@ -7,16 +7,16 @@ import type { StorageLeft } from '#core/storage-left.ts';
 export interface RouteFiles {
   /** SHA-256 of a project's record in hex, as engines report it; '' without one. */
   hashOf(project: string): Promise<string>;
-  /** Names of the projects whose stored record is another one than given. */
+  /** Names of the projects whose stored record differs from the given one. */
   outdated(records: readonly RouteRecord[]): Promise<ReadonlySet<string>>;
   /** Replaces a project's record; an identical one is not written. */
   replace(record: RouteRecord): Promise<void>;
   /** Deletes a project's record. */
   remove(project: string): Promise<void>;
-  /** Publishes what organizations may still store. */
+  /** Publishes the remaining storage of organizations. */
   leaveStorage(left: StorageLeft): Promise<void>;
   /**
-   * A record that nothing but a command on this machine wrote, from before the control plane.
+   * A record from before the control plane, written by a command on this machine.
    *
    * @throws {Error} if it cannot be read.
    */

@@ -121,7 +121,7 @@ function locked<Result>(dataFolder: string, work: () => Result): Result {
 }
 
 /**
- * Replaces a file of `routes/` by a text from elsewhere, without the lock: for a process that alone writes there.
+ * Replaces a file of `routes/` without the lock, for the only process that writes there.
  *
  * @param name such as `shop.json`. @param text null: it is deleted.
  */

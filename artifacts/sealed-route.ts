@@ -11,7 +11,7 @@ export interface RouteKeys {
 
 /** A sealed file. */
 export interface SealedFile {
-  /** Identifies its text to those who have the key. */
+  /** Identifies its text for processes with the key. */
   readonly mac: Buffer;
   readonly sealed: Buffer;
 }

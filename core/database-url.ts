@@ -13,7 +13,7 @@ interface DatabaseUrl {
   readonly url: URL;
   /** As written, without user and password. */
   readonly authority: string;
-  /** Hosts of which the one that accepts writes is used; null: the host of the URL is used as it is. */
+  /** Hosts, of which the one that accepts writes is used; null: the host of the URL is always used. */
   readonly writers: readonly Host[] | null;
 }
 
@@ -23,8 +23,8 @@ const FORM = 'postgres://user:password@host:port/database';
 const SEVERAL = 'postgres://user:password@a:5432,b:5432/database?target_session_attrs=read-write';
 
 /**
- * @param name of the variable, for the message.
- * @throws {Error} which says what is wrong; no part of the URL is in its message, since it holds a password.
+ * @param name name of the variable, for the message.
+ * @throws {Error} that describes the problem without any part of the URL, which contains a password.
  */
 export function readDatabaseUrl(text: string, name = 'The connection URL of the database'): DatabaseUrl {
   const problem = (what: string, instead: string): Error => new Error(`${name} ${what} ${instead}`);
@@ -59,14 +59,14 @@ function readHost(text: string): Host | null {
   return { host: decodeURIComponent(found[1]!.replace(/^\[|\]$/g, '')), port };
 }
 
-/** The one host, unless it is the folder of a Unix socket. */
+/** The host, if it is not the folder of a Unix socket. */
 function onlyHost({ hostname, port, searchParams }: URL): readonly Host[] | null {
   const host = decodeURIComponent(searchParams.get('host') ?? hostname).replace(/^\[|\]$/g, '');
   if (host.startsWith('/')) return null;
   return [{ host: host || 'localhost', port: Number(searchParams.get('port') ?? port) || PORT }];
 }
 
-/** The first host's URL, or null when it is no connection URL. For checks that must not throw. */
+/** The URL of the first host; null for an invalid connection URL. For checks that must not throw. */
 export function parseDatabaseUrl(text: string): URL | null {
   try {
     return readDatabaseUrl(text).url;
@@ -75,7 +75,7 @@ export function parseDatabaseUrl(text: string): URL | null {
   }
 }
 
-/** Reads each variable that names the platform's Postgres. @throws {Error} naming the variable. */
+/** Reads every variable with the URL of the platform's Postgres. @throws {Error} naming the variable. */
 export function checkDatabaseUrls(environment: Readonly<Record<string, string | undefined>>): void {
   for (const name of ['DATABASE_URL', 'ENGINE_DATABASE_URL', 'SANDBOX_DATABASE_URL']) {
     const text = environment[name]?.trim() ?? '';

@@ -94,8 +94,8 @@ interface FailureFields {
 
   // Artifacts.
   /**
-   * The store of artifacts has none of that id (`missing`), does not answer (`away`, may be retried), refuses the
-   * request (`refused`), or has other bytes than the id says (`damaged`).
+   * The store of artifacts: no such artifact (`missing`), no response (`away`, can be retried), refused request
+   * (`refused`), or content that does not match the id (`damaged`).
    */
   artifact_store: { readonly reason: 'missing' | 'away' | 'refused' | 'damaged' };
 

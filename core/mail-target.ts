@@ -45,7 +45,7 @@ export function isMailAddress(text: string): boolean {
 /**
  * Settings from `AUTH_MAIL_URL` and `MAIL_FROM`.
  *
- * @param get a variable; '' if it is not set.
+ * @param get value of a variable; '' if it is not set.
  * @throws {Error} naming the variable and what to write.
  */
 export function mailSettingsFrom(get: (name: string) => string): MailSettings {

@@ -90,7 +90,7 @@ export interface Manifest {
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Durable objects: binding name -> class that the worker exports, or `project#Class`; absent without any. */
   readonly objects?: Readonly<Record<string, string>>;
-  /** Classes of its objects that were renamed or deleted; absent without any. */
+  /** Renamed and deleted classes of its objects; absent if there are none. */
   readonly objectClasses?: ObjectClasses;
   /** Queues with settings, by resource name; absent without any. */
   readonly queues?: QueuesSettings;

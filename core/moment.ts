@@ -1,10 +1,10 @@
-// Moments that people write: RFC 3339, with a time and a time zone. Pure.
+// Times in RFC 3339, with a time zone, as people enter them. Pure.
 
 const MOMENT =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
 /**
- * @returns milliseconds since 1970; null for anything else, also a day that its month does not have.
+ * @returns milliseconds since 1970; null for anything else, including days that do not exist.
  * @example parseMoment('2026-11-28T12:00:00Z')
  */
 export function parseMoment(text: string): number | null {

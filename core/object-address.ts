@@ -8,7 +8,7 @@ type ObjectEventKind = 'fetch' | 'rpc' | 'alarm' | 'socket';
 export interface ObjectAddress {
   /** 64 hex digits; of the class. */
   readonly id: string;
-  /** First name of the class: deployments may export it under others (bindings/object-classes.ts). */
+  /** First name of the class; deployments may export it under other names (bindings/object-classes.ts). */
   readonly class: string;
   /** The name that the id was made from; absent: none. */
   readonly name?: string;
@@ -23,7 +23,7 @@ export interface ObjectAddress {
 export const REFUSED_STATUS = 998;
 
 /**
- * What the ids of a class are made of: other projects, previews and classes have others.
+ * The text from which ids of a class are derived: it differs by project, preview and class.
  *
  * @param firstName of the class.
  */

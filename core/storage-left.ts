@@ -16,7 +16,7 @@ export interface OrganizationLeft {
   readonly projects: readonly string[];
 }
 
-/** The file; organizations that are not in it have no limit. */
+/** The file; organizations that it does not list have no limit. */
 export interface StorageLeft {
   readonly version: 1;
   /** ISO 8601: when the count began. Writing the file again without a new count keeps the subtracted amounts. */
@@ -48,7 +48,7 @@ const NOTHING = Buffer.alloc(0);
 /** Limit of the file: a million projects. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** In the folder of route records. Not `.json`, because it is none. */
+/** In the folder of route records. Not `.json`, because it has several lines of JSON. */
 export const STORAGE_FILE = 'storage';
 
 function fileOf(dataFolder: string): string {

@@ -27,9 +27,9 @@ export interface UsageRow {
   readonly deployment: string;
   readonly kind: UsageKind;
   /**
-   * For requests: the first segments of their paths, or `(files)` for those answered by a file. For events the name of
-   * their queue, timer, schedule or workflow, for calls of bindings the resource: a preview's have its branch at their
-   * end (`ofPreview` of core/preview.ts). '' for objects, and for code that continued after an event.
+   * For requests: the first segments of their paths, or `(files)` for those answered by a file. For events, the name of
+   * their queue, timer, schedule or workflow. For calls of bindings, the resource; those of previews end with their
+   * branch (`ofPreview` in core/preview.ts). '' for objects, and for code that continued after an event.
    */
   readonly route: string;
   readonly invocations: number;

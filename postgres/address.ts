@@ -9,7 +9,7 @@ export interface Address extends ClientConfig {
   ssl: NonNullable<ClientConfig['ssl']>;
   /** Falls back to no TLS if the server has none (`sslmode=prefer`). */
   readonly isTlsOptional: boolean;
-  /** Hosts of which the one that accepts writes is used (`target_session_attrs`); null: `host` is used as it is. */
+  /** Hosts, of which the one that accepts writes is used (`target_session_attrs`); null: `host` is always used. */
   readonly writers: readonly Host[] | null;
 }
 

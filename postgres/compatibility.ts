@@ -1,5 +1,5 @@
-// Which versions of the program work side by side on one database: each with the one before it. Used by migrate.ts,
-// machine.ts and rolling upgrades; test/tidy/migration-rules.ts holds migrations to it.
+// Which versions of the program can share a database: each with the version before it. Used by migrate.ts, machine.ts
+// and rolling upgrades; test/tidy/migration-rules.ts checks migrations.
 import { createRequire } from 'node:module';
 import type { Statements } from './connection.ts';
 
@@ -56,7 +56,7 @@ export async function databaseVersion(sql: Statements): Promise<ProgramVersion |
   return version === null || worksFrom === null ? null : { version, worksFrom };
 }
 
-/** Why a version cannot work beside those of this database; null: it can. */
+/** Why a version cannot share this database with the others; null: it can. */
 export function versionProblem({ version }: ProgramVersion, database: ProgramVersion | null): string | null {
   if (database === null || !isOlderVersion(version, database.worksFrom)) return null;
   return (
@@ -65,7 +65,7 @@ export function versionProblem({ version }: ProgramVersion, database: ProgramVer
   );
 }
 
-/** Names of machines that run, and are too old to work beside a version. */
+/** Names of running machines that are too old to share the database with a version. */
 export async function tooOldMachines(
   sql: Statements,
   { worksFrom }: ProgramVersion,

@@ -68,7 +68,7 @@ export interface ConnectionOptions {
 /** Pause after a failed connection attempt, doubled each time. A restarting server is back quickly. */
 const [awayMsLeast, awayMsMax] = [10, 320];
 const KEEP_ALIVE_MS = 60_000;
-/** A backend of an idle connection holds 3 MB; each pool keeps one, so that a lone statement does not connect. */
+/** The backend of an idle connection uses 3 MB; each pool keeps one, so that a single statement need not connect. */
 const [IDLE_MS, IDLE_MIN] = [30_000, 1];
 const CLOSE_MS_MAX = 5000;
 /** Limit for statements waiting for a connection; further ones are refused. */
@@ -100,7 +100,7 @@ export class Connection extends pg.Client {
     this.on('end', () => (this.isLost = true));
   }
 
-  /** Connects to the host that accepts writes, if the URL asks for it. */
+  /** Connects to the host that accepts writes, if the URL requests it. */
   override connect(told?: unknown): never {
     const tell = told as ((error: Error | null) => void) | undefined;
     if (this.#primary === null) return super.connect(tell as never) as never;

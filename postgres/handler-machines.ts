@@ -1,24 +1,24 @@
-// Private ports of all machines with handlers, as they have announced themselves. Used by the API process and the
-// broker where `API_HANDLER_URL` does not name them.
+// Private ports of all machines with handlers, as the machines announced them. Used by the API process and the broker
+// where `API_HANDLER_URL` does not name them.
 import type { HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { Statements } from './connection.ts';
 
 interface HandlerMachinesDeps {
   readonly sql: Statements;
-  /** Origins on this machine; they are used before Postgres was read, too. */
+  /** Origins on this machine, also used before Postgres was read. */
   readonly local: readonly string[];
-  /** As this machine has announced its own private port; null: it is not reachable for others. */
+  /** Private port of this machine, as announced; null: other machines cannot reach it. */
   readonly ownOrigin: string | null;
-  /** Postgres is unavailable: the machines of the last time are used. */
+  /** Postgres is unavailable: the last known machines are used. */
   readonly onTrouble: (error: unknown) => void;
   /** For tests. */
   readonly now?: () => number;
 }
 
-/** The next release sees machines that came or went. */
+/** The next release reads the machines again. */
 const KEPT_MS = 1000;
 
-/** Reads them again when they are asked for, at most once a second. Lost and draining machines are not among them. */
+/** Reads them again on request, at most once a second. Without lost and draining machines. */
 export function openHandlerMachines({
   sql,
   local,

@@ -1,7 +1,7 @@
-// The id of the platform, of its database: an installation's folders and buckets are marked with it.
+// The id of the platform, stored in its database: it marks the folders and buckets of an installation.
 import type { Sql } from './sql.ts';
 
-/** @param sql as the database's owner. */
+/** @param sql connected as the owner of the database. */
 export async function readInstallation(sql: Sql): Promise<string> {
   const [platform] = await sql<{ id: string }[]>`SELECT id::text FROM control.platform`;
   return platform!.id;

@@ -1,5 +1,5 @@
-// The row of this machine in Postgres: announced once, renewed at each look of its presence, deleted when it stops.
-// Called by the supervisor. A machine that may not join is refused with the difference.
+// The row of this machine in Postgres: created at its start, renewed at each check of its presence, deleted when it
+// stops. Called by the supervisor. A machine that does not fit is refused with the reason.
 import { databaseVersion, thisProgram, versionProblem } from './compatibility.ts';
 import type { Statements } from './connection.ts';
 import { countMigrations } from './ledger.ts';
@@ -10,14 +10,14 @@ import { joinPresence, type Member } from './presence.ts';
 export interface MachineFacts {
   /** Lower-case letters, digits and hyphens. */
   readonly name: string;
-  /** Whether an operator chose it; another name gets a number instead of a refusal. */
+  /** Whether an operator chose the name; a default name gets a number if it is taken. */
   readonly isNameChosen: boolean;
   readonly privateOrigin: string | null;
   readonly upstream: string | null;
   readonly parts: readonly string[];
   readonly version: string;
   readonly keyIds: readonly string[];
-  /** Largest difference between its clock and that of Postgres. */
+  /** Maximum difference between its clock and that of Postgres. */
   readonly clockMsMax: number;
 }
 
@@ -29,7 +29,7 @@ export interface MachineFigures {
   readonly diskFreeBytes: number;
 }
 
-/** What operators want of it. */
+/** The state that operators requested. */
 type MachineState = 'up' | 'draining' | 'drained';
 
 /** A machine that serves requests. */
@@ -38,15 +38,15 @@ interface ServingMachine {
   readonly upstream: string;
 }
 
-/** What a look has found. */
+/** The result of a check. */
 export interface MachineLook {
   readonly name: string;
   readonly state: MachineState;
   /** No edge sends new requests to it. */
   readonly isLeftByEdges: boolean;
-  /** Machines that edges send requests to, by name. */
+  /** Machines to which edges send requests, by name. */
   readonly serving: readonly ServingMachine[];
-  /** The table is as it was at this moment: for `edgeReadAt`. */
+  /** Time at which the table was read, for `edgeReadAt`. */
   readonly at: string;
 }
 
@@ -54,21 +54,21 @@ interface MachineDeps {
   readonly url: string;
   readonly facts: MachineFacts;
   readonly figures: () => MachineFigures;
-  /** What the edge of this machine has sent requests by since; null: no edge runs here, or it has read nothing. */
+  /** Time of the table that the edge of this machine uses; null: no edge runs here, or it has no table yet. */
   readonly edgeReadAt: () => string | null;
   readonly onLook: (look: MachineLook) => void;
-  /** It may not be a part of the installation: the reason, and what to do. */
+  /** The machine cannot join the installation: the reason, and what to do. */
   readonly onRefused: (reason: string) => void;
   readonly onTrouble: (error: unknown) => void;
   /** For tests. */
   readonly now?: () => number;
 }
 
-/** A machine that has announced itself, or tries to. */
+/** A machine that has announced itself, or is trying to. */
 export interface AnnouncedMachine {
   look(): Promise<void>;
   setDrained(): void;
-  /** Deletes the row: others see that it stopped. */
+  /** Deletes the row, so that others see that it stopped. */
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ const NAMES_MAX = 100;
 const columns = `name, member, lock_key, private_origin, upstream, parts, version, key_ids, memory_bytes, memory_free_bytes,
   disk_bytes, disk_free_bytes, edge_read_at`;
 
-/** Takes the name, unless another machine that lives has it. */
+/** Takes the name, unless another running machine has it. */
 const take = `INSERT INTO control.machine (${columns})
   VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $9, $10, $11, $12, $13::timestamptz)
   ON CONFLICT (name) DO UPDATE SET (${columns}) = (SELECT excluded.name, excluded.member, excluded.lock_key,
@@ -96,14 +96,14 @@ const renew = `UPDATE control.machine SET seen_at = clock_timestamp(), memory_fr
 /**
  * Announces a machine, and renews its row until it is closed.
  *
- * @throws {PostgresError} when the server is unavailable.
+ * @throws {PostgresError} if the server is unavailable.
  */
 export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachine> {
   const { facts, onRefused } = deps;
   let name: string | null = null;
   let isRefused = false;
   let isDrained = false;
-  /** The other machine of this name at the last look. */
+  /** The other machine of this name at the last check. */
   let other: { readonly name: string; readonly seen: string } | null = null;
   let number = 1;
 
@@ -145,7 +145,7 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
         `SELECT member || ' ' || seen_at AS seen, private_origin AS origin FROM control.machine WHERE name = $1`,
         wanted,
       );
-      // It has just stopped, or may be a former process of this machine, whose lease has not ended.
+      // It has just stopped, or is an earlier process of this machine whose lease has not expired.
       if (found === undefined || other?.name !== wanted) {
         other = { name: wanted, seen: found?.seen ?? '' };
         return;
@@ -229,7 +229,7 @@ export async function clockDifference(
   const before = now();
   const [row] = await sql.all<{ ms: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms');
   const after = now();
-  // Within the round trip, nothing is known.
+  // The clocks cannot be compared more precisely than the round trip.
   const off = row!.ms < before ? before - row!.ms : Math.max(0, row!.ms - after);
   if (off <= clockMsMax) return null;
   const word = row!.ms < before ? 'ahead of' : 'behind';

@@ -97,7 +97,7 @@ async function apply(
   if (problem !== null) throw new Error(problem);
   for (const row of ledger) {
     const known = migrations[row.version - 1];
-    // A newer version has noted that this one works beside it.
+    // A newer version has recorded that this version can share its database.
     if (known === undefined && noted !== null) break;
     if (known === undefined)
       throw new Error(
@@ -138,7 +138,7 @@ async function apply(
   return applied;
 }
 
-/** Waits until machines that stop beside this version are gone. @throws {Error} naming one that stays. */
+/** Waits until stopping machines of incompatible versions are gone. @throws {Error} naming one that stays. */
 async function leaveTooOld(session: Session, program: ProgramVersion, msMax: number): Promise<void> {
   const end = performance.now() + msMax;
   for (;;) {

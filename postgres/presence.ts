@@ -1,6 +1,6 @@
-// Membership: each broker and each machine holds a session lock for as long as it is connected, so that others notice
-// its death at once and need not wait for its leases to expire. A member not seen twice in a row is gone; once may be
-// a reconnection.
+// Membership: each broker and machine holds a session lock while it is connected, so that others notice its death
+// immediately instead of waiting for its leases to expire. A member that is missing in two checks in a row is gone;
+// once may be a reconnection.
 import { randomBytes } from 'node:crypto';
 import { openPostgres, type Statements } from './connection.ts';
 import { atMost } from './wake.ts';
@@ -14,18 +14,18 @@ export interface Presence {
   close(): Promise<void>;
 }
 
-/** A membership whose looks do something besides. */
+/** A membership with an action at each check. */
 interface Membership extends Presence {
-  /** Looks now, as it does every two seconds. */
+  /** Checks immediately; otherwise every two seconds. */
   look(): Promise<void>;
   /** @param last runs before the lock is released, unless the server is unavailable. */
   close(last?: (sql: Statements) => Promise<unknown>): Promise<void>;
 }
 
-/** A member, for what it does at each look. */
+/** A member, as passed to the action of each check. */
 export interface Member {
   readonly id: string;
-  /** Second half of its lock's key. */
+  /** Second half of the key of its lock. */
   readonly key: number;
 }
 
@@ -38,9 +38,9 @@ const CLOSE_MS_MAX = 1000;
 const LOOKS_KEPT = 200;
 
 /**
- * @param onTrouble receives errors meanwhile; it keeps trying.
- * @param onLook renews what the member has in Postgres, in the session that holds the lock.
- * @throws {PostgresError} when the server is unavailable.
+ * @param onTrouble called with errors; the membership keeps trying.
+ * @param onLook renews the rows of the member, in the session that holds the lock.
+ * @throws {PostgresError} if the server is unavailable.
  */
 export async function joinPresence(
   url: string,

@@ -1,6 +1,6 @@
 // Finds the host that accepts writes, for URLs with `target_session_attrs=read-write`: once per process and database,
-// and again after a connection to it was lost. A host that vanishes without a word leaves connections that wait for
-// minutes; they are ended here when their host cannot be reached. Used by connection.ts and sql.ts.
+// and again after a lost connection. Connections to a host that disappears silently would wait for minutes: they are
+// closed when the host cannot be reached. Used by connection.ts and sql.ts.
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import type { Address } from './address.ts';
@@ -15,13 +15,13 @@ import {
 
 /** The host that accepts writes. */
 export interface Primary {
-  /** @throws {PostgresError} `CONNECTION_NO_PRIMARY`, which says what each host answered. */
+  /** @throws {PostgresError} `CONNECTION_NO_PRIMARY` with the answer of each host. */
   find(): Promise<Host>;
-  /** Reports a connection to a host, from before it connects. */
+  /** Tracks a connection to a host, starting before it connects. */
   hold(host: Host, socket: Socket): void;
 }
 
-/** What a host says of itself. */
+/** The answer of a host. */
 interface Seen {
   readonly host: Host;
   /** Changes with each promotion; 0: the host accepts no writes. */
@@ -33,14 +33,14 @@ interface Held {
   readonly host: Host;
   read: number;
   written: number;
-  /** Since when an answer is awaited. */
+  /** Time since which an answer is pending. */
   since: number | null;
 }
 
 const PROBE_MS_MAX = 2000;
-/** After the first host that accepts writes, others get this time: one with a later timeline wins. */
+/** Time for other hosts to respond after the first one that accepts writes: the latest timeline wins. */
 const GRACE_MS = 200;
-/** Statements that come while no host accepts writes share an attempt. */
+/** While no host accepts writes, all statements share one attempt. */
 const AGAIN_MS = 100;
 const TICK_MS = 1000;
 const SILENT_MS = 2000;
@@ -52,7 +52,7 @@ const QUESTION = `SELECT CASE WHEN pg_is_in_recovery() OR current_setting('trans
 
 const primaries = new Map<string, Primary>();
 
-/** One per process and database; null when the URL does not ask for a host that accepts writes. */
+/** One per process and database; null if the URL does not request a host that accepts writes. */
 export function primaryOf(address: Address): Primary | null {
   const { writers, user, database, password } = address;
   if (writers === null) return null;
@@ -69,7 +69,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
   let known: Host | null = null;
   let finding: Promise<Host> | null = null;
   let failed: { readonly error: PostgresError; readonly at: number } | null = null;
-  /** The latest timeline that accepted writes: a host with an earlier one is an old primary that came back. */
+  /** The latest timeline that accepted writes: a host with an earlier one is an old primary that returned. */
   let latest = 0;
   let timer: NodeJS.Timeout | null = null;
 
@@ -107,7 +107,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
     timer = null;
   }
 
-  /** Connections over TLS end without an event of their own socket. */
+  /** TLS connections can end without an event of the underlying socket. */
   function sweep(): void {
     for (const [socket, one] of held) if (socket.destroyed) lost(socket, one);
   }
@@ -117,7 +117,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
     const now = performance.now();
     const silent = new Set<Host>();
     for (const [{ bytesRead, bytesWritten }, one] of held) {
-      // After a pause in which both moved, the last write may be without an answer: the host is checked once.
+      // After a pause with traffic in both directions, the last write may be unanswered: the host is checked once.
       const since = bytesWritten > one.written ? now : null;
       if (bytesRead !== one.read) Object.assign(one, { read: bytesRead, written: bytesWritten, since });
       else if (bytesWritten > one.written) one.since ??= now;
@@ -126,7 +126,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
     for (const host of silent) void check(host);
   }
 
-  /** A long statement is silent, too: only an unreachable host is given up. */
+  /** A long statement is silent as well, so only connections to an unreachable host are closed. */
   async function check(host: Host): Promise<void> {
     for (const one of held.values()) if (one.host === host) one.since = null;
     if (await isReachable(host)) {
@@ -152,7 +152,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
       const one: Held = { host, read: 0, written: 0, since: null };
       held.set(socket, one);
       let isOurs = false;
-      // Before Node's own listener, which ends this side as well.
+      // Runs before Node's own listener, which also closes this side.
       socket.prependOnceListener('end', () => (isOurs = socket.writableEnded));
       socket.once('close', () => {
         if (isOurs) held.delete(socket);
@@ -163,7 +163,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
   };
 }
 
-/** Asks all hosts at once. A host that does not answer delays nothing when another one accepts writes. */
+/** Asks all hosts at once. An unresponsive host causes no delay if another one accepts writes. */
 async function ask(address: Address, hosts: readonly Host[]): Promise<readonly Seen[]> {
   const answers = new Map<Host, Seen>();
   let enough: () => void;
@@ -201,7 +201,7 @@ async function probe(address: Address, host: Host): Promise<Seen> {
   }
 }
 
-/** Whether the kernel of the host answers, however busy its server is. */
+/** Whether the kernel of the host responds, even if the server is busy. */
 function isReachable({ host, port }: Host): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: REACH_MS_MAX });

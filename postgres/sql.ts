@@ -64,7 +64,9 @@ export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
   });
 }
 
-/** A socket to the host that accepts writes. The library never frees the place of a connection whose socket throws. */
+/**
+ * A socket to the host that accepts writes. The library never releases the slot of a connection whose socket throws.
+ */
 async function connectTo(primary: Primary): Promise<Socket> {
   try {
     const host = await primary.find();

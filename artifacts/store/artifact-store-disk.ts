@@ -1,4 +1,4 @@
-// Artifacts on one machine, or in a folder that all machines mount: the data folder is the store.
+// The store of artifacts on one machine, or of machines that mount one folder: the data folder.
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Failure } from '#core/failure.ts';
@@ -29,7 +29,7 @@ export async function hasArtifact(dataFolder: string, id: string): Promise<boole
   return isArtifactId(id) && (await isArtifactFolder(path.join(dataFolder, 'artifacts', id)));
 }
 
-/** Whether a folder is that of an artifact. */
+/** Whether a folder contains an artifact. */
 export async function isArtifactFolder(folder: string): Promise<boolean> {
   return (await stat(path.join(folder, 'manifest.json')).catch(() => null)) !== null;
 }

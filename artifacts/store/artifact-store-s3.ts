@@ -22,10 +22,10 @@ interface S3Options {
   /** `FS_PATH`. */
   readonly dataFolder: string;
   readonly place: BucketPlace;
-  /** Reads the id of this platform from its database; asked once. */
+  /** Reads the id of this platform from its database; called once. */
   readonly installation: () => Promise<string>;
   readonly limits: ArchiveLimits;
-  /** How long a storage that does not answer is waited for; default: not at all. */
+  /** How long to wait for an unresponsive storage; default: not at all. */
   readonly awayMsMax?: number;
   /** How long a connection, a response and each piece of it may take; default: half a minute. */
   readonly stallMsMax?: number;
@@ -35,7 +35,7 @@ const STALL_MS_MAX = 30_000;
 /** One artifact. */
 const TRANSFER_MS_MAX = 15 * 60_000;
 const [AGAIN_MS, AGAIN_MS_MAX] = [250, 5000];
-/** Retention spares what is younger than twice this time. */
+/** Retention keeps objects younger than twice this time. */
 const FRESH_MS = 3 * 3_600_000;
 /** A damaged transfer is repeated; damaged bytes in the bucket stay damaged. */
 const FETCHES_MAX = 3;
@@ -153,7 +153,7 @@ export function openArtifactsS3({
     }
   }
 
-  /** Repeats what a storage that does not answer left undone, and names the bucket in errors. */
+  /** Retries while the storage does not respond, and adds the bucket to errors. */
   async function tried<Result>(work: () => Promise<Result>): Promise<Result> {
     const until = performance.now() + awayMsMax;
     for (let againMs = AGAIN_MS; ; againMs = Math.min(AGAIN_MS_MAX, 2 * againMs)) {
@@ -242,7 +242,7 @@ async function refusal(response: Awaited<ReturnType<Bucket['send']>>, key: strin
   return failure('refused', `The storage of artifacts answers ${status} for ${key}${advice}`);
 }
 
-/** An error with the bucket in its message; those of the disk stay as they are. */
+/** Adds the bucket to an error of the storage; errors of the disk are unchanged. */
 function inWords(error: unknown, location: string): unknown {
   if (!(error instanceof PlatformError) || error.code !== 'binding_unavailable') return error;
   const { status, reason } = error.details as { readonly status?: number; readonly reason?: string };

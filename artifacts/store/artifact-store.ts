@@ -1,15 +1,15 @@
-// Where artifacts are stored for all machines, beside the folder of each that engines read them from. Drivers:
+// Where artifacts are stored for all machines. Engines read them from the data folder of their machine. Drivers:
 // artifact-store-disk.ts for one machine, artifact-store-s3.ts for several. test/contract/ has what both keep to.
 
-/** Artifacts by their ids. An id is the hash of the content, so that every call may be repeated. */
+/** Artifacts by their ids. An id is the hash of the content, so every call can be repeated. */
 export interface ArtifactStore {
   /**
-   * Whether machines share artifacts by it. False: the data folder is the store, and other machines that need it mount
-   * it.
+   * Whether machines share artifacts through it. False: the data folder is the store, and other machines mount it.
    */
   readonly isShared: boolean;
   /**
-   * Brings an artifact into the data folder, unless it is there; its hashes are checked, and nothing partial is left.
+   * Copies an artifact to the data folder, unless it is there. Its hashes are checked, and a failure leaves nothing
+   * behind.
    *
    * @throws {Failure} `artifact_store`
    */
@@ -17,11 +17,11 @@ export interface ArtifactStore {
   /**
    * Stores an artifact.
    *
-   * @param folder where it is; default: in the data folder.
+   * @param folder its location; default: the data folder.
    * @throws {Failure} `artifact_store`
    */
   upload(id: string, folder?: string): Promise<void>;
-  /** Deletes an artifact from the store; on success also if there is none. @throws {Failure} `artifact_store` */
+  /** Deletes an artifact from the store; succeeds if there is none. @throws {Failure} `artifact_store` */
   remove(id: string): Promise<void>;
   /** When each artifact was stored, in milliseconds since 1970. @throws {Failure} `artifact_store` */
   list(): Promise<ReadonlyMap<string, number>>;

@@ -1,21 +1,21 @@
-// Keeps the artifacts of a machine within its limit, where the store is shared: those that no route record of this
-// machine names go, the oldest first. What a record names stays, so that it can always be served.
+// Limits the artifacts on a machine that uses a shared store: deletes the oldest ones that no route record of this
+// machine names. Artifacts of route records are kept, so they can always be served.
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
 import { listArtifacts } from './artifact-store-disk.ts';
 
-/** What is left after a round. */
+/** Bytes that are left after a cleanup. */
 interface CacheState {
   readonly bytes: number;
   readonly removed: number;
 }
 
-/** One may be about to be named: it is being released, or its record is on its way. */
+/** Younger artifacts may belong to a release in progress, or to a record that has not arrived yet. */
 const YOUNG_MS = 3_600_000;
 
 /**
- * Creates the function that does a round; sizes are measured once per artifact.
+ * Creates the cleanup function; the size of an artifact is measured once.
  *
  * @param dataFolder `FS_PATH`. @param bytesMax `ARTIFACTS_CACHE_BYTES`.
  */
@@ -45,7 +45,7 @@ export function createArtifactCache(dataFolder: string, bytesMax: number): (now:
   };
 }
 
-/** Artifacts in the route records of this machine. A file that cannot be parsed still names what it contains. */
+/** Artifacts in the route records of this machine. Ids in a file that cannot be parsed count as well. */
 async function namedArtifacts(dataFolder: string): Promise<Set<string>> {
   const folder = path.join(dataFolder, 'routes');
   const named = new Set<string>();

@@ -7,7 +7,7 @@ import type { ArtifactStore } from './artifact-store.ts';
 
 /**
  * @param options `dataFolder`: `FS_PATH`. `installation`: reads the id of the platform from its database; called only
- * with a bucket. `awayMsMax`: how long a storage that does not answer is waited for.
+ * with a bucket. `awayMsMax`: how long to wait for an unresponsive storage.
  * @throws {Error} naming an invalid variable.
  */
 export async function openArtifactStore(

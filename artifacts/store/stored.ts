@@ -1,5 +1,5 @@
-// Says to the author of a deployment that its artifact could not be stored or read. Names of the operator's storage are
-// for the log of the platform.
+// Errors for the author of a deployment whose artifact could not be stored or read. The name of the bucket is only in
+// the log of the platform.
 import type { Failure } from '#core/failure.ts';
 
 const reasons: Readonly<Record<Failure<'artifact_store'>['reason'], string>> = {

@@ -281,7 +281,7 @@ async function store(
   signal.throwIfAborted();
   if (!(await retryUntilAvailable(() => markUploading(sql, job), signal)))
     throw new Failure('lease_lost', 'Another builder has the build');
-  // A shared store is all that the API needs: nothing stays on this machine.
+  // The API reads the artifact from the shared store, so it is not kept on this machine.
   if (!deps.artifacts.isShared) await takeArtifact(deps.folder, result.artifactId, result.folder);
   else
     await deps.artifacts.upload(result.artifactId, result.folder).catch((error: unknown) => {

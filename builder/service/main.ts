@@ -33,7 +33,7 @@ import type { FindRemote } from './jobs/source.ts';
 
 /** Time to record results at shutdown: Postgres may be unavailable; the next builder finds the rest by their leases. */
 const CLOSE_MS_MAX = 8000;
-/** How long a finished build waits for a storage of artifacts that does not answer. */
+/** How long a finished build waits for an unresponsive storage of artifacts. */
 const STORE_AWAY_MS_MAX = 60_000;
 
 const log = openLog('builder', process.env);

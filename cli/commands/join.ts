@@ -1,4 +1,4 @@
-// `platform join`: lets this machine join an installation, and writes its variables.
+// `platform join`: adds this machine to an installation, and writes its variables.
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import path from 'node:path';
@@ -11,19 +11,19 @@ import type { Shell } from '../terminal/shell.ts';
 import { print } from '../terminal/table.ts';
 
 export const command = defineCommand({
-  meta: { name: 'join', description: 'Join an installation with this machine, and write its variables' },
+  meta: { name: 'join', description: 'Add this machine to an installation, and write its variables' },
   args: {
     name: { type: 'string', required: true, valueHint: 'm2', description: 'Name of this machine' },
     address: {
       type: 'string',
       required: true,
       valueHint: '10.0.0.2',
-      description: 'Address by which the other machines reach it',
+      description: 'Address of this machine for other machines',
     },
     parts: {
       type: 'string',
       valueHint: 'list',
-      description: 'What it runs, such as handler (default: handler,mirror)',
+      description: 'Parts that this machine runs, such as handler (default: handler,mirror)',
     },
     file: {
       type: 'string',
@@ -44,7 +44,7 @@ export const command = defineCommand({
     const token = await readToken(shell);
     const address = args.address.replace(/^\[(.*)\]$/, '$1');
     const own = {
-      // The private port, on that network alone; a name may stand for any.
+      // The private port listens on that network only; a name can mean any address.
       HOST: isIP(address) === 0 ? '0.0.0.0' : address,
       HANDLER_HOST: '0.0.0.0',
       // Without ARTIFACTS_S3_* no mirror starts.
@@ -77,7 +77,7 @@ export const command = defineCommand({
   },
 });
 
-/** Not an argument: those are in lists of processes and histories. */
+/** Not an argument, because arguments are visible in process lists and shell histories. */
 async function readToken(shell: Shell): Promise<string> {
   const asked = await shell.ask('Token: ');
   return (asked ?? Buffer.from(await shell.input()).toString('utf8')).trim();

@@ -71,11 +71,11 @@ interface Control {
 
 const API_PORT = '4002';
 const PROBE_MS = 10_000;
-/** Projects whose URL is printed; the others are counted. */
+/** Maximum of printed project URLs. */
 const ADDRESSES_MAX = 20;
 const STOP_MS = 15_000;
 
-/** Folders and files whose change may change what is built of the examples. */
+/** Folders and files that affect the build of the examples. */
 const BUILT_BY = ['artifacts', 'builder', 'core', 'packages', 'package-lock.json'];
 
 /** Dependencies of `start`. */
@@ -151,8 +151,8 @@ function examplesText(examples: Examples | null): string | null {
 }
 
 /**
- * Publishes them unless they and the builder are as an earlier start found them. Uses a child process, to keep the
- * bundler out of this one's memory.
+ * Publishes the examples, unless they and the builder are unchanged since an earlier start. Uses a child process, to
+ * keep the bundler out of this one's memory.
  */
 async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<Examples | null> {
   const stamp = stampOf([examples, ...BUILT_BY.map((name) => path.join(packageFolder, name))]);
@@ -294,8 +294,8 @@ function printControl({ port, uiPort, docsPort, firstRun }: Control, shell: Shel
 }
 
 /**
- * Prints the URLs of the first projects. Requests only those that this start published, and names those that do not
- * respond: a request starts the worker, and thousands of sleeping projects must not wake because the platform restarts.
+ * Prints the URLs of the first projects. Requests only the projects that this start published, and reports those that
+ * do not respond. A request starts a worker, and a restart of the platform must not start thousands of workers.
  */
 async function printAddresses(
   routes: readonly RouteRecord[],

@@ -336,8 +336,8 @@ const operatorCommands: Readonly<Record<string, Entry>> = {
     byDefault: 'list',
     commands: {
       list: { summary: 'List the machines', aliases: ['ls'], load: () => import('./machines/list.ts') },
-      token: { summary: 'Make a token with which one machine can join', load: () => import('./machines/token.ts') },
-      drain: { summary: 'Let a machine finish its requests', load: () => import('./machines/drain.ts') },
+      token: { summary: 'Create a token for one new machine', load: () => import('./machines/token.ts') },
+      drain: { summary: 'Take a machine out of service', load: () => import('./machines/drain.ts') },
       remove: {
         summary: 'Remove a machine that is lost or drained',
         aliases: ['rm'],
@@ -345,7 +345,7 @@ const operatorCommands: Readonly<Record<string, Entry>> = {
       },
     },
   },
-  join: { summary: 'Join an installation with this machine', load: () => import('./join.ts') },
+  join: { summary: 'Add this machine to an installation', load: () => import('./join.ts') },
   setup: { summary: 'Set up the platform: show the steps, or do what a file says', load: () => import('./setup.ts') },
   settings: {
     summary: 'Settings of the platform that need no restart: list, set, unset',

@@ -31,9 +31,9 @@ function productionOf(platform: LocalPlatform, route: RouteRecord | null): Manif
 }
 
 /**
- * Refuses a deployment that is to become production, without a class of which production has objects.
+ * Refuses to make a deployment production if it lacks a class of which production has objects.
  *
- * @throws {CliError} that names the class; also while the platform cannot be asked for objects.
+ * @throws {CliError} that names the class, also if the platform is unavailable.
  */
 export async function refuseForgottenClasses(
   platform: LocalPlatform,
@@ -56,7 +56,7 @@ export async function refuseForgottenClasses(
       throw new CliError(
         `Production may have durable objects of the class ${now}, but this deployment has no such class`,
         {
-          advice: `Start the platform, so that its objects can be looked at. ${advice}`,
+          advice: `Start the platform, so that its objects can be checked. ${advice}`,
         },
       );
     const object = await heldObject(platform, of, first);
@@ -127,7 +127,7 @@ async function ask<Operation extends 'object.held' | 'object.clear'>(
   );
   if (status === 200) return body.result;
   throw new CliError(
-    `The platform could not look at the objects of the class ${first}: ${body.error ?? `HTTP ${status}`}`,
+    `The platform could not check for objects of the class ${first}: ${body.error ?? `HTTP ${status}`}`,
     {
       advice: 'Try again.',
     },

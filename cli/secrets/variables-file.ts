@@ -1,4 +1,4 @@
-// A file of variables (.env, platform.env), which has secrets: read whole, changed line by line, replaced atomically.
+// A file of variables with secrets (.env, platform.env): read, changed line by line, and replaced atomically.
 import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -6,7 +6,7 @@ import { readTextSync } from '#core/text-file.ts';
 import { CliError } from '../terminal/failure.ts';
 
 const FILE_BYTES_MAX = 1024 * 1024;
-/** Values that shells and systemd read as they are. */
+/** Values that shells and systemd read literally. */
 const PLAIN = /^[\w@%+=:,./~-]*$/;
 
 /** The values in a file. @throws {CliError} if it is not there, not a regular file, or too large. */
@@ -15,7 +15,7 @@ export function readVariables(file: string): Record<string, string> {
   return { ...(parseEnv(readOwn(file)) as Record<string, string>) };
 }
 
-/** Sets variables in a file; all other lines are kept. @throws {CliError} if it is not writable. */
+/** Sets variables in a file, and keeps all other lines. @throws {CliError} if it is not writable. */
 export function writeVariables(file: string, variables: Readonly<Record<string, string>>): void {
   let text = existsSync(file) ? readOwn(file) : '';
   const kept = parseEnv(text);
@@ -42,7 +42,7 @@ export function withLine(text: string, name: string, value: string): string {
   ];
   const [first] = places;
   if (first === undefined) return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`;
-  // The last of several wins: merge them into one.
+  // The last one of several counts: merge them.
   let result = text;
   for (const place of places.toSorted((a, b) => b.index - a.index)) {
     if (place !== first && place[0].trimStart().startsWith('#')) continue;

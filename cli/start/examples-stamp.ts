@@ -1,5 +1,5 @@
-// Whether the examples of the checkout must be built again at a start: a stamp over their files and the builder's, kept
-// in the data folder after they were published. It reads no file's content, only names, sizes and times.
+// Whether a start must build the examples again: a hash of their files and the builder's, stored in the data folder
+// when the examples are published. It covers names, sizes and times of files, not their content.
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,7 +10,7 @@ const STAMP_FILE = 'examples.json';
 const [FILES_MAX, CHARS_MAX] = [20_000, 10_000];
 
 /**
- * The stamp of some folders and files; null if they hold more files than are looked at: then examples are always built.
+ * The hash of folders and files; null if there are too many files: then the examples are always built.
  *
  * @example stampOf([path.join(packageFolder, 'examples'), path.join(packageFolder, 'package-lock.json')])
  */
@@ -30,7 +30,7 @@ export function stampOf(sources: readonly string[]): string | null {
   return sources.every(add) ? hash.digest('hex') : null;
 }
 
-/** Names of the examples that an earlier start published from the same files, all of them still there; else null. */
+/** Names of the examples that an earlier start published from the same files; null if they changed or one is gone. */
 export function publishedBefore(dataFolder: string, stamp: string | null): readonly string[] | null {
   if (stamp === null) return null;
   try {

@@ -1,5 +1,5 @@
-// Fetches or reads uWebSockets.js, checks it against the pinned hashes, tries it in a process of its own, and stores
-// the one binary of this system in the data folder. Called by `platform listener install`.
+// Downloads or reads uWebSockets.js, checks it against the pinned hashes, tests it in a separate process, and stores
+// the binary for this system in the data folder. Called by `platform listener install`.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ interface InstallOptions {
   readonly system: UwsSystem;
 }
 
-/** @throws {CliError} when it cannot be fetched, has another hash, or does not load: nothing is installed then. */
+/** @throws {CliError} if it cannot be downloaded, has another hash, or does not load. Then nothing is installed. */
 export async function installListener(shell: Shell, { folder, from, system }: InstallOptions): Promise<void> {
   const name = uwsName(system);
   const { bytes } = pinnedUws(name)!;
@@ -61,7 +61,7 @@ export async function installListener(shell: Shell, { folder, from, system }: In
   shell.out('Takes effect at the next start of the platform');
 }
 
-/** By npm, with the registry and the proxy that npm has here. @returns the archive. */
+/** Through npm, with its configured registry and proxy. @returns the archive. */
 async function fetchPackage(shell: Shell, work: string): Promise<string> {
   const npm = await findProgram('npm', shell.env);
   if (npm === null)
@@ -115,7 +115,7 @@ function readSized(file: string, bytes: number): Uint8Array | null {
   return statSync(file).size === bytes ? readFileSync(file) : null;
 }
 
-/** @returns null if it is larger than the pinned one. */
+/** @returns null if it is larger than the pinned file. */
 function unpacked(file: string, name: string, bytes: number): Uint8Array | null {
   const words = ['-xzOf', file, '--wildcards', '--no-anchored', `*/${name}`];
   const { status, stdout, stderr, error } = spawnSync('tar', words, { maxBuffer: bytes });
@@ -127,7 +127,7 @@ function unpacked(file: string, name: string, bytes: number): Uint8Array | null 
   });
 }
 
-/** In a process of its own: a binary that does not fit may end the process that loads it. */
+/** In a separate process: an incompatible binary can crash the process that loads it. */
 function tryToLoad(file: string): void {
   const [program, ...words] = nodeCommand();
   const { status, signal, stderr } = spawnSync(program, [...words, '-e', `require(${JSON.stringify(file)}).App()`], {
@@ -138,7 +138,7 @@ function tryToLoad(file: string): void {
   throw new CliError(`uWebSockets.js does not load here: ${reason}`, { advice: 'Nothing was installed.' });
 }
 
-/** Atomically: an engine that starts meanwhile reads the old one or the new one. */
+/** Atomically: a starting engine reads the old or the new file. */
 function store(tried: string, folder: string, name: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);

@@ -1,14 +1,14 @@
-// The line of `platform start` and `platform listener` that says which HTTP listener serves, and why.
+// The output of `platform start` and `platform listener`: the HTTP listener, and the reason for it.
 import { uwsProblem, uwsSystem, type UwsSystem } from '#core/process/uws.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** What an engine opened, and why it is node:http. */
+/** The listener of an engine, and the reason if it is node:http. */
 interface OpenedListener {
   readonly technology: 'node' | 'uws';
   readonly reason: string | null;
 }
 
-/** @param isActivated whether systemd opened the socket, which only node:http takes over. */
+/** @param isActivated whether systemd opened the socket, which only node:http supports. */
 export function listenerText(
   { technology, reason }: OpenedListener,
   { env }: Shell,

@@ -6,7 +6,7 @@ import type { OtherClass } from '#core/bindings/object-transfers.ts';
 
 /** Result of a conversion. */
 interface ImportedClasses {
-  /** Former names with the next. */
+  /** Former names, and their successors. */
   readonly renamed: Readonly<Record<string, string>>;
   readonly deleted: readonly string[];
   /** Class -> class of another project whose objects it receives. */
@@ -62,7 +62,7 @@ export function importedClasses(
   }
   for (const name of made)
     if (!own.has(name)) notes.push(['new_classes', `no binding of durable_objects has the class ${name}: omitted`]);
-  // Nothing of the project is stored here yet: a name that was used twice loses nothing.
+  // The project has no objects here yet, so a reused name loses no data.
   const problems = (): ReturnType<typeof classesProblems> =>
     classesProblems(classesOf({ renamed, deleted: [...deleted], received }), own);
   for (let left = problems(); left.length > 0; left = problems()) {

@@ -1,12 +1,12 @@
-// Notifies operators of machines that are lost, and of those that are back. Started by main.ts; of several API
-// processes, one reports each change.
+// Notifies operators of machines that are lost, and of those that are back. Started by main.ts; each change is reported
+// by one API process.
 import { runRounds } from '#core/process/rounds.ts';
 import { writeEvent } from './events.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { takeChanges } from '../records/machines.ts';
 
 const LOOK_MS = 5000;
-/** A supervisor that is started again is back sooner. */
+/** A restarted supervisor is back sooner. */
 const LOST_SECONDS = 15;
 
 /** Watches until the process ends. */

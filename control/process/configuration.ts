@@ -55,7 +55,9 @@ export interface Configuration extends OperatorSettings {
   readonly privatePort: {
     readonly origins: readonly string[];
     readonly token: string | null;
-    /** Others are found in Postgres. `ownOrigin`: as this machine has announced its own. Null: `origins` are all. */
+    /**
+     * Other machines are found in Postgres. `ownOrigin`: as announced by this machine. Null: `origins` are all.
+     */
     readonly machines: { readonly ownOrigin: string | null } | null;
   };
   /** `API_HOST`, `API_PORT`; port 0 picks a free one. */
@@ -226,7 +228,7 @@ export function readConfiguration(environment: Environment): Configuration {
   return configuration;
 }
 
-/** @param get a variable; '' if it is not set. @throws {Error} with one line per problem. */
+/** @param get value of a variable; '' if it is not set. @throws {Error} with one line per problem. */
 export function operatorSettingsFrom(get: (name: string) => string): OperatorSettings {
   const problems: string[] = [];
   const checked = <Name extends keyof OperatorSettings>(name: Name, read: () => OperatorSettings[Name]) => {

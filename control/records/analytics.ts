@@ -31,7 +31,7 @@ interface AnalyticsScope {
   readonly projectId: string;
   readonly kind: string;
   readonly route: string | undefined;
-  /** Slug of the branch whose previews own the resources; null: any. */
+  /** Slug of the branch whose previews own the resources; null: all. */
   readonly preview: string | null;
   readonly deploymentId: string | undefined;
 }

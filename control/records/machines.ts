@@ -28,13 +28,13 @@ export function readMachines(sql: Sql | Transaction): Promise<MachineRow[]> {
     FROM control.machine_now ORDER BY name`;
 }
 
-/** Locks all machines and returns them: what one may do depends on the others. */
+/** Locks and returns all machines: what is allowed for one depends on the others. */
 export async function lockMachines(tx: Transaction): Promise<MachineRow[]> {
   await tx`SELECT FROM control.machine ORDER BY name FOR UPDATE`;
   return readMachines(tx);
 }
 
-/** The machine ends its requests once edges send it no more. */
+/** The machine finishes its requests when edges no longer send any. */
 export async function drainMachine(tx: Transaction, name: string): Promise<void> {
   await tx`UPDATE control.machine SET state = 'draining', state_at = clock_timestamp() WHERE name = ${name} AND state = 'up'`;
 }
@@ -44,8 +44,8 @@ export async function removeMachine(tx: Transaction, name: string): Promise<void
 }
 
 /**
- * Machines that are lost for so long and were not reported, or are back after a report; marked as such. A drained one
- * is expected to stop.
+ * Finds and marks machines that have been lost for this time without a report, or are back after a report. A drained
+ * one is expected to stop.
  */
 export async function takeChanges(
   tx: Transaction,

@@ -161,7 +161,7 @@ export async function heldObject(deps: EngineDeps, of: InProduction, firstName: 
   }
 }
 
-/** Deletes all objects of a class that production no longer has. @returns how many had stored something. */
+/** Deletes all objects of a class that production no longer has. @returns how number of objects with stored data. */
 export async function clearObjects(deps: EngineDeps, of: InProduction, firstName: string): Promise<number> {
   let removed = 0;
   for (let cursor: string | null = null; ;) {

@@ -58,7 +58,7 @@ export async function classesObjection(
       if (object !== null) return objection({ first, now: nameNowOf(now, first), object }, next);
     }
   } catch (error) {
-    // A production that is broken must not keep the deployment that mends it away.
+    // A broken production deployment must not block the deployment that repairs it.
     if (!isFailure(error, 'engine_refused')) throw error;
     deps.log.warn({ err: error, project: production.project }, 'Objects of production not looked at');
   }
@@ -120,11 +120,11 @@ interface Production {
   readonly project: string;
   readonly deployment: string;
   readonly now: ObjectClasses;
-  /** First names of classes of which it may have objects. */
+  /** First names of the classes of which it may have objects. */
   readonly known: readonly string[];
 }
 
-/** Null: nothing is in production. */
+/** Null: there is no production deployment. */
 async function readProduction(deps: ReadDeps, sql: Sql | Transaction, projectId: string): Promise<Production | null> {
   const [row] = await sql<{ project: string; deployment: string; artifact: string; known: string[] }[]>`
     SELECT p.name AS project, d.id AS deployment, d.artifact, ARRAY(
@@ -143,7 +143,7 @@ async function readProduction(deps: ReadDeps, sql: Sql | Transaction, projectId:
   };
 }
 
-/** Nothing if the artifact is gone. */
+/** Empty if the artifact is gone. */
 async function classesOf({ artifacts, folder }: ReadDeps, artifact: string): Promise<DeclaredClasses> {
   try {
     await artifacts.fetch(artifact);
@@ -153,7 +153,7 @@ async function classesOf({ artifacts, folder }: ReadDeps, artifact: string): Pro
   }
 }
 
-/** Records the classes of a deployment that is about to use production's objects, and of the one before. */
+/** Records the classes of a deployment that is about to become production, and of the current one. */
 export async function recordClasses(
   deps: ReadDeps,
   tx: Transaction,
@@ -200,7 +200,7 @@ async function clearClasses(deps: Dependencies, projectId: string): Promise<void
       ON p.id = c.project_id AND p.production_deployment_id = c.deletion
     WHERE p.id = ${projectId} AND p.deleted_at IS NULL`;
   if (due.length === 0) return;
-  // Code of the deployment before could write to them again.
+  // Code of the previous deployment could write to them again.
   if (!(await untilRouted(deps, projectId))) throw new Error('Not all engines have the new route yet');
   for (const { class: name, project, deployment, organization_id: organizationId } of due) {
     const removed = await clearObjects(deps, { project, deployment }, name);

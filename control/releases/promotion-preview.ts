@@ -130,7 +130,7 @@ export async function previewPromotion(
   };
 }
 
-/** Why production's objects forbid it; null: they do not, or the engines do not say so now. */
+/** Why production's objects prevent it; null: they do not, or engines cannot be asked at the moment. */
 async function objectsObjection(deps: Dependencies, projectId: string, artifact: string): Promise<string | null> {
   try {
     return await classesObjection(deps, projectId, openArtifact(deps.folder, artifact).manifest);

@@ -154,7 +154,7 @@ async function checkWanted({ sql }: Dependencies, { id, lease }: ReleaseJob, row
     });
 }
 
-/** Brings the artifact to this machine, and makes sure that the store has it for the others. */
+/** Copies the artifact to this machine, and ensures that the shared store has it. */
 async function storeArtifact({ artifacts, log }: Dependencies, { artifact }: Row): Promise<void> {
   if (artifact === null) return;
   try {
@@ -185,7 +185,7 @@ function checkArtifact(folder: string, { artifact }: Row): { readonly manifest: 
   }
 }
 
-/** A preview has objects of its own: it is only told that it cannot become production. */
+/** A preview has its own objects, so its log only says that it cannot become production. */
 async function checkClasses(deps: Dependencies, row: Row, manifest: Manifest): Promise<void> {
   const reason = await classesObjection(deps, row.project_id, manifest);
   if (reason === null) return;

@@ -1,5 +1,5 @@
-// Artifacts of releases in the store of all machines: brought to this one before their manifest is read, and uploaded
-// before a deployment counts as stored.
+// Artifacts of releases in the shared store: downloaded before their manifest is read, and uploaded before a deployment
+// counts as stored.
 import { listArtifacts } from '#artifacts/store/artifact-store-disk.ts';
 import { storeProblem } from '#artifacts/store/stored.ts';
 import { isFailure } from '#core/failure.ts';
@@ -13,7 +13,7 @@ const AGAIN_MS = 30_000;
 type StoreDeps = Pick<Dependencies, 'artifacts' | 'log'>;
 
 /**
- * Brings an artifact to this machine for a request of the API.
+ * Downloads an artifact to this machine for an API request.
  *
  * @returns false: it was deleted.
  * @throws {ApiError} `unavailable` if it cannot be read now.
@@ -28,7 +28,7 @@ export async function fetchArtifact(deps: StoreDeps, id: string): Promise<boolea
   }
 }
 
-/** Stores an artifact of this machine for all of them. @throws {ApiError} `unavailable` */
+/** Uploads an artifact of this machine to the shared store. @throws {ApiError} `unavailable` */
 export async function uploadArtifact(deps: StoreDeps, id: string): Promise<void> {
   await deps.artifacts.upload(id).catch((error: unknown) => {
     throw inApi(deps, 'The artifact could not be stored', id, error);
@@ -36,8 +36,8 @@ export async function uploadArtifact(deps: StoreDeps, id: string): Promise<void>
 }
 
 /**
- * Uploads artifacts that only this machine has: those from before the store was shared, or from before a restore. Runs
- * once at start, repeated until the store answers.
+ * Uploads artifacts that only this machine has, from before the store was shared or before a restore. Runs once at
+ * start, with retries until the store responds.
  */
 export async function uploadOwnArtifacts(deps: Dependencies): Promise<void> {
   const { sql, artifacts, folder, log, stopping } = deps;

@@ -195,7 +195,7 @@ export function deployUpload(
       if (isArchiveError(error)) throw new ApiError(error.code, { reason: error.message });
       throw error;
     }
-    // If this fails the upload stays, and can be deployed again.
+    // If this fails, the upload is kept and can be deployed again.
     await uploadArtifact(deps, artifact.id);
     const deploymentId = await insertDeployment(deps, row, artifact, audit, accountId);
     await rm(file, { force: true });

@@ -1,6 +1,6 @@
 // The key `object_classes` of platform.yaml: classes of durable objects that were renamed, deleted or moved to another
-// project. The objects of a class belong to its first name, which their ids are made of: every deployment finds them,
-// also an earlier one. Pure.
+// project. Objects belong to the first name of their class, from which their ids are derived: every deployment finds
+// them, including earlier ones. Pure.
 import { className, ownClasses } from './object.ts';
 import { projectName } from './service.ts';
 
@@ -34,7 +34,7 @@ export const objectClasses = {
     properties: {
       renamed: {
         type: 'object',
-        description: 'Former names of classes, with the names that they have now. Stays for as long as the class.',
+        description: 'Former names of classes, with their current names. Kept for as long as the class exists.',
         patternProperties: { [className.pattern]: className } as {
           readonly '^(?!__proto__$)[A-Za-z_$][A-Za-z0-9_$]{0,63}$': typeof className;
         },
@@ -64,7 +64,7 @@ export const objectClasses = {
   otherNames: ['migrations', 'renamed_classes', 'deleted_classes', 'transferred_classes'],
 } as const;
 
-/** What a manifest says of its classes; absent keys say nothing. */
+/** The classes of a manifest; absent keys are empty. */
 export interface ObjectClasses {
   /** Former name -> name. */
   readonly renamed?: Readonly<Record<string, string>>;
@@ -92,7 +92,7 @@ export function classesOf({ transferred, received, ...own }: WrittenClasses): Ob
   };
 }
 
-/** What a manifest says of objects. */
+/** The objects of a manifest. */
 export interface DeclaredClasses {
   readonly objects?: Readonly<Record<string, string>>;
   readonly objectClasses?: ObjectClasses;
@@ -111,19 +111,19 @@ export function firstNameOf({ renamed = {} }: ObjectClasses, name: string): stri
   return first;
 }
 
-/** The name that a class has now, from one that it had. */
+/** The current name of a class, from a former one. */
 export function nameNowOf({ renamed = {} }: ObjectClasses, name: string): string {
   let now = name;
   for (let step = 0; step <= Object.keys(renamed).length && Object.hasOwn(renamed, now); step++) now = renamed[now]!;
   return now;
 }
 
-/** First names of the classes that a deployment has. */
+/** First names of the classes of a deployment. */
 export function keptClasses({ objects, objectClasses = {} }: DeclaredClasses): Set<string> {
   return new Set(Object.values(ownClasses(objects)).map((name) => firstNameOf(objectClasses, name)));
 }
 
-/** First names of the classes that a deployment names as deleted. */
+/** First names of the classes that a deployment deletes. */
 export function deletedClasses({ objectClasses = {} }: DeclaredClasses): Set<string> {
   return new Set((objectClasses.deleted ?? []).map((name) => firstNameOf(objectClasses, name)));
 }
@@ -133,13 +133,16 @@ export function transferredClasses({ objectClasses = {} }: DeclaredClasses): Set
   return new Set(Object.keys(objectClasses.transferred ?? {}).map((name) => firstNameOf(objectClasses, name)));
 }
 
-/** First names of classes that a deployment says nothing of. @param known first names of classes of earlier ones. */
+/**
+ * First names of classes that a deployment neither has nor deletes. @param known first names of classes of earlier
+ * deployments.
+ */
 export function forgottenClasses(known: Iterable<string>, next: DeclaredClasses): string[] {
   const said = [keptClasses(next), deletedClasses(next), transferredClasses(next)];
   return [...new Set(known)].filter((first) => !said.some((names) => names.has(first))).toSorted();
 }
 
-/** What to do so that objects of a class are not forgotten. @example 'Put the class back ...' */
+/** How to keep or delete the objects of a class. @example 'Put the class back ...' */
 export function classesAdvice(first: string): string {
   return (
     `Put the class back into "object" in platform.yaml, or add to "object_classes" either ` +
@@ -147,7 +150,7 @@ export function classesAdvice(first: string): string {
   );
 }
 
-/** A contradiction in the classes, and the key that it is at. */
+/** A contradiction in the classes, with its key. */
 interface ClassesProblem {
   readonly path: readonly ['renamed' | 'transferred' | 'received', string] | readonly ['deleted', number];
   readonly message: string;

@@ -42,7 +42,7 @@ export const object = {
   otherNames: ['objects', 'durable_object', 'durable_objects'],
   type: 'DurableObjectNamespace',
   label: 'Durable objects of the class',
-  /** As of the kinds in kinds.ts. */
+  /** The same as for the kinds in kinds.ts. */
   reads: ['object.list', 'object.get', 'object.values', 'object.query', 'object.held'],
   page: { path: 'objects', title: 'Objects', one: 'object binding', area: 'storage' },
 } as const;

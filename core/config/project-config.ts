@@ -64,7 +64,7 @@ export interface ProjectConfig {
   readonly auth: { readonly binding: string } | null;
   /** Durable objects: binding name -> class, of another project as `project#Class`. */
   readonly objects: Readonly<Record<string, string>>;
-  /** Their classes that were renamed or deleted; absent without any. */
+  /** Renamed and deleted classes; absent if there are none. */
   readonly objectClasses?: ObjectClasses;
   /** Also true when `agentSDK` is. */
   readonly ai: boolean;
@@ -81,7 +81,7 @@ interface ParsedProjectConfig {
   readonly problems: readonly Problem[];
 }
 
-/** Keys of older files and of others' files that are not supported, and their replacements. */
+/** Unsupported keys of older files and other platforms, with their replacements. */
 const unsupportedKeys: Readonly<Record<string, { message: string; hint: string }>> = {
   env: {
     message: "The key 'env' is not part of platform.yaml any more",

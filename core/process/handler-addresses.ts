@@ -1,5 +1,5 @@
-// Addresses of the handlers' private ports: `API_HANDLER_URL` is one origin or several, and a name with several
-// addresses means all of them, as for a service with several containers. Used by the API process and the broker;
+// Addresses of the handlers' private ports: `API_HANDLER_URL` has one or more origins. A host name with several
+// addresses means all of them, such as a service with several containers. Used by the API process and the broker;
 // without it they ask Postgres (postgres/handler-machines.ts).
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';

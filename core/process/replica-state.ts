@@ -1,4 +1,4 @@
-// What the database service notes of its replicas in the folder of the databases, for `platform doctor`.
+// The state of replicas that the database service writes to its folder, for `platform doctor`.
 import path from 'node:path';
 import { readJson } from './platform-record.ts';
 
@@ -9,15 +9,15 @@ export const REPLICAS_FILE = '.replicas.json';
 interface ReplicaState {
   /** ISO 8601. */
   readonly at: string;
-  /** How long the oldest change that is not stored yet waits; 0: all are stored. */
+  /** Age of the oldest change that is not replicated yet; 0: there is none. */
   readonly lagMs: number;
-  /** Databases with such changes. */
+  /** Databases with unreplicated changes. */
   readonly waiting: number;
-  /** Why it does not go on; null: it does. */
+  /** Why replication is interrupted; null: it works. */
   readonly problem: string | null;
 }
 
-/** @returns null: nothing was ever replicated from this folder. */
+/** @returns null: no database of this folder was ever replicated. */
 export function readReplicaState(folder: string): ReplicaState | null {
   return readJson(path.join(folder, REPLICAS_FILE)) as ReplicaState | null;
 }

@@ -1,11 +1,12 @@
-// uWebSockets.js as `platform listener install` puts it into the data folder: what is pinned, where it lies, and
-// whether this system can load it. Read by the command, by engines before they load it, by `start` and by `doctor`.
+// The uWebSockets.js binary that `platform listener install` stores in the data folder: its pinned version and hash,
+// its path, and whether this system can load it. Read by the command, by engines before they load it, by `start` and by
+// `doctor`.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-/** The pinned package: another party's copy on npm, since the author publishes on a Git host only. */
+/** The pinned package: a third party's copy on npm, because the author publishes only on a Git host. */
 export const UWS_PACKAGE = {
   spec: 'uwebsockets@3.0.6',
   /** Of its archive. */
@@ -34,7 +35,7 @@ const binaries: Readonly<Record<string, Binary>> = {
   },
 };
 
-/** What decides whether a system can load it. */
+/** Properties of a system that decide whether it can load the binary. */
 export interface UwsSystem {
   readonly platform: string;
   readonly arch: string;
@@ -44,7 +45,7 @@ export interface UwsSystem {
 }
 
 export function uwsSystem(): UwsSystem {
-  // Otherwise the report resolves the names of all connections.
+  // Otherwise the report resolves the host names of all connections.
   Object.assign(process.report, { excludeNetwork: true });
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
   const { platform, arch, versions } = process;
@@ -75,7 +76,7 @@ export function pinnedUws(name: string): Binary | null {
 
 const UWS_NAME = 'uWebSockets.js';
 
-/** Whether this installation has it as a package, as the images do. */
+/** Whether it is installed as a package, as in the container images. */
 export function hasUwsPackage(): boolean {
   try {
     createRequire(import.meta.url).resolve(UWS_NAME);
@@ -93,7 +94,7 @@ export function uwsFolder(dataFolder: string): string {
 /**
  * The binary in a data folder, checked against the pinned hash at each call: it runs inside the engine.
  *
- * @returns the file, or why there is none to load.
+ * @returns the file, or the reason why it cannot be loaded.
  */
 export function installedUws(dataFolder: string): { readonly file: string } | { readonly reason: string } {
   const { platform, arch, versions } = process;

@@ -161,7 +161,10 @@ export interface DatabaseOperations {
   };
   /** Replaces the database by a copy; `before` is the copy of the replaced one. */
   readonly 'db.restore': { readonly takes: { readonly name: string }; readonly gives: { readonly before: string } };
-  /** Which moments can be restored, in milliseconds since 1970; null: none, `reason` says why. Production's only. */
+  /**
+   * The range of times that can be restored, in milliseconds since 1970; null: none, for the given `reason`.
+   * Production's only.
+   */
   readonly 'db.moments': {
     readonly takes: Nothing;
     readonly gives: {
@@ -170,14 +173,14 @@ export interface DatabaseOperations {
     };
   };
   /**
-   * Makes a copy with the content of a moment; with `inPlace` it also replaces the database, and `before` is the copy
-   * of the replaced one.
+   * Restores a moment into a copy. With `inPlace`, it also replaces the database, and `before` is a copy of the
+   * replaced one.
    */
   readonly 'db.restore-at': {
     readonly takes: { readonly at: number; readonly inPlace?: boolean | undefined };
     readonly gives: {
       readonly copy: DatabaseCopy;
-      /** When the latest change in it was. */
+      /** Time of the latest change in it. */
       readonly changedAt: number;
       readonly before: string | null;
     };

@@ -23,12 +23,12 @@ export interface DescribedObject {
 
 /** A key of an object. */
 interface ObjectValue {
-  /** Cut where it is long. */
+  /** Truncated if it is long. */
   readonly key: string;
   readonly isKeyCut: boolean;
   /** Characters of the whole value as it is stored. */
   readonly size: number;
-  /** JSON; values that JSON lacks are encoded. Cut where it is long. */
+  /** JSON; values that JSON lacks are encoded. Truncated if it is long. */
   readonly value: string;
   readonly isCut: boolean;
 }
@@ -76,14 +76,14 @@ export interface ObjectOperations {
   /** Deletes what it stored, and its alarm. False: there was nothing. */
   readonly 'object.delete': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
   /**
-   * Whether a class has objects that stored something, given its first name: also one that the deployment does not
-   * declare. `object` is the name or the id of one; call it again with the cursor while there is one.
+   * Whether a class has objects with stored data, by its first name, also if the deployment does not declare it.
+   * `object` is the name or id of one of them. Repeat the call with the cursor until there is none.
    */
   readonly 'object.held': {
     readonly takes: OfClass;
     readonly gives: { readonly object: string | null; readonly cursor: string | null };
   };
-  /** Deletes all objects of a class that the deployment does not declare. Call it again while there is a cursor. */
+  /** Deletes all objects of a class that the deployment does not declare. Repeat the call until there is no cursor. */
   readonly 'object.clear': {
     readonly takes: OfClass;
     readonly gives: { readonly removed: number; readonly cursor: string | null };

@@ -1,6 +1,6 @@
 // The variables of a bucket, `<NAME>_ENDPOINT`, `_BUCKET`, `_REGION`, `_ACCESS_KEY_ID`, `_SECRET_ACCESS_KEY` and
-// `_PREFIX`: of files (`FILES_S3`), of artifacts (`ARTIFACTS_S3`) and of replicas (`DB_REPLICA_S3`). Loads no client,
-// and opens nothing.
+// `_PREFIX`: of files (`FILES_S3`), of artifacts (`ARTIFACTS_S3`) and of replicas (`DB_REPLICA_S3`). Pure: loads no
+// client, and sends no request.
 import { isProjectName } from '../names.ts';
 import type { BucketOptions } from './bucket.ts';
 
@@ -19,7 +19,7 @@ const PARTS = ['ENDPOINT', 'BUCKET', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_K
 const [ARTIFACTS_PREFIX, REPLICAS_PREFIX] = ['_artifacts', '_databases'];
 
 /**
- * @param get a variable; '' if it is not set. @param what what is stored there, as the beginning of a message.
+ * @param get value of a variable; '' if it is not set. @param what name of the stored content, for messages.
  * @returns null if no variable of the bucket is set.
  * @throws {Error} naming what is missing or invalid; never a value of a key.
  */
@@ -44,8 +44,8 @@ export function bucketFrom(get: Get, name: BucketName, what: string): BucketPlac
 }
 
 /**
- * The variables of the bucket of artifacts, complete: whatever is not set is taken from `FILES_S3_*`. Empty if no
- * `ARTIFACTS_S3_*` is set: artifacts and routes are then shared by a folder.
+ * All variables of the bucket for artifacts; unset ones are taken from `FILES_S3_*`. Empty if no `ARTIFACTS_S3_*` is
+ * set: then machines share artifacts and routes through a folder.
  *
  * @throws {Error} naming what is missing or invalid.
  */
@@ -54,8 +54,8 @@ export function artifactVariables(environment: Environment): Record<string, stri
 }
 
 /**
- * The variables of the bucket of databases' replicas, as for artifacts. Empty if no `DB_REPLICA_S3_*` is set: databases
- * are then not replicated.
+ * All variables of the bucket for replicas, in the same way. Empty if no `DB_REPLICA_S3_*` is set: databases are then
+ * not replicated.
  *
  * @throws {Error} naming what is missing or invalid.
  */
@@ -63,7 +63,7 @@ export function replicaVariables(environment: Environment): Record<string, strin
   return besideFiles(environment, 'DB_REPLICA_S3', 'Replicas of databases', REPLICAS_PREFIX);
 }
 
-/** The variables of a bucket that may be the one of files. */
+/** The variables of a bucket that may be the same as that for files. */
 function besideFiles(
   environment: Environment,
   name: Exclude<BucketName, 'FILES_S3'>,
@@ -83,7 +83,7 @@ function besideFiles(
     );
   if (place.bucket === own('FILES_S3_BUCKET') && isOfFiles(prefix, trimmed(own('FILES_S3_PREFIX'))))
     throw new Error(
-      `${name}_PREFIX "${prefix}" can be the files of a project in the same bucket: begin it with an underscore, such as ${prefixByDefault}`,
+      `${name}_PREFIX "${prefix}" can collide with files of a project in the same bucket: begin it with an underscore, such as ${prefixByDefault}`,
     );
   return { ...variables, [`${name}_PREFIX`]: prefix };
 }

@@ -22,7 +22,7 @@ const STALL_MS_MAX = 300_000;
 /** A list of 1,000 keys of 1,024 bytes, each three times as long when encoded, has less than 4 MB. */
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** A file as the body of a request: it is streamed, and its hash is signed. */
+/** A file as the body of a request, streamed and with a signed hash. */
 interface FileBody {
   readonly path: string;
   /** SHA-256, hex. */

@@ -1,4 +1,4 @@
-// XML documents of S3-compatible storage as trees, parsed by saxes. Used by bucket.ts. Pure; limited in depth and
+// Parses XML documents of S3-compatible storage into trees with saxes. Used by bucket.ts. Pure; limited in depth and
 // elements, declared entities are refused and nothing is fetched.
 import { SaxesParser } from 'saxes';
 

@@ -19,7 +19,7 @@ const BACKUP_AGE_DAYS_MAX = 7;
 /** Let's Encrypt certificates are renewed 30 days before they expire. */
 const CERTIFICATE_DAYS_SOON = 14;
 const CERTIFICATES_MAX = 1000;
-/** A state of replicas that is older is not reported as a problem; a lag that is longer is. */
+/** An older state of replicas is not a problem; a longer lag is. */
 const [REPLICAS_MS_OLD, REPLICAS_MS_BEHIND] = [120_000, 60_000];
 /** Paths in the data folder that only the platform's user may read. */
 const PRIVATE = [
@@ -46,12 +46,12 @@ export function checkInstallation(environment: Environment, folder: string, now:
   ];
 }
 
-/** Whether replicas of databases are up to date; nothing where there are none. */
+/** Whether replicas of databases are up to date; no result if there are none. */
 export function checkReplicas(environment: Environment, folder: string, now: number): Finding[] {
   const isOn = Object.entries(environment).some(([name, value]) => name.startsWith('DB_REPLICA_S3_') && value?.trim());
   if (!isOn) return [];
   const state = readReplicaState(environment['DB_STORAGE_DIR']?.trim() || path.join(folder, 'databases'));
-  const advice = 'Look at the bucket of DB_REPLICA_S3_*, and at the log for `databases:`.';
+  const advice = 'Check the bucket of DB_REPLICA_S3_*, and look for `databases:` in the log.';
   if (state === null) return [warn('replicas', 'Databases were never replicated', advice)];
   const age = now - Date.parse(state.at);
   // The service is stopped, or on another machine.

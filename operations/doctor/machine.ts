@@ -29,7 +29,7 @@ function checkLibrary(environment: Environment, folder: string): Finding {
   if (glibc === undefined)
     return process.platform === 'linux'
       ? fail('glibc', 'This system has another C library', 'Use one with glibc, such as Debian: musl is not supported.')
-      : ok('glibc', 'Not a Linux: the listener is that of Node');
+      : ok('glibc', 'Not Linux: the HTTP listener is node:http');
   const wanted = environment['HANDLER_LISTENER']?.trim();
   const kept = hasUwsPackage() ? null : installedUws(folder);
   const problem = uwsProblem(system) ?? (kept !== null && 'reason' in kept ? kept.reason : null);
@@ -37,7 +37,7 @@ function checkLibrary(environment: Environment, folder: string): Finding {
     return fail(
       'glibc',
       `HANDLER_LISTENER is uws, and glibc is ${glibc}: ${problem}`,
-      'Run `platform listener`, which says what to do, or leave HANDLER_LISTENER out.',
+      'Run `platform listener` for instructions, or remove HANDLER_LISTENER.',
     );
   const reason = wanted === 'node' ? 'HANDLER_LISTENER is node' : problem;
   return ok('glibc', `glibc ${glibc}: ${reason === null ? 'uWebSockets.js' : "Node's listener"} serves`);

@@ -1,5 +1,5 @@
-// Lets this machine join an installation: what is different is refused by its name, then a token brings the settings
-// that all machines share. Called by `platform join`, which writes them.
+// Adds this machine to an installation: differences are refused by name, then a token provides the shared settings.
+// Called by `platform join`, which writes the settings.
 import { encryptionKeys } from '#core/encryption.ts';
 import { openPostgres, type Session } from '#postgres/connection.ts';
 import { countMigrations } from '#postgres/ledger.ts';
@@ -13,7 +13,7 @@ import { useMachineToken } from './token.ts';
 
 interface JoinOptions {
   readonly token: string;
-  /** What this machine has so far, with `DATABASE_URL`, and what it is to have of its own: name, address, parts. */
+  /** The current variables of this machine, with `DATABASE_URL`, and its own name, address and parts. */
   readonly own: Variables;
   readonly version: string;
   /** Stores all variables; the token stays unused if it fails. */
@@ -22,15 +22,15 @@ interface JoinOptions {
   readonly now?: () => number;
 }
 
-/** A machine that may start. */
+/** A machine that can start. */
 interface JoinedMachine {
   readonly name: string;
   readonly address: string | null;
-  /** Names of the variables that the token brought. */
+  /** Names of the variables from the token. */
   readonly brought: readonly string[];
 }
 
-/** @throws {Error} naming the difference, and what to do; nothing was changed then. */
+/** @throws {Error} naming the difference and what to do. Nothing is changed. */
 export async function joinInstallation(options: JoinOptions): Promise<JoinedMachine> {
   const { own, token, write } = options;
   const url = own['DATABASE_URL'] ?? '';
@@ -70,7 +70,9 @@ async function checkSchema(tx: Session, version: string): Promise<void> {
   const theirs = await countMigrations((text) => tx.all(text));
   if (theirs === schemaVersion()) return;
   if (theirs === null || theirs < 45)
-    throw new Error('This database is of no installation whose machines can be joined: DATABASE_URL names another one');
+    throw new Error(
+      'The database of DATABASE_URL belongs to no installation that machines can join: use the URL of another database',
+    );
   const [machine] = await tx.all<{ version: string }>(
     `SELECT version FROM control.machine_now WHERE status <> 'lost' ORDER BY name LIMIT 1`,
   );
@@ -90,17 +92,17 @@ async function checkName(tx: Session, name: string): Promise<void> {
     );
 }
 
-/** @param own if this machine has one already. */
+/** @param own if this machine already has one. */
 function checkKey(own: string, shared: string): void {
   if (own === '') return;
   const ids = (text: string): string[] => encryptionKeys(text).all.map(({ id }) => id.toString('hex'));
   if (!ids(own).some((id) => ids(shared).includes(id)))
     throw new Error(
-      "ENCRYPTION_KEY of this machine is another one than the installation's: remove it, the token brings it",
+      'ENCRYPTION_KEY of this machine differs from that of the installation: remove it, because the token contains it',
     );
 }
 
-/** As a start checks it. @throws {Error} */
+/** The same check as at a start. @throws {Error} */
 function checkStart(all: Variables): { readonly address: string | null } {
   const config = supervisorConfig(all);
   const settings = privatePortSettings(all, () => '');

@@ -1,4 +1,4 @@
-// Variables that all machines of an installation have in common: a token carries them to one that joins. Pure.
+// The shared variables of an installation, which a token contains for a new machine. Pure.
 import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS } from '#core/process/secret-variables.ts';
@@ -9,7 +9,7 @@ export type Variables = Readonly<Record<string, string>>;
 const SHARED =
   /^(?:AUTH_(?:SECRET|URL|MAIL_URL)|ENCRYPTION_KEY|ENGINE_(?:SECRET|CACHE_URL)|(?:PRIVATE_PORT|DB_SERVICE|WEB|EDGE)_TOKEN|SANDBOX_(?:URL|AUTH_TOKEN)|(?:FILES|ARTIFACTS|BACKUP)_S3_[A-Z_]+|HANDLER_DOMAIN|PUBLIC_(?:PROTOCOL|PORT|HTTPS|API_URL|ADDRESSES)|DOCS_URL|CACHE_URL|DB_(?:URL|STORAGE_MODE|MIGRATIONS_EXECUTOR)|DBCLOUD_[A-Z_]+|TRUSTED_PROXIES|AI_[A-Z0-9_]+|OIDC_[A-Z_]+|GITHOST_[A-Z_]+|MAIL_[A-Z_]+|SIGN_(?:IN|UP)|(?:WORKER|QUEUE|TIMER|WORKFLOW|LOG|TRACE|OTEL|MACHINE_CLOCK)_[A-Z_]+)$/;
 
-/** Those of an environment that all machines share. */
+/** The shared variables of an environment. */
 export function sharedVariables(environment: Readonly<Record<string, string | undefined>>): Variables {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => {
@@ -19,7 +19,7 @@ export function sharedVariables(environment: Readonly<Record<string, string | un
   );
 }
 
-/** Why other machines cannot join with these: secrets that each machine would otherwise make for itself. */
+/** Why other machines cannot join with these variables: each machine would create secrets of its own. */
 export function sharingProblems(shared: Variables): string[] {
   const get = (name: string): string => shared[name] ?? '';
   const secrets = ['AUTH_SECRET', 'PRIVATE_PORT_TOKEN', ...(isHttpsOn(get('PUBLIC_HTTPS')) ? ['EDGE_TOKEN'] : [])];

@@ -10,7 +10,7 @@ import { sharedVariables, sharingProblems, type Variables } from './shared-setti
 interface MadeToken {
   readonly token: string;
   readonly expiresAt: Date;
-  /** Names of the variables that it carries. */
+  /** Names of the variables that it contains. */
   readonly variables: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).d
  * Makes a token.
  *
  * @param environment of a machine of the installation.
- * @throws {Error} naming secrets that other machines could not share, or when too many tokens are valid.
+ * @throws {Error} naming secrets that other machines could not share, or if too many tokens are valid.
  */
 export async function makeMachineToken(environment: Readonly<Record<string, string | undefined>>): Promise<MadeToken> {
   const url = environment['DATABASE_URL']?.trim() ?? '';
@@ -62,22 +62,24 @@ export async function makeMachineToken(environment: Readonly<Record<string, stri
 /**
  * Uses a token within a transaction: after a rollback, it is unused.
  *
- * @throws {Error} when it is unknown, used or expired, without its value.
+ * @throws {Error} if it is unknown, used or expired, without its value.
  */
 export async function useMachineToken(tx: Session, token: string, machine: string): Promise<Variables> {
   const [, id, secret] = TOKEN.exec(token) ?? [];
   if (id === undefined || secret === undefined)
-    throw new Error('This is no token for a machine: `platform machines token` makes one, which begins with plm_');
+    throw new Error('This is not a token for a machine: `platform machines token` creates one, which begins with plm_');
   const [row] = await tx.all<{ hash: Buffer; settings: Buffer | null; used_by: string | null; is_expired: boolean }>(
     `SELECT hash, settings, used_by, expires_at <= now() AS is_expired FROM control.machine_token WHERE id = $1 FOR UPDATE`,
     id,
   );
-  // An unknown one takes as long as a wrong one.
+  // An unknown token takes as long as a wrong one.
   const isKnown = timingSafeEqual(row?.hash ?? hashOf(''), hashOf(secret));
-  if (row === undefined || !isKnown) throw new Error('The token is unknown to this installation: make one there');
+  if (row === undefined || !isKnown) throw new Error('The token is unknown to this installation: create one there');
   if (row.used_by !== null)
-    throw new Error(`The token was used by machine ${row.used_by}: each is for one machine, make another one`);
-  if (row.is_expired || row.settings === null) throw new Error('The token has expired: make another one');
+    throw new Error(
+      `The token was used by machine ${row.used_by}: it is valid for one machine only, create another one`,
+    );
+  if (row.is_expired || row.settings === null) throw new Error('The token has expired: create another one');
   const variables = JSON.parse(unseal(encryptionKeys(secret), row.settings, contextOf(id))) as Variables;
   await tx.all(
     'UPDATE control.machine_token SET settings = NULL, used_at = now(), used_by = $2 WHERE id = $1',
@@ -88,7 +90,7 @@ export async function useMachineToken(tx: Session, token: string, machine: strin
   return variables;
 }
 
-/** By a user of a machine, who has its secrets. */
+/** Created by a user of a machine, who already has its secrets. */
 async function audit(tx: Session, action: string, subject: string): Promise<void> {
   await tx.all(
     `INSERT INTO control.audit_event (actor_kind, action, subject_kind, subject_id, details)

@@ -24,9 +24,9 @@ interface CaddySettings {
   readonly files: readonly { readonly certificate: string; readonly key: string }[];
   /** Share of a certificate's lifetime that remains when it is renewed. */
   readonly renewalRatio: number;
-  /** `host:port` of handlers; with a `resolver`, only where that does not answer. */
+  /** `host:port` of handlers; with a `resolver`, used only if it does not respond. */
   readonly handlers: readonly string[];
-  /** Address of the name server that knows the handlers; null: they are those above. */
+  /** Address of the name server for handlers; null: the list above is used. */
   readonly resolver: string | null;
   /** Hosts of the platform itself, each with its `host:port`. */
   readonly sites: readonly { readonly host: string; readonly upstream: string }[];
@@ -167,7 +167,7 @@ function proxyTo(upstreams: readonly string[], { token, trustedProxies, resolver
     }),
     transport: {
       protocol: 'http',
-      // With several, a machine that is gone shall not hold up the attempt at another one.
+      // With several handlers, an unreachable machine must not delay the attempt at another one.
       dial_timeout: names === null ? '5s' : '2s',
       ...(names !== null && { resolver: names }),
       compression: false,
@@ -185,7 +185,7 @@ function proxyTo(upstreams: readonly string[], { token, trustedProxies, resolver
       try_duration: '5s',
       try_interval: '100ms',
     },
-    // Of names, handlers.ts checks them.
+    // Host names are checked by handlers.ts.
     ...(upstreams.length > 1 && names === null && { health_checks: { active: ACTIVE_CHECK } }),
   };
 }

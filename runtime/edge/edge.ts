@@ -31,7 +31,7 @@ interface Edge {
   readonly caddyPid: () => number | null;
   /** Unix socket of Caddy's admin API, which has its metrics. */
   readonly adminSocket: string;
-  /** Sends requests to these handlers, `host:port`. Resolves when it does; without effect if `EDGE_HANDLERS` is set. */
+  /** Sends requests to these handlers, `host:port`. Resolves when it does; no effect if `EDGE_HANDLERS` is set. */
   setHandlers(upstreams: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// The handlers that this edge sends requests to: those that machines have announced, as the supervisor says, without
-// those that do not answer. Used by edge.ts.
+// The handlers to which this edge sends requests: those of announced machines, as reported by the supervisor, without
+// unresponsive ones. Used by edge.ts.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { openUpstreamNames, UPSTREAMS_MAX } from './upstream-names.ts';
 
 interface HandlersDeps {
-  /** Folder of the edge: the last list is kept there, for a start without Postgres. */
+  /** Folder of the edge, with the last list for a start without Postgres. */
   readonly folder: string;
   /** Handlers of this machine. */
   readonly local: readonly string[];
@@ -16,16 +16,16 @@ interface HandlersDeps {
 
 /** The handlers, for Caddy. */
 interface Handlers {
-  /** Address of the name server that has them. */
+  /** Address of the name server with these handlers. */
   readonly resolver: string;
-  /** Sends requests to these from now on. Resolves when Caddy has read it. */
+  /** Sends requests to these handlers from now on. Resolves when Caddy has read the list. */
   set(upstreams: readonly string[]): Promise<void>;
   close(): void;
 }
 
 const CHECK_MS = 1000;
 const CHECK_MS_MAX = 2000;
-/** In Caddy's configuration, and a margin for requests that are on the way. */
+/** The interval in Caddy's configuration, plus time for requests in progress. */
 export const REFRESH_MS = 500;
 const READ_MS = 2 * REFRESH_MS;
 const FILE = 'handlers.json';
@@ -41,7 +41,7 @@ export async function openHandlers({ folder, local, log }: HandlersDeps): Promis
 
   function apply(): void {
     const answering = known.filter((one) => !silent.has(one));
-    // When all are silent, it may be this check that is wrong.
+    // If all are unresponsive, the check itself may be wrong.
     names.set(answering.length > 0 ? answering : known);
   }
 
@@ -54,7 +54,7 @@ export async function openHandlers({ folder, local, log }: HandlersDeps): Promis
     if (answers === !silent.has(upstream) || !known.includes(upstream)) return;
     if (answers) silent.delete(upstream);
     else silent.add(upstream);
-    log.warn({ handler: upstream }, answers ? 'Handler answers again' : 'Handler does not answer');
+    log.warn({ handler: upstream }, answers ? 'Handler answers again' : 'Handler does not respond');
     apply();
   }
 
@@ -119,6 +119,6 @@ function keep(file: string, upstreams: readonly string[]): void {
     writeFileSync(`${file}.new`, JSON.stringify(upstreams), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   } catch {
-    // A disk that is full: the next start begins with an older list.
+    // The disk is full: the next start uses an older list.
   }
 }

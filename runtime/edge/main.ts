@@ -1,6 +1,6 @@
-// Root of the edge process: Caddy in front of everything that visitors reach. Started by the supervisor if
-// PUBLIC_HTTPS is on, which says `{type: 'handlers', upstreams, at}` when machines come or go, and is answered with
-// `{type: 'handlers-used', at}`. Reads routes from their records: works without database and API.
+// Root of the edge process: Caddy in front of everything that visitors reach. Started by the supervisor if PUBLIC_HTTPS
+// is on. The supervisor sends `{type: 'handlers', upstreams, at}` when machines come or go; the reply is `{type:
+// 'handlers-used', at}`. Reads routes from their records, so it works without the database and the API.
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';

@@ -1,6 +1,5 @@
-// A name server for Caddy alone, on a loopback port: which handlers there are (SRV), and their addresses (A, AAAA).
-// Caddy reads it again every half second, so handlers come and go without another configuration, whose load ends
-// WebSockets.
+// A name server for Caddy on a loopback port: the handlers (SRV), and their addresses (A, AAAA). Caddy queries it every
+// half second, so handlers can come and go without a reload of its configuration, which would close WebSockets.
 import { createHash } from 'node:crypto';
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { lookup, type LookupAddress } from 'node:dns';
@@ -16,7 +15,7 @@ export const UPSTREAMS_MAX = 50;
 export interface UpstreamNames {
   /** `127.0.0.1:<port>`. */
   readonly address: string;
-  /** @param upstreams `host:port`; those above {@link UPSTREAMS_MAX} are left out. */
+  /** @param upstreams `host:port`; at most {@link UPSTREAMS_MAX} are used. */
   set(upstreams: readonly string[]): void;
   close(): void;
 }
@@ -36,7 +35,7 @@ const NOT_FOUND = 3;
 const LABEL_CHARS = 3;
 
 export async function openUpstreamNames(): Promise<UpstreamNames> {
-  /** By label, in the order of labels: the place of a host among them depends on it. */
+  /** By label, sorted: the order decides which handler serves a host. */
   let upstreams = new Map<string, Upstream>();
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => void answer(query, from).catch(() => {}));
@@ -83,7 +82,7 @@ export async function openUpstreamNames(): Promise<UpstreamNames> {
   };
 }
 
-/** A short name that depends on the address alone, unless two of them would have the same. */
+/** A short label derived from the address, made unique if necessary. */
 function labelOf(upstream: string, taken: ReadonlyMap<string, unknown>): string {
   for (let salt = 0; ; salt++) {
     const hash = createHash('sha256').update(`${salt} ${upstream}`).digest().readUInt32BE(0);
@@ -92,7 +91,7 @@ function labelOf(upstream: string, taken: ReadonlyMap<string, unknown>): string 
   }
 }
 
-/** The name with its final dot, in lower case; null: not one question. */
+/** The queried name in lower case, with a final dot; null: not exactly one question. */
 function parse(query: Buffer): { readonly name: string; readonly type: number; readonly end: number } | null {
   if (query.length < QUESTION_AT + 5 || query.readUInt16BE(4) !== 1 || (query[2]! & 0xf8) !== 0) return null;
   let at = QUESTION_AT;
@@ -109,13 +108,13 @@ function record(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12);
   head.writeUInt16BE(NAME_OF_QUESTION, 0);
   head.writeUInt16BE(type, 2);
-  // Class IN; no time to live.
+  // Class IN, time to live 0.
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(data.length, 10);
   return Buffer.concat([head, data]);
 }
 
-/** Each has a priority of its own, which keeps their order. */
+/** Each has its own priority, which keeps their order. */
 function srvRecord(label: string, port: number, priority: number): Buffer {
   const head = Buffer.alloc(6);
   head.writeUInt16BE(priority, 0);

@@ -1,4 +1,5 @@
-// `platform machines drain NAME`: lets a machine finish its requests, and waits until it has. For operators.
+// `platform machines drain NAME`: takes a machine out of service, and waits until its requests have ended. For
+// operators.
 import { setTimeout as pause } from 'node:timers/promises';
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
@@ -13,7 +14,7 @@ import type { Machine } from './machine.ts';
 const LOOK_MS = 1000;
 
 export const command = defineCommand({
-  meta: { name: 'drain', description: 'Send a machine no new requests, and wait until running ones have ended' },
+  meta: { name: 'drain', description: 'Take a machine out of service without losing requests' },
   args: {
     name: { type: 'positional', required: true, description: 'Name of the machine' },
     ...platformFlags,
@@ -38,7 +39,7 @@ export const command = defineCommand({
       });
     print(shell, args.json, machine, () => {
       shell.out(plain(`${shell.paint('green', 'Drained')} ${args.name}: it serves no requests`));
-      shell.out(shell.paint('dim', 'Stop it, or start it again to use it again'));
+      shell.out(shell.paint('dim', 'Stop it, or restart it to use it again'));
     });
   },
 });

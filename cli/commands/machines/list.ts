@@ -28,7 +28,7 @@ export const command = defineCommand({
           `${inGb(machine.diskFreeBytes)} of ${inGb(machine.diskBytes)}`,
           formatTime(machine.seenAt),
         ]),
-        empty: 'No machines have announced themselves: parts without DATABASE_URL do not',
+        empty: 'No machines: parts without DATABASE_URL do not announce their machine',
       }),
     );
   },

@@ -1,4 +1,4 @@
-// `platform machines token`: makes a token with which one machine can join. Runs on a machine of the installation.
+// `platform machines token`: creates a token with which one machine can join. Runs on a machine of the installation.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { makeMachineToken } from '#operations/machines/token.ts';
@@ -10,7 +10,7 @@ import { readVariables } from '../../secrets/variables-file.ts';
 export const command = defineCommand({
   meta: {
     name: 'token',
-    description: 'Make a token with which one machine can join; run it on a machine of the installation',
+    description: 'Create a token for one new machine; run it on a machine of the installation',
   },
   args: {
     file: {
@@ -35,8 +35,10 @@ export const command = defineCommand({
     const expiresAt = made.expiresAt.toISOString();
     print(shell, args.json, { token, expiresAt, variables }, () => {
       shell.out(token);
-      shell.err(`For one machine, until ${formatTime(expiresAt)}. It brings ${variables.join(', ')}`);
-      shell.err('There: `DATABASE_URL=... platform join --name m2 --address 10.0.0.2`, which asks for it');
+      shell.err(`It is valid for one machine until ${formatTime(expiresAt)}. It brings ${variables.join(', ')}`);
+      shell.err(
+        'On that machine, run `DATABASE_URL=... platform join --name m2 --address 10.0.0.2`, and enter the token',
+      );
     });
   },
 });

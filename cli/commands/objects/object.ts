@@ -1,7 +1,7 @@
-// What the commands of `platform objects` share: an object, the flag for its class, the error for a missing one.
+// Shared by the commands of `platform objects`: an object, the flag for its class, the error for a missing object.
 import { CliError } from '../../terminal/failure.ts';
 
-/** A durable object, as the API gives it. */
+/** A durable object, as returned by the API. */
 export interface DurableObject {
   readonly id: string;
   readonly name: string | null;

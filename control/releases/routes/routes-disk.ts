@@ -1,4 +1,4 @@
-// The folder `routes` of the data folder, which handlers on this machine, or on others that mount it, read.
+// Routes in the folder `routes` of the data folder, for handlers on this machine and on machines that mount it.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readRoute, recordHash, recordText, removeRoute, replaceRoute } from '#artifacts/route-records.ts';

@@ -1,5 +1,5 @@
 // Files of `routes/` as sealed rows, for machines without a shared folder. Each change has a number and a NOTIFY, so
-// that a mirror reads what is new.
+// that mirrors read only new changes.
 import { createHash } from 'node:crypto';
 import { readRoute, recordText } from '#artifacts/route-records.ts';
 import { macOf, sealFile, unsealFile, type RouteKeys, type SealedFile } from '#artifacts/sealed-route.ts';
@@ -7,7 +7,7 @@ import { storageLeftText, STORAGE_FILE } from '#core/storage-left.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { RouteFiles } from '#artifacts/route-files.ts';
 
-/** Numbers are given one after the other, so that none appears after a larger one. */
+/** Numbers are assigned one at a time, so that no number appears after a larger one. */
 const LOCK = 752_834_101;
 
 /** @param folder `FS_PATH` of this machine. */
@@ -55,7 +55,7 @@ export function openRoutesPostgres(sql: Sql, keys: RouteKeys, folder: string): R
     remove: (project) => write(fileOf(project), null),
     leaveStorage: (left) => write(STORAGE_FILE, sealFile(keys, STORAGE_FILE, storageLeftText(left))),
     async unmanaged(project) {
-      // A name that a row had once is managed: the mirror may not have deleted its file yet.
+      // A name that ever had a row stays managed: a mirror may not have deleted its file yet.
       const [row] = await sql`SELECT FROM binding.route_file WHERE name = ${fileOf(project)}`;
       return row === undefined ? readRoute(folder, project) : null;
     },

@@ -31,7 +31,7 @@ export function createEngineDelivery(
   ): Promise<EventEnd>;
   close(): Promise<void>;
 } {
-  // A broker without events does not load the library.
+  // The library is only loaded for the first event.
   let library: Promise<typeof import('undici')> | null = null;
   let agent: Agent | null = null;
   const open = async (): Promise<{ agent: Agent; request: typeof import('undici').request }> => {

@@ -1,10 +1,10 @@
-// Where the broker delivers: to the handlers that `API_HANDLER_URL` names, or to those of all machines that have
-// announced themselves. Used by main.ts.
+// Where the broker delivers: to the handlers in `API_HANDLER_URL`, or to those of all announced machines. Used by
+// main.ts.
 import { openHandlerAddresses, parseHandlerUrls, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { Statements } from '#postgres/connection.ts';
 import { openHandlerMachines } from '#postgres/handler-machines.ts';
 
-/** @param given `machineOrigin`: `MACHINE_ORIGIN` of the supervisor; '': `urls` are all. */
+/** @param given `machineOrigin`: `MACHINE_ORIGIN` of the supervisor; '': only `urls` are used. */
 export function openHandlers(given: {
   readonly urls: string;
   readonly machineOrigin: string;

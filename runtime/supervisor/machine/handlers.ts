@@ -7,7 +7,8 @@ export interface Handlers {
   readonly urls: string;
   readonly token: string;
   /**
-   * Others are found in Postgres. As this machine announces its own private port, or `none`; null: `urls` are all.
+   * Other machines are found in Postgres. As this machine announces its own private port, or `none`; null: `urls` are
+   * all.
    */
   readonly machineOrigin: string | null;
 }

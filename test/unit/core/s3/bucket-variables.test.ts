@@ -46,7 +46,7 @@ test('what is missing or invalid is named, and a prefix that files of a project 
   assert.throws(() => artifactVariables({ ...files, ARTIFACTS_S3_ENDPOINT: 's3.example' }), {
     message: /^ARTIFACTS_S3_ENDPOINT must be an address such as /,
   });
-  const refused = { message: /^ARTIFACTS_S3_PREFIX "[^"]+" can be the files of a project in the same bucket/ };
+  const refused = { message: /^ARTIFACTS_S3_PREFIX "[^"]+" can collide with files of a project in the same bucket/ };
   assert.throws(() => artifactVariables({ ...files, ARTIFACTS_S3_PREFIX: 'shop' }), refused);
   assert.throws(
     () => artifactVariables({ ...files, FILES_S3_PREFIX: 'files', ARTIFACTS_S3_PREFIX: 'files/shop/x' }),
