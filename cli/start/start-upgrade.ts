@@ -1,7 +1,7 @@
 // Backs up an older data folder before `platform start` runs a newer version on it, so that the upgrade can be undone,
 // as in `platform upgrade`. Called by commands/start.ts, which holds the lock of the folder.
 import path from 'node:path';
-import { beginUpgrade, endUpgrade, interruptedUpgrade, isOlder } from '#operations/upgrade/upgrade.ts';
+import { endUpgrade, interruptedUpgrade, isOlder } from '#operations/upgrade/pending.ts';
 import type { UpgradeState } from '#operations/upgrade/state.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { packageFolder } from '../local/locations.ts';
@@ -21,6 +21,7 @@ export async function upgradeOnStart(shell: Shell, folder: string): Promise<Upgr
   if (interrupted !== null) return interrupted;
   if (!isOlder(folder)) return null;
   shell.out(`${folder} has an older version: creating a backup first`);
+  const { beginUpgrade } = await import('#operations/upgrade/upgrade.ts');
   return beginUpgrade({
     folder,
     environment: env,

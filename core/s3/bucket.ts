@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { AwsV4Signer } from 'aws4fetch';
-import { Agent, fetch, type Response } from 'undici';
+import type { Agent, fetch, Response } from 'undici';
 import { PlatformError } from '../errors.ts';
 import { childText, readXml, type XmlElement } from './xml.ts';
 
@@ -60,7 +60,12 @@ export interface Bucket {
  */
 export function openBucket(options: BucketOptions, stallMsMax = STALL_MS_MAX): Bucket {
   const base = `${options.endpoint.replace(/\/+$/, '')}/${options.bucket}`;
-  const agent = new Agent({ connections: 64, headersTimeout: stallMsMax, bodyTimeout: stallMsMax });
+  let client: Promise<Client> | null = null;
+  /** Loaded for the first request: it is 100 modules, and most installations have no bucket. */
+  const open = async (): Promise<Client> => {
+    const { Agent, fetch } = await import('undici');
+    return { fetch, agent: new Agent({ connections: 64, headersTimeout: stallMsMax, bodyTimeout: stallMsMax }) };
+  };
 
   async function send({ method, key, query = {}, headers = {}, body, file, signal }: BucketRequest): Promise<Response> {
     const url = new URL(key === undefined ? `${base}/` : `${base}/${key.split('/').map(encodeSegment).join('/')}`);
@@ -70,6 +75,7 @@ export function openBucket(options: BucketOptions, stallMsMax = STALL_MS_MAX): B
       createHash('sha256')
         .update(body ?? '')
         .digest('hex');
+    const { fetch, agent } = await (client ??= open());
     for (let attempt = 1; ; attempt++) {
       const signed = await new AwsV4Signer({
         ...options,
@@ -111,7 +117,12 @@ export function openBucket(options: BucketOptions, stallMsMax = STALL_MS_MAX): B
     }
   }
 
-  return { send, expect, read, close: () => agent.close() };
+  return { send, expect, read, close: async () => (await client)?.agent.close() };
+}
+
+interface Client {
+  readonly fetch: typeof fetch;
+  readonly agent: Agent;
 }
 
 function encodeSegment(segment: string): string {

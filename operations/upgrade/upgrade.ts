@@ -5,7 +5,6 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import {
-  hasTablesOfPlatform,
   readDataFolderRecord,
   RESTORE_FILE,
   writeDataFolderRecord,
@@ -20,6 +19,7 @@ import { openBackup } from '../archive/reader.ts';
 import { runBackup } from '../backup/run.ts';
 import { checkLocations, openDatabase, locationsOf, type Environment, type Locations } from '../locations.ts';
 import { restoreBackup } from '../restore/restore.ts';
+import { endUpgrade } from './pending.ts';
 import { forgetUpgrade, readUpgrade, writeUpgrade, type UpgradeState } from './state.ts';
 import { tryVersion } from './trial.ts';
 
@@ -39,23 +39,6 @@ interface UpgradeReport {
   readonly state: UpgradeState;
   /** Projects that do not respond. */
   readonly silent: readonly string[];
-}
-
-const DATA = ['postgres', 'routes', 'artifacts', 'databases', 'known-database'];
-
-/** Whether a data folder was last used by an older version, whose tables this one would migrate. */
-export function isOlder(folder: string): boolean {
-  if (!DATA.some((name) => existsSync(path.join(folder, name)))) return false;
-  const record = readDataFolderRecord(folder);
-  if (record !== null) return record.schema < schemaVersion();
-  // Versions without a record had embedded data, or a database that they recorded.
-  return hasTablesOfPlatform(folder);
-}
-
-/** An upgrade to this version that was interrupted during its trial; null: none was. */
-export function interruptedUpgrade(folder: string): UpgradeState | null {
-  const state = readUpgrade(folder);
-  return state?.step === 'migrate' && state.to.schema === schemaVersion() ? state : null;
 }
 
 /**
@@ -102,13 +85,6 @@ export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeStat
   };
   writeUpgrade(folder, state);
   return state;
-}
-
-/** Marks that the new version has served requests: its upgrade can now be undone. */
-export function endUpgrade(folder: string, state: UpgradeState): UpgradeState {
-  const done: UpgradeState = { ...state, step: 'done' };
-  writeUpgrade(folder, done);
-  return done;
 }
 
 /**

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { type Failure, isFailure } from '#core/failure.ts';
 import { runBackup } from '#operations/backup/run.ts';
 import { readDataFolderRecord } from '#core/process/platform-record.ts';
-import { isOlder } from '#operations/upgrade/upgrade.ts';
+import { isOlder } from '#operations/upgrade/pending.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { ownSchemas } from '#postgres/dump.ts';
 import { FORMER_LEDGER, LEDGER } from '#postgres/ledger.ts';

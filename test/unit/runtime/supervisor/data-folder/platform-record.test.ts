@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { readDataFolderRecord } from '#core/process/platform-record.ts';
-import { isOlder } from '#operations/upgrade/upgrade.ts';
+import { isOlder } from '#operations/upgrade/pending.ts';
 import { leaveFirstRecord } from '#runtime/supervisor/data-folder/platform-record.ts';
 
 const about = { version: '1.2.3', program: '/srv/platform' };

@@ -1,0 +1,31 @@
+// Whether a start upgrades its data folder, and that it has: read at each start, so it loads nothing that upgrades.
+// Called by `platform start` and upgrade.ts.
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { hasTablesOfPlatform, readDataFolderRecord } from '#core/process/platform-record.ts';
+import { schemaVersion } from '#postgres/schema-version.ts';
+import { readUpgrade, writeUpgrade, type UpgradeState } from './state.ts';
+
+const DATA = ['postgres', 'routes', 'artifacts', 'databases', 'known-database'];
+
+/** Whether a data folder was last used by an older version, whose tables this one would migrate. */
+export function isOlder(folder: string): boolean {
+  if (!DATA.some((name) => existsSync(path.join(folder, name)))) return false;
+  const record = readDataFolderRecord(folder);
+  if (record !== null) return record.schema < schemaVersion();
+  // Versions without a record had embedded data, or a database that they recorded.
+  return hasTablesOfPlatform(folder);
+}
+
+/** An upgrade to this version that was interrupted during its trial; null: none was. */
+export function interruptedUpgrade(folder: string): UpgradeState | null {
+  const state = readUpgrade(folder);
+  return state?.step === 'migrate' && state.to.schema === schemaVersion() ? state : null;
+}
+
+/** Marks that the new version has served requests: its upgrade can now be undone. */
+export function endUpgrade(folder: string, state: UpgradeState): UpgradeState {
+  const done: UpgradeState = { ...state, step: 'done' };
+  writeUpgrade(folder, done);
+  return done;
+}
