@@ -21,13 +21,34 @@ timer: { CLOCK: clock }
 workflow: { ORDER: order }
 state: { KV: kv }
 db: { DB: guests }
+service: { AUTH: auth }
+object: { ROOM: Room }
 `;
+const authWorker = `
+import { WorkerEntrypoint } from 'cloudflare:workers';
+export default class extends WorkerEntrypoint {
+  user(id) {
+    if (id === 0) throw new TypeError('no such user');
+    return { id };
+  }
+  fetch() { return new Response('from auth', { status: 202 }); }
+}`;
 const worker = (elsewhere: string): string => `
+export class Room {
+  say(text) { return text; }
+}
 export default {
   async fetch(request, env) {
     const { pathname } = new URL(request.url);
     if (pathname === '/throw') throw new Error('no');
     if (pathname === '/timer') { await env.CLOCK.set('soon', { afterMs: 1 }); return new Response('set'); }
+    if (pathname === '/calls') {
+      const { id } = await env.AUTH.user(7);
+      const { status } = await env.AUTH.fetch('http://auth/login');
+      const said = await env.ROOM.getByName('lobby').say('hello');
+      const failed = await env.AUTH.user(0).catch((error) => error.message);
+      return new Response([id, status, said, failed].join());
+    }
     if (pathname === '/tx') {
       await env.DB.transaction(async (tx) => void (await tx.send(env.MAIL, { to: 'ada' })));
       return new Response('sent');
@@ -65,6 +86,7 @@ let collector: OtlpReceiver;
 let elsewhere: Server;
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let shop: string;
+let auth: string;
 const asked: (string | undefined)[] = [];
 before(async () => {
   collector = await openOtlpReceiver();
@@ -76,12 +98,14 @@ before(async () => {
   database = await createTestDatabase();
   platform = await startPlatformHere({}, { PRIVATE_PORT_TOKEN: PRIVATE_TOKEN }, { postgres: database });
   const origin = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
+  await platform.deploy('auth', authWorker);
   await platform.deploy('shop', worker(origin), yaml);
   const privatePort = openPrivatePort([`http://127.0.0.1:${platform.privatePort}`], PRIVATE_TOKEN);
   control = await startControl({ privatePort });
-  shop = newId('project');
+  [shop, auth] = [newId('project'), newId('project')];
   await control.sql`
-    INSERT INTO control.project (id, organization_id, name) VALUES (${shop}, ${control.organizationId}, 'shop')`;
+    INSERT INTO control.project (id, organization_id, name)
+    VALUES (${shop}, ${control.organizationId}, 'shop'), (${auth}, ${control.organizationId}, 'auth')`;
   // The first attempt is refused: the spans come with the second.
   collector.answers.push(503);
   const address = collectorAddress({
@@ -98,8 +122,8 @@ after(async () => {
   await database.close();
 });
 
-const traceOf = (id: string): Promise<{ spans: Span[]; lines: { text: string }[]; ms: number }> =>
-  control.call('GET', `/projects/${shop}/traces/${id}`).then(({ body }) => body);
+const traceOf = (id: string, project = shop): Promise<{ spans: Span[]; lines: { text: string }[]; ms: number }> =>
+  control.call('GET', `/projects/${project}/traces/${id}`).then(({ body }) => body);
 
 test('a request, its SQL, its fetch, its message, the run that starts and its step are one trace', async () => {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -149,6 +173,41 @@ test('the same spans come to a collector, in the shapes of OTLP', async () => {
   assert.equal(kind, 5);
   // What came twice to the collector, which refused it once, is there once.
   assert.equal(new Set(collector.spans.map(({ spanId }) => spanId)).size, collector.spans.length);
+});
+
+test('calls of another project and of an object are spans, which what they call continues', async () => {
+  const traceId = '1bf7651916cd43dd8448eb211c80319d';
+  const headers = { traceparent: `00-${traceId}-b7ad6b7169203332-01` };
+  const { text } = await platform.fetch('shop', '/calls', { headers });
+  assert.equal(text, '7,202,hello,no such user');
+  const spansOf = async (project: string, count: number): Promise<Span[]> =>
+    until(async () => {
+      const { spans } = await traceOf(traceId, project);
+      return spans !== undefined && spans.length >= count ? spans : null;
+    });
+  const [own, theirs] = [await spansOf(shop, 6), await spansOf(auth, 3)];
+  const callerOf = ({ parentId }: Span): string | undefined => own.find(({ spanId }) => spanId === parentId)?.name;
+  const client = own.filter(({ kind }) => kind === 'client');
+  assert.deepEqual(client.map((span) => [span.name, callerOf(span)]).toSorted(), [
+    ['AUTH.fetch', 'GET /calls'],
+    ['AUTH.user', 'GET /calls'],
+    ['AUTH.user', 'GET /calls'],
+    ['ROOM.say', 'GET /calls'],
+  ]);
+  const attributes = (name: string) => client.find((span) => span.name === name)!.attributes;
+  assert.deepEqual(attributes('AUTH.user'), {
+    'platform.binding': 'AUTH',
+    'rpc.method': 'user',
+    'peer.service': 'auth',
+  });
+  assert.equal(attributes('AUTH.fetch')['http.response.status_code'], 202);
+  assert.deepEqual([attributes('ROOM.say')['object.class'], attributes('ROOM.say')['rpc.method']], ['Room', 'say']);
+  assert.deepEqual(theirs.map((span) => [span.name, callerOf(span)]).toSorted(), [
+    ['GET /login', 'AUTH.fetch'],
+    ['RPC /user', 'AUTH.user'],
+    ['RPC /user', 'AUTH.user'],
+  ]);
+  assert.equal(callerOf(own.find(({ name }) => name === 'object /say')!), 'ROOM.say');
 });
 
 test('a timer goes on with the trace of the request that set it', async () => {

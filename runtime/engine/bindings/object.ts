@@ -102,6 +102,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
         const of = classOf(args['binding']);
         const address = addressOf(of, args, 'rpc', 'https:');
         call.span?.set('object.class', of.class);
+        call.span?.set('object.id', address.id);
         await of.connect(address, sessionOf(call));
         return {};
       },
@@ -133,7 +134,10 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
     }: Pick<ObjectRequest, 'method' | 'body' | 'socket'> & { readonly headers: string[] },
   ): ReturnType<typeof reply> {
     const { span } = call;
+    span?.calls(toRecord(call.args)['binding'], 'fetch');
+    span?.set('http.request.method', method.toUpperCase());
     span?.set('object.class', of.class);
+    span?.set('object.id', address.id);
     const leave = places.take(call.isolate);
     let response: FetchedResponse;
     try {
@@ -153,6 +157,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
       leave();
       throw error;
     }
+    span?.set('http.response.status_code', response.statusCode);
     onceRead(response, leave);
     const answer = await reply(call, response, target, false);
     if (response.statusCode !== 101) return answer;

@@ -66,13 +66,14 @@ export function openerOf(call: HostCall, socket: unknown, ofCall: boolean): Sock
 }
 
 async function connect(workers: WorkerCalls, target: WorkerTarget, call: HostCall): Promise<HostReply> {
+  nameProject(target, call);
   await workers.connect(target, sessionOf(call));
   return {};
 }
 
 /** The session that a call opens: `{socket, method}` and its first frame. @throws {PlatformError} when it may not. */
 export function sessionOf(call: HostCall): WorkerSession {
-  const { socket, method } = toRecord(call.args);
+  const { socket, method, binding, entrypoint } = toRecord(call.args);
   const { owner, parts, span } = call;
   if (typeof method !== 'string') throw new PlatformError('invalid_argument', { reason: 'The method is not valid' });
   const [frame] = parts;
@@ -82,6 +83,7 @@ export function sessionOf(call: HostCall): WorkerSession {
   if (owner.id === 0 || owner.isOver) throw new PlatformError('invocation_ended', { what: 'A call of another worker' });
   owner.countSubrequest();
   const label = LABEL.test(method) ? method : 'call';
+  span?.calls(binding ?? entrypoint, label);
   span?.set('rpc.method', label);
   return {
     label,
@@ -93,9 +95,15 @@ export function sessionOf(call: HostCall): WorkerSession {
   };
 }
 
+function nameProject({ service }: WorkerTarget, { span }: HostCall): void {
+  if (service !== null) span?.set('peer.service', service.project);
+}
+
 function begin(workers: WorkerCalls, target: WorkerTarget, call: HostCall): Promise<HostReply> {
   const asked = parseFetch(call.args);
-  const { socket } = toRecord(call.args);
+  const { socket, binding, entrypoint } = toRecord(call.args);
+  call.span?.calls(binding ?? entrypoint, 'fetch');
+  nameProject(target, call);
   const opener = socket === undefined ? null : openerOf(call, socket, false);
   // Before the first await: the stream's first chunk may come in the same records.
   const body = asked.stream === null ? (call.parts[0] ?? null) : receiveBody(call, asked.stream);

@@ -6,7 +6,8 @@ import { spanKinds, type SpanAttributes, type SpanKind, type SpanRecord } from '
 import type { TraceContext } from './trace.ts';
 
 /** Calls with an external effect; others are host work for the worker's code. */
-const TRACED = /^(?:ai|fetch|socket\.connect|cache|database|state|files|auth|queue|timer|workflow)\b/;
+const TRACED =
+  /^(?:ai|fetch|socket\.connect|tcp\.connect|hyperdrive|cache|database|state|files|auth|queue|timer|workflow|service|exports|object|sandbox)\b/;
 const PRODUCERS = /^(?:queue\.send|database\.send|timer\.set|workflow\.trigger)$/;
 /** Those that are steps of a run: they include the start time of the step. */
 const STEPS = /^workflow\.(?:stepDone|stepFailed|sleep|waitForEvent)$/;
@@ -25,6 +26,11 @@ export class CallSpan {
     this.name = name;
     this.kind = kind;
     this.startedAt = performance.now();
+  }
+
+  /** A call of a worker or an object. @param target the binding, or the export. */
+  calls(target: unknown, method: string): void {
+    this.name = `${String(target)}.${method}`.slice(0, TEXT_CHARS_MAX).toWellFormed();
   }
 
   /** Sets an attribute; long texts are truncated. */
