@@ -93,7 +93,9 @@ async function insert(tx: Transaction, from: string, createdBy: string | null, a
       CASE WHEN p.production_deployment_id = d.id OR EXISTS (
         SELECT FROM control.guarded_release WHERE deployment_id = d.id AND state = 'running')
         THEN 'production' ELSE d.target END,
-      d.branch, d.commit_sha, d.commit_message, d.author, d.pull_request, d.is_fork, d.approved_by, 'redeploy',
+      d.branch, d.commit_sha, d.commit_message, d.author, d.pull_request, d.is_fork, d.approved_by,
+      -- A retry builds a redeployed commit again. What was uploaded may differ from its commit.
+      CASE WHEN d.source = 'upload' THEN 'upload' ELSE 'redeploy' END,
       ${createdBy}, d.kind, d.artifact, clock_timestamp()
     FROM control.deployment d JOIN control.project p ON p.id = d.project_id WHERE d.id = ${from}
     RETURNING project_id, organization_id, branch, target`;

@@ -126,6 +126,22 @@ test('a connection that breaks keeps what had come', async () => {
   await server.close();
 });
 
+test('a retry releases what was uploaded, also the retry of a retry, and never what Git has of the commit', async () => {
+  const { body } = await announce(archive, { commit: 'a'.repeat(40) });
+  await put(body.id, archive, 0, archive.length);
+  let id = (await control.call('POST', `/uploads/${body.id}/deploy`)).body.deploymentId as string;
+  for (let times = 0; times < 3; times++) {
+    await control.sql`UPDATE control.deployment SET status = 'success' WHERE id = ${id}`;
+    const { status, body: made } = await control.call('POST', `/deployments/${id}/retry`);
+    assert.equal(status, 202, JSON.stringify(made));
+    id = made.newDeploymentId as string;
+    const [row] = await control.sql`
+      SELECT source, artifact, (SELECT array_agg(kind) FROM control.job WHERE deployment_id = d.id) AS jobs
+      FROM control.deployment d WHERE id = ${id}`;
+    assert.deepEqual([row!['source'], row!['artifact'], row!['jobs']], ['upload', good.id, ['release']]);
+  }
+});
+
 test('what is not what was announced, or no artifact, is refused and nothing of it is kept', async () => {
   const before = files('artifacts');
   const refuse = async (bytes: Uint8Array, code: string, message: RegExp, more: object = {}): Promise<void> => {
