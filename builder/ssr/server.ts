@@ -100,8 +100,8 @@ export function standaloneWarning(server: ProjectServer, root: string, bytes: nu
   if (server.archived === 'whole' || !parseManifest(filesIn(root).text('package.json')).packages.has('next'))
     return null;
   return (
-    `The server has ${Math.ceil(bytes / 1_000_000)} MB, since all packages go along. ` +
-    "Next.js picks those that it needs with `output: 'standalone'` in next.config: deploys and starts are quicker"
+    `The server is ${Math.ceil(bytes / 1_000_000)} MB, because it includes all packages. ` +
+    "Set `output: 'standalone'` in next.config to include only those that it needs: deploys and starts are faster"
   );
 }
 

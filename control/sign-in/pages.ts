@@ -189,9 +189,9 @@ export function signInPage(
     </p>`;
   const byToken = html`<form method="post" action="/api/auth/sign-in/token">
 ${to}
-<label for="token">Token of the first start</label>
+<label for="token">First-run token</label>
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required maxlength="512" aria-describedby="where">
-<p id="where">The platform printed it when it started for the first time; <code>secrets/first-run-token</code> in its data folder has it.</p>
+<p id="where">The platform printed it at its first start. It is also in the file <code>secrets/first-run-token</code> of the data folder.</p>
 <button${gitHost === null && provider === null && !hasPassword ? first : null}>Sign in</button>
 </form>`;
   return page(

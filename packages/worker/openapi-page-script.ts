@@ -11,6 +11,8 @@ const make = (name, given, ...children) => {
   return element;
 };
 const text = (name, textContent, className) => make(name, { textContent, ...(className && { className }) });
+// A sentence with code between backticks.
+const rich = (name, words) => make(name, null, ...words.split('\x60').map((part, at) => (at % 2 ? text('code', part) : part)));
 // Long ones scroll, so that the keyboard has to reach them.
 const code = (textContent) => make('pre', { textContent, tabIndex: 0 });
 const api = await (await fetch(document.body.dataset.document)).json();
@@ -295,7 +297,7 @@ const inside = ({ method, path, op }) => {
   const box = make(
     'div',
     { className: 'inside' },
-    make('div', { className: 'whole' }, ...(op.description ? [text('p', op.description)] : []), ...(access ? [text('p', access, 'soft')] : [])),
+    make('div', { className: 'whole' }, ...(op.description ? [rich('p', op.description)] : []), ...(access ? [text('p', access, 'soft')] : [])),
     make('div', null, text('h3', 'Request'), form),
     make(
       'div',
@@ -326,7 +328,7 @@ for (const [path, methods] of Object.entries(api.paths))
     const details = make(
       'details',
       { className: op.deprecated ? 'operation deprecated' : 'operation', id: op.operationId ?? '' },
-      make('summary', null, make('b', { textContent: method, className: method }), text('code', path), text('span', op.summary ?? '')),
+      make('summary', null, make('b', { textContent: method, className: method }), text('code', path), rich('span', op.summary ?? '')),
     );
     details.addEventListener('toggle', () => {
       if (!details.open) return;

@@ -69,7 +69,7 @@ interface OrganizationRow {
 }
 
 export const account = platform<Dependencies, RequestState>()
-  .get('/user', { ...needs('account:read'), summary: 'Who asks', response: User }, async (ctx) => {
+  .get('/user', { ...needs('account:read'), tags: ['account'], summary: 'Who asks', response: User }, async (ctx) => {
     const { accountId, token: asked } = ctx.state.access.account('account:read');
     const { sql } = ctx.env;
     const [user] = await sql<UserRow[]>`SELECT * FROM control.account WHERE id = ${accountId}`;
@@ -103,6 +103,7 @@ export const account = platform<Dependencies, RequestState>()
     '/user/sign-in',
     {
       ...needs('account:read'),
+      tags: ['account'],
       summary: 'How the account signs in, and the ways that the platform offers',
       response: Type.Object({
         offered: Type.Array(Type.String({ description: '`password`, `passkey`, `git-host`, `oidc`' })),
@@ -142,7 +143,12 @@ export const account = platform<Dependencies, RequestState>()
   )
   .get(
     '/user/sessions',
-    { ...needs('account:read'), summary: 'List the sessions of the account', response: Type.Array(UserSession) },
+    {
+      ...needs('account:read'),
+      tags: ['account'],
+      summary: 'List the sessions of the account',
+      response: Type.Array(UserSession),
+    },
     async (ctx) => {
       const { accountId, sessionId } = wholeAccount(ctx.state.access.account('account:read'));
       const sessions = await ctx.env.signIn.sessions.list(accountId);
@@ -160,6 +166,7 @@ export const account = platform<Dependencies, RequestState>()
     '/user/sessions',
     {
       ...needs('account:write'),
+      tags: ['account'],
       summary: 'End all sessions of the account',
       description: 'Also the session of the request. Tokens stay valid.',
       response: { 204: null },
@@ -178,7 +185,7 @@ export const account = platform<Dependencies, RequestState>()
   )
   .delete(
     '/user/sessions/:id',
-    { ...needs('account:write'), summary: 'End a session of the account', response: { 204: null } },
+    { ...needs('account:write'), tags: ['account'], summary: 'End a session of the account', response: { 204: null } },
     async (ctx) => {
       const { accountId } = wholeAccount(ctx.state.access.account('account:write'));
       if (!(await ctx.env.signIn.sessions.endOne(accountId, ctx.params.id))) throw new ApiError('not_found');

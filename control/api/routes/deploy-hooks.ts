@@ -38,6 +38,7 @@ export const deployHooks = platform<Dependencies, RequestState>()
     '/projects/:id/deploy-hooks',
     {
       ...needs('project:write', 'project'),
+      tags: ['deploy hooks'],
       summary: 'Create a deploy hook',
       description:
         '`url` is shown once. Anyone with the URL can deploy the branch. It is revoked when its creator leaves the organization or becomes a viewer.',
@@ -68,6 +69,7 @@ export const deployHooks = platform<Dependencies, RequestState>()
     '/projects/:id/deploy-hooks',
     {
       ...needs('project:read', 'project'),
+      tags: ['deploy hooks'],
       summary: 'List the deploy hooks of a project',
       response: Type.Object({ hooks: Type.Array(DeployHook) }),
     },
@@ -78,7 +80,12 @@ export const deployHooks = platform<Dependencies, RequestState>()
   )
   .delete(
     '/projects/:id/deploy-hooks/:hookId',
-    { ...needs('project:write', 'project'), summary: 'Delete a deploy hook', response: { 204: Type.Null() } },
+    {
+      ...needs('project:write', 'project'),
+      tags: ['deploy hooks'],
+      summary: 'Delete a deploy hook',
+      response: { 204: Type.Null() },
+    },
     async (ctx) => {
       const owner = await ctx.state.access.project('project:write', ctx.params.id);
       await deleteOwned(ctx, table, owner, ctx.params.hookId);
@@ -89,6 +96,7 @@ export const deployHooks = platform<Dependencies, RequestState>()
     '/deploy-hooks/:token',
     {
       ...openToAll(),
+      tags: ['deploy hooks'],
       summary: 'Deploy the branch of the deploy hook',
       description: 'The URL is the credential. The body is ignored.',
       response: { 202: Type.Object({ deploymentId: Type.String() }) },

@@ -57,6 +57,7 @@ export const gitHost = platform<Dependencies, RequestState>()
     {
       // All deliveries come from a few addresses, and are signed.
       ...openToAll('uncounted'),
+      tags: ['git hosts'],
       summary: 'Receive a webhook of the Git host',
       description: 'Signed with GITHOST_WEBHOOK_SECRET. The delivery is stored, answered, and processed afterwards.',
       response: {
@@ -73,6 +74,7 @@ export const gitHost = platform<Dependencies, RequestState>()
     '/git-host/repositories',
     {
       ...needs('project:create'),
+      tags: ['git hosts'],
       summary: 'List the repositories of a Git host that you can connect',
       description:
         'Without `accountId`, those of the host of GITHOST_URL: requires a sign-in there. `nextCursor` leads to the next page; null: there is none. A page has at most 129 repositories, and may have none where a search finds little.',
@@ -119,7 +121,12 @@ export const gitHost = platform<Dependencies, RequestState>()
   )
   .get(
     '/git-host/status',
-    { ...needs('operator'), summary: "List the permissions that the Git host's app lacks", response: Status },
+    {
+      ...needs('operator'),
+      tags: ['git hosts'],
+      summary: "List the permissions that the Git host's app lacks",
+      response: Status,
+    },
     async (ctx) => {
       ctx.state.access.operator();
       const { git, addresses, settings } = ctx.env;
@@ -151,6 +158,7 @@ export const gitHost = platform<Dependencies, RequestState>()
     '/git-host/application',
     {
       ...needs('operator'),
+      tags: ['git hosts'],
       summary: 'Remove the GitHub App that was created in the dashboard; deployments stay',
       description: 'The app stays on GitHub: delete it there. One that variables configure is not removed.',
       query: Type.Object({
@@ -178,6 +186,7 @@ export const gitHost = platform<Dependencies, RequestState>()
     {
       // The `deploy` scope is not enough to approve code of strangers.
       ...needs('project:write', 'deployment'),
+      tags: ['deployments'],
       summary: "Build a deployment of a fork's pull request, after reading what it does",
       response: { 202: Type.Object({ deploymentId: Type.String() }) },
     },

@@ -81,6 +81,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-hosts',
     {
       ...needs('account:read'),
+      tags: ['git hosts'],
       summary: 'List the Git hosts that are used with access tokens',
       response: Type.Object({ hosts: Type.Array(Host) }),
     },
@@ -93,6 +94,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-hosts',
     {
       ...needs('operator'),
+      tags: ['git hosts'],
       summary: 'Add a Git host',
       description:
         'The host must answer. Private addresses and http need an entry in GIT_REMOTE_PRIVATE_HOSTS. Without `url`, the public service of its kind is added.',
@@ -118,6 +120,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-hosts/:hostId/status',
     {
       ...needs('operator'),
+      tags: ['git hosts'],
       summary: 'Read the problems of a Git host: tokens that do not work, reports that wait',
       response: Type.Object({
         host: Host,
@@ -138,6 +141,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-hosts/:hostId/oauth',
     {
       ...needs('operator'),
+      tags: ['git hosts'],
       summary: 'Set the OAuth application of a Git host, so that members connect accounts without a token',
       description:
         'The secret is stored encrypted and not shown again. `GET /git-hosts` has the redirect URL and scopes.',
@@ -156,6 +160,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-hosts/:hostId/oauth',
     {
       ...needs('operator'),
+      tags: ['git hosts'],
       summary: 'Remove the OAuth application of a Git host; accounts that it connected stop working',
       response: { 204: Type.Null() },
     },
@@ -172,6 +177,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-hosts/:hostId',
     {
       ...needs('operator'),
+      tags: ['git hosts'],
       summary: 'Remove a Git host with its accounts; deployments stay',
       query: Type.Object({
         disconnect: Type.Optional(Type.Boolean({ description: 'Also if repositories are connected' })),
@@ -200,6 +206,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-hosts/:hostId/accounts',
     {
       ...needs('organization:write'),
+      tags: ['git hosts'],
       summary: 'Connect an account on a Git host by an access token, or replace its token',
       description: 'The token is checked at once and stored encrypted. `GET /git-hosts` says which scopes it needs.',
       body: Type.Object({
@@ -230,6 +237,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-accounts',
     {
       ...needs('project:create'),
+      tags: ['git hosts'],
       summary: 'List the accounts on Git hosts that an organization has connected',
       query: Type.Object({ organizationId: Type.String() }),
       response: Type.Object({ accounts: Type.Array(Account) }),
@@ -244,6 +252,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     '/git-accounts/:gitAccountId',
     {
       ...needs('organization:write'),
+      tags: ['git hosts'],
       summary: 'Delete the token of an account and disconnect its repositories; deployments stay',
       description: 'A grant is also revoked on the host, where the host can.',
       query: Type.Object({ organizationId: Type.String() }),
@@ -273,6 +282,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     {
       // All deliveries of a host come from a few addresses, and are signed.
       ...openToAll('uncounted'),
+      tags: ['git hosts'],
       summary: 'Receive a webhook of a repository on a Git host that is used with access tokens',
       description: 'The platform creates the webhook. The delivery is stored, answered, and processed afterwards.',
       response: {

@@ -39,7 +39,7 @@ const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 export const oauth = platform<Dependencies, RequestState>()
   .get(
     '/oauth/authorize',
-    { ...openToAll(), summary: 'Authorize a command line in the browser', hidden: true },
+    { ...openToAll(), tags: ['oauth'], summary: 'Authorize a command line in the browser', hidden: true },
     (ctx) => {
       const { requestId } = ctx.state;
       try {
@@ -55,6 +55,7 @@ export const oauth = platform<Dependencies, RequestState>()
     '/oauth/device',
     {
       ...openToAll(),
+      tags: ['oauth'],
       summary: 'Start a login with a code to enter in a browser',
       bodyType: 'form',
       body: Type.Object({ client_id: Text, name: Type.Optional(Text), scope: Type.Optional(Text) }),
@@ -91,6 +92,7 @@ export const oauth = platform<Dependencies, RequestState>()
     '/oauth/token',
     {
       ...openToAll(),
+      tags: ['oauth'],
       summary: 'Exchange a code for a token',
       bodyType: 'form',
       body: Type.Object({
@@ -117,6 +119,7 @@ export const oauth = platform<Dependencies, RequestState>()
     '/oauth/revoke',
     {
       ...openToAll(),
+      tags: ['oauth'],
       summary: 'Revoke a token',
       bodyType: 'form',
       body: Type.Object({ token: Text, client_id: Type.Optional(Text), token_type_hint: Type.Optional(Text) }),

@@ -67,6 +67,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/promotion',
     {
       ...needs('deployment:read', 'deployment'),
+      tags: ['releases'],
       summary: 'Preview a promotion: what it would change',
       response: Preview,
     },
@@ -80,6 +81,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/promote',
     {
       ...needs('deployment:promote', 'project'),
+      tags: ['releases'],
       summary: 'Promote a deployment to production, in steps if a guarded release is configured',
       body: Type.Object({ deploymentId: DeploymentId, now, confirm }),
       response: Promoted,
@@ -95,6 +97,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/promote',
     {
       ...needs('deployment:promote', 'deployment'),
+      tags: ['releases'],
       summary: 'Promote this deployment to production, in steps if a guarded release is configured',
       body: Type.Object({ now, confirm }),
       response: Promoted,
@@ -111,6 +114,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/rollback',
     {
       ...needs('deployment:promote', 'project'),
+      tags: ['releases'],
       summary: 'Roll back to the previous production deployment, or to a named one; cancels a guarded release',
       body: Type.Object({
         deploymentId: Type.Optional(DeploymentId),
@@ -137,6 +141,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/split',
     {
       ...needs('deployment:promote', 'project'),
+      tags: ['releases'],
       summary: "Give a deployment a part of production's requests; 0 ends that, 100 promotes it",
       body: Type.Object({
         deploymentId: DeploymentId,
@@ -156,6 +161,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/redeploy',
     {
       ...needs('deployment:create', 'deployment'),
+      tags: ['releases'],
       summary: 'Release the same artifact again with the current variables, without a build',
       response: { 202: Type.Object({ deploymentId: Type.String() }) },
     },
@@ -169,6 +175,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/deployments/:id/ai-token',
     {
       ...needs('deployment:create', 'deployment'),
+      tags: ['releases'],
       summary: "Rotate a deployment's AI token; the old one is revoked when the workers have the new one",
       response: Type.Object({ routed: Type.Boolean() }),
     },
@@ -181,6 +188,7 @@ export const releases = platform<Dependencies, RequestState>()
     '/projects/:id/branches',
     {
       ...needs('project:write', 'project'),
+      tags: ['releases'],
       summary: 'Remove a branch with its deployments and its preview data',
       query: Type.Object({ branch: Type.String({ minLength: 1, maxLength: 255 }) }),
       response: Type.Object({

@@ -72,6 +72,7 @@ export const remotes = platform<Dependencies, RequestState>()
     '/repositories/deploy-key',
     {
       ...needs('project:create'),
+      tags: ['repositories'],
       summary: 'Generate a deploy key for a plain remote by ssh',
       description:
         'Add the public half on the host with read access, then connect the remote with `deployKey`, within a day.',
@@ -102,6 +103,7 @@ export const remotes = platform<Dependencies, RequestState>()
     '/repositories/:id/remote',
     {
       ...needs('project:read'),
+      tags: ['repositories'],
       summary: 'Read how a plain remote is reached: its keys, polls and problem',
       response: Remote,
     },
@@ -117,6 +119,7 @@ export const remotes = platform<Dependencies, RequestState>()
     '/repositories/:id/remote',
     {
       ...needs('project:write'),
+      tags: ['repositories'],
       summary: 'Change how often a plain remote is looked up',
       body: Type.Object({ pollSeconds: PollSeconds }),
       response: Remote,
@@ -148,6 +151,7 @@ export const remotes = platform<Dependencies, RequestState>()
     '/webhooks/remote/:token',
     {
       ...openToAll(),
+      tags: ['repositories'],
       summary: 'Report a push to a plain remote',
       description:
         'The URL is shown when the remote is connected. The body is ignored: the platform fetches the remote.',

@@ -95,6 +95,7 @@ export const repositories = platform<Dependencies, RequestState>()
     '/repositories',
     {
       ...needs('project:create'),
+      tags: ['repositories'],
       summary: 'Connect a repository of a Git host, or a plain Git remote',
       description:
         'To connect a repository of the host of GITHOST_URL, you need push access to it; for other hosts, the account must administer it. For a remote, `webhookUrl` is shown once: a POST to it deploys the pushed commit.',
@@ -149,6 +150,7 @@ export const repositories = platform<Dependencies, RequestState>()
     '/repositories',
     {
       ...needs('project:read'),
+      tags: ['repositories'],
       summary: 'List the connected repositories of an organization',
       query: Type.Object({ organizationId: Type.String() }),
       response: Type.Object({ repositories: Type.Array(Repository) }),
@@ -165,6 +167,7 @@ export const repositories = platform<Dependencies, RequestState>()
     '/repositories/:id/check',
     {
       ...needs('project:write'),
+      tags: ['repositories'],
       summary: 'Check a repository that an account of a Git host connects, and repair its webhook',
       description: 'Follows a new name, an archived or a deleted repository. The platform does so about once a day.',
       response: Type.Object({
@@ -194,6 +197,7 @@ export const repositories = platform<Dependencies, RequestState>()
     '/repositories/:id',
     {
       ...needs('project:write'),
+      tags: ['repositories'],
       summary: 'Disconnect a repository; deployments stay',
       response: { 204: Type.Null() },
     },
@@ -222,6 +226,7 @@ export const repositories = platform<Dependencies, RequestState>()
     '/projects/:id/repository',
     {
       ...needs('project:write', 'project'),
+      tags: ['repositories'],
       summary: 'Connect a project to a repository of its organization',
       body: Type.Object({
         repositoryId: Type.String(),
@@ -282,6 +287,7 @@ export const repositories = platform<Dependencies, RequestState>()
     '/projects/:id/repository',
     {
       ...needs('project:write', 'project'),
+      tags: ['repositories'],
       summary: 'Disconnect a project from its repository; deployments stay',
       response: { 204: Type.Null() },
     },

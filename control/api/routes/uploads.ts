@@ -42,6 +42,7 @@ export const uploads = platform<Dependencies, RequestState>()
     '/projects/:id/uploads',
     {
       ...needs('deployment:create', 'project'),
+      tags: ['deployments'],
       summary: 'Start the upload of an artifact: a tar file, plain or compressed with gzip',
       body: Type.Object({
         bytes: Type.Integer({ minimum: 1 }),
@@ -65,6 +66,7 @@ export const uploads = platform<Dependencies, RequestState>()
     '/uploads/:id',
     {
       ...needs('deployment:create'),
+      tags: ['deployments'],
       summary: 'Read the progress of an upload; HEAD returns it as `upload-offset`',
       response: UploadBody,
     },
@@ -77,6 +79,7 @@ export const uploads = platform<Dependencies, RequestState>()
     '/uploads/:id',
     {
       ...needs('deployment:create'),
+      tags: ['deployments'],
       summary: 'Upload bytes, from the offset of `Content-Range: bytes <from>-<to>/<all>`',
       response: UploadBody,
     },
@@ -91,6 +94,7 @@ export const uploads = platform<Dependencies, RequestState>()
     '/uploads/:id/deploy',
     {
       ...needs('deployment:create'),
+      tags: ['deployments'],
       summary: 'Create a deployment from a completed upload',
       response: { 202: Type.Object({ deploymentId: Type.String(), artifact: Type.String() }) },
     },

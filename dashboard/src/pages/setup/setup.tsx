@@ -49,7 +49,7 @@ export function SetupPage() {
   return (
     <Page
       title="Set up the platform"
-      description="Skip what you do not need. This page stays at this address."
+      description="Skip what you do not need. You can come back to this page at any time."
       actions={
         <Button variant="primary" onClick={() => finish.mutate()} isPending={finish.isPending}>
           {data?.isFinished === true ? 'Close' : 'Finish setup'}
@@ -83,11 +83,11 @@ function StepSection({ step }: { readonly step: Step }) {
           <Button
             size="small"
             variant="ghost"
-            aria-label={`${state === 'skipped' ? 'Return to' : 'Skip'}: ${titles[name]}`}
+            aria-label={`${state === 'skipped' ? 'Set up' : 'Skip'}: ${titles[name]}`}
             onClick={() => skip.mutate(state === 'open')}
             isPending={skip.isPending}
           >
-            {state === 'skipped' ? 'Return' : 'Skip'}
+            {state === 'skipped' ? 'Set up' : 'Skip'}
           </Button>
         )
       }
