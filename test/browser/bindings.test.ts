@@ -43,6 +43,8 @@ after(() => dashboard?.close());
 for (const [name, at] of [
   ['rows', '/storage/databases/DB?table=guests'],
   ['row', '/storage/databases/DB?table=guests&row=1'],
+  ['columns', '/storage/databases/DB?table=guests&view=columns'],
+  ['slow', '/storage/databases/DB?view=slow'],
   ['sql', '/storage/databases/DB?view=sql'],
   ['copies', '/storage/databases/DB?view=copies'],
   ['state', '/storage/state/KV'],

@@ -32,6 +32,8 @@ const worker = `export default {
 let dashboard: SharedDashboard;
 let organization: Json;
 let project: Json;
+/** Id of the request that failed. */
+let failure: string;
 
 before(async () => {
   dashboard = await openSharedDashboard('settings');
@@ -68,6 +70,11 @@ before(async () => {
   const ask = (what: string): Promise<Json> => platform.call('GET', `/projects/${project.id}/${what}`);
   await eventually('The usage', async () => (await ask('usage')).totals.invocations >= 7, API_PAUSE_MS);
   await eventually('The lines', async () => (await ask('logs')).items.length >= 9, API_PAUSE_MS);
+  failure = await eventually<string>(
+    'The failure',
+    async () => (await ask('invocations?outcome=failed')).items[0]?.id ?? null,
+    API_PAUSE_MS,
+  );
 });
 afterEach(() => dashboard?.closePages());
 after(() => dashboard?.close());
@@ -267,6 +274,7 @@ const pages: readonly (readonly [name: string, at: () => string])[] = [
   ['analytics-usage', () => `/projects/${PROJECT}/analytics/usage`],
   ['logs', () => `/projects/${PROJECT}/logs`],
   ['requests', () => `/projects/${PROJECT}/logs/requests`],
+  ['request', () => `/projects/${PROJECT}/logs/requests?invocation=${failure}`],
   ['members', () => `/orgs/${organization.slug}/members`],
   ['organization-usage', () => `/orgs/${organization.slug}/usage`],
   ['organization-tokens', () => `/orgs/${organization.slug}/tokens`],
