@@ -31,6 +31,7 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
       config(markdown) {
         neverInterpolated(markdown);
         rightByClass(markdown);
+        emptyCells(markdown);
       },
     },
     // Remove style attributes of the layout; scripts set them again in a way that the CSP allows.
@@ -53,6 +54,12 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
         { text: 'Self-hosting', link: '/handler' },
         { text: 'Reference', link: '/configuration-reference' },
       ],
+      notFound: {
+        title: 'Page not found',
+        quote: 'There is no page at this address. Search the documentation, or start at its first page.',
+        linkLabel: 'Documentation home',
+        linkText: 'Documentation home',
+      },
       docFooter: { prev: 'Previous page', next: 'Next page' },
     },
   });
@@ -86,6 +93,17 @@ function rightByClass(markdown: MarkdownRenderer): void {
       if (side === undefined) continue;
       token.attrs = token.attrs!.filter(([name]) => name !== 'style');
       token.attrJoin('class', side);
+    }
+  });
+}
+
+/** The empty corner of a table is no header: `<td>` in place of `<th>`. */
+function emptyCells(markdown: MarkdownRenderer): void {
+  markdown.core.ruler.push('empty-cells', ({ tokens }) => {
+    for (const [at, token] of tokens.entries()) {
+      if (token.type !== 'th_open' || tokens[at + 1]?.content !== '') continue;
+      token.tag = 'td';
+      tokens[at + 2]!.tag = 'td';
     }
   });
 }
