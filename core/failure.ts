@@ -68,6 +68,8 @@ interface FailureFields {
   accounts_away: object;
 
   // Bindings.
+  /** A database service does not answer, or its connection broke: what was asked may or may not have been done. */
+  database_service_away: object;
   /** Another engine has the durable object: the path of its socket for forwarded requests, empty if there is none. */
   object_held: { readonly link: string };
   /** A value of the state is too large to be changed on the main thread. */

@@ -162,6 +162,7 @@ export const variableGroups: readonly Group[] = [
       ['DB_REPLICA_S3_ACCESS_KEY_ID', '', 'Key that reads, writes, deletes and lists replicas'],
       ['DB_REPLICA_S3_SECRET_ACCESS_KEY', '', 'Its secret'],
       ['DB_REPLICA_PREVIEWS', 'off', 'on: databases of previews are replicated as well'],
+      ['DB_REPLICATION', '', 'confirm: a write to a database is acknowledged when its replica has it'],
       ['ARTIFACTS_S3_ENDPOINT', '', 'S3 endpoint for artifacts, if it differs from that for files'],
       ['ARTIFACTS_S3_REGION', '', 'Its region'],
       ['ARTIFACTS_S3_ACCESS_KEY_ID', '', 'Key that reads, writes, deletes and lists artifacts'],

@@ -23,8 +23,11 @@ export interface MachineRow {
 /** All, by name. */
 export function readMachines(sql: Sql | Transaction): Promise<MachineRow[]> {
   return sql<MachineRow[]>`
-    SELECT name, status, private_origin, upstream, parts, version, memory_bytes, memory_free_bytes, disk_bytes,
-      disk_free_bytes, announced_at, seen_at
+    SELECT name, private_origin, upstream, parts, version, memory_bytes, memory_free_bytes, disk_bytes, disk_free_bytes,
+      announced_at, seen_at,
+      CASE WHEN status = 'drained' AND EXISTS (
+        SELECT FROM binding.database_home h JOIN binding.database_service s ON s.id = h.service
+        WHERE s.machine = machine_now.name AND s.is_draining) THEN 'draining' ELSE status END AS status
     FROM control.machine_now ORDER BY name`;
 }
 
@@ -34,12 +37,15 @@ export async function lockMachines(tx: Transaction): Promise<MachineRow[]> {
   return readMachines(tx);
 }
 
-/** The machine finishes its requests when edges no longer send any. */
+/** The machine finishes its requests when edges no longer send any, and moves its project databases to others. */
 export async function drainMachine(tx: Transaction, name: string): Promise<void> {
+  await tx`UPDATE binding.database_service SET is_draining = true WHERE machine = ${name}`;
   await tx`UPDATE control.machine SET state = 'draining', state_at = clock_timestamp() WHERE name = ${name} AND state = 'up'`;
 }
 
+/** Others may take its project databases, also when it served alone. */
 export async function removeMachine(tx: Transaction, name: string): Promise<void> {
+  await tx`UPDATE binding.database_service SET is_removed = true WHERE machine = ${name}`;
   await tx`DELETE FROM control.machine WHERE name = ${name}`;
 }
 

@@ -53,5 +53,11 @@ export const databaseLimits = {
     'Unreplicated log of a database, for example while the bucket is unavailable; above it, a snapshot replaces it',
   ],
   replicaOpenMax: [null, 64, 'Open databases of the replicator'],
+  leaseMs: [
+    'DB_LEASE_MS',
+    8000,
+    'Lease of one of several database services: how long it serves without an answer of Postgres',
+  ],
+  homeMs: [null, 30_000, 'How long a request waits for the machine of its database'],
   probationMs: [null, 600_000, 'How long a database keeps a separate process after its last slow statement'],
 } satisfies LimitDefinitions;

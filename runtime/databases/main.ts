@@ -1,6 +1,7 @@
 // Root of the database service: reads the environment, starts the parent, reports its address and ends gracefully.
 // Started by the supervisor, and by `platform dev` as a separate process.
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { limitsFrom } from '#core/limits.ts';
 import { replicaVariables } from '#core/s3/bucket-variables.ts';
 import { parseInteger, parsePort } from '#core/parse-integer.ts';
@@ -8,6 +9,7 @@ import { tellFigures, type Figure } from '#core/process/figures.ts';
 import { runProcess } from '#core/process/run-process.ts';
 import { createDatabaseCloud } from '../stores/database-cloud.ts';
 import { databaseCloudSettings } from '../stores/database-cloud-api.ts';
+import { homeTimes } from './homes/homes-options.ts';
 import { replicaSettings } from './replica/settings.ts';
 import { startCloudService } from './service/cloud-service.ts';
 import {
@@ -48,10 +50,23 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
   }
   const socketFolder = value('DB_SERVICE_SOCKETS');
   const replica = replicatorVariables(environment);
+  const confirm = value('DB_REPLICATION');
+  if (confirm !== '' && confirm !== 'confirm') fail(`DB_REPLICATION must be confirm or not set, but is "${confirm}"`);
+  if (confirm !== '' && replica === null) fail('DB_REPLICATION=confirm needs the bucket of replicas: DB_REPLICA_S3_*');
+  const limits = limitsFrom(environment).database;
+  const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+  const [machine, address] = [value('MACHINE_NAME'), value('MACHINE_ADDRESS')];
+  // The supervisor gives both where there is a Postgres that other machines reach.
+  const homes =
+    tcp === undefined || machine === '' || address === ''
+      ? {}
+      : { homes: { machine, address, version, times: homeTimes(limits.leaseMs) } };
   return {
     directory,
+    ...homes,
+    confirms: confirm !== '',
     dataFolder: value('FS_PATH') || null,
-    limits: limitsFrom(environment).database,
+    limits,
     shards,
     synchronous,
     ...(tcp === undefined ? {} : { tcp }),

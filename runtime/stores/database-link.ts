@@ -16,6 +16,8 @@ export interface Sent {
   payload: string;
   /** Processes that ended during it. */
   attempts: number;
+  /** When it was first sent to a process that no longer has its database; absent: never. */
+  wanderingSince?: number;
   /** The charged owner; absent for requests of the platform itself. */
   readonly owner?: StatementOwner | undefined;
   readonly resolve: (answer: string | Uint8Array) => void;
@@ -28,22 +30,31 @@ export class DatabaseLink {
   readonly #sent = new InFlight<Sent>();
   #out: Buffer[] = [];
   #open = true;
+  /** When something was last sent or received. */
+  #movedAt = 0;
   readonly #onLost: (unanswered: Sent[]) => void;
+  readonly #onElsewhere: (request: Sent) => void;
   /** Identifies this connection in the memory of its shard. */
   readonly key = randomInt(1, 2 ** 31);
 
-  /** @param onLost called once, with the unanswered requests, in order. */
+  /**
+   * @param onLost called once, with the unanswered requests, in order.
+   * @param onElsewhere called with a request that was not begun: its database is on another machine.
+   */
   constructor(
     socket: Socket,
     limits: { readonly inFlightMax: number; readonly answerBytesMax: number },
     onLost: (unanswered: Sent[]) => void,
+    onElsewhere: (request: Sent) => void = (request) => request.reject(new PlatformError('internal')),
   ) {
     this.#socket = socket;
     this.#limits = limits;
     this.#onLost = onLost;
+    this.#onElsewhere = onElsewhere;
     const reader = new FrameReader(limits.answerBytesMax);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => {
+      this.#movedAt = performance.now();
       try {
         reader.push(chunk, (frame) => this.#take(frame));
       } catch {
@@ -83,7 +94,18 @@ export class DatabaseLink {
     );
   }
 
+  /** For how long requests have had no answer at all; 0: there are none. */
+  get silentMs(): number {
+    return this.#sent.size === 0 ? 0 : performance.now() - this.#movedAt;
+  }
+
+  /** Name of the database of a request without an answer. */
+  get waitsFor(): string | null {
+    return this.#sent.values()[0]?.name ?? null;
+  }
+
   #flush(): void {
+    this.#movedAt = performance.now();
     const out = this.#out;
     this.#out = [];
     this.#socket.write(out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out));
@@ -96,6 +118,7 @@ export class DatabaseLink {
     request.owner?.settleCpu(0, cpuMs);
     if (kind === kinds.json) request.resolve(payload.toString('utf8'));
     else if (kind === kinds.bytes) request.resolve(new Uint8Array(payload));
+    else if (kind === kinds.elsewhere) this.#onElsewhere(request);
     else request.reject(toError(payload.toString('utf8')));
   }
 

@@ -1,8 +1,6 @@
 // The client of the database service: finds the process that owns a database, and handles requests whose process
 // ended: they are retried if nothing can happen twice, and otherwise fail with a clear error.
-import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { connect as connectTls } from 'node:tls';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -10,36 +8,38 @@ import type { SlowStatement } from '#core/resource-call/databases.ts';
 import type { DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { ops, type ImportState, type KnownMigrations, type Verdict } from '../databases/protocol/frames.ts';
+import { parseServiceAddress, type DatabaseAddress } from './database-endpoint.ts';
 import { DatabaseLink, type Sent } from './database-link.ts';
+import { DatabaseRoutes, type FoundShard } from './database-routes.ts';
 
-/** Address of the service. */
-type DatabaseAddress =
-  | { readonly socketPath: string }
-  | { readonly host: string; readonly port: number; readonly token: string; readonly tls?: { readonly ca?: string } };
+/** How the services of an installation are reached. */
+interface ServiceAddresses {
+  /** The nearest first; others are asked while it does not answer. */
+  readonly addresses: readonly DatabaseAddress[];
+  /** For services that one of them names. */
+  readonly token: string;
+}
 
 /**
- * The service's address in an environment: `DB_URL` (`tcp://host:port` or `tls://host:port`, with
- * `DB_SERVICE_TOKEN`), or the sockets in `DB_SERVICE_SOCKETS`; null if neither is set.
+ * The services' addresses in an environment: `DB_URL` (`tcp://host:port` or `tls://host:port`, several separated by
+ * commas, with `DB_SERVICE_TOKEN`), or the sockets in `DB_SERVICE_SOCKETS`; null if neither is set.
  *
  * @throws {Error} naming the invalid variable.
  */
-export function databaseAddress(environment: Readonly<Record<string, string | undefined>>): DatabaseAddress | null {
+export function databaseAddress(environment: Readonly<Record<string, string | undefined>>): ServiceAddresses | null {
   const url = environment['DB_URL'] ?? '';
+  const token = environment['DB_SERVICE_TOKEN'] ?? '';
   if (url === '') {
     const folder = environment['DB_SERVICE_SOCKETS'] ?? '';
-    return folder === '' ? null : { socketPath: join(folder, 'service.sock') };
+    return folder === '' ? null : { addresses: [{ socketPath: join(folder, 'service.sock') }], token };
   }
-  const match = /^(tcp|tls):\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+):(\d{1,5})\/?$/i.exec(url);
-  if (match === null) throw new Error(`DB_URL must be tcp://host:port or tls://host:port, but is "${url}"`);
-  const token = environment['DB_SERVICE_TOKEN'] ?? '';
+  const addresses = url.split(',').map((text) => parseServiceAddress(text.trim(), token));
+  if (addresses.includes(null))
+    throw new Error(
+      `DB_URL must be tcp://host:port or tls://host:port, or several of them separated by commas, but is "${url}"`,
+    );
   if (token === '') throw new Error('DB_URL needs DB_SERVICE_TOKEN, the secret of that database service');
-  const [, scheme, host = '', port] = match;
-  return {
-    host: host.replace(/^\[|\]$/g, ''),
-    port: Number(port),
-    token,
-    ...(scheme?.toLowerCase() === 'tls' ? { tls: {} } : {}),
-  };
+  return { addresses: addresses as DatabaseAddress[], token };
 }
 
 /** A database, from its file. */
@@ -111,6 +111,12 @@ export interface DatabaseOwner {
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
   /** Bytes of all files by namespace, including branches and snapshots; null in a managed cloud. */
   kept(): Promise<Readonly<Record<string, number>> | null>;
+  /**
+   * Moves a project's databases and durable objects to the database service of another machine.
+   *
+   * @throws {SqlRefusal} when there is no such machine, or they cannot be moved now: they are where they were.
+   */
+  move(namespace: string, to: string): Promise<void>;
   /** Deletes the files of a namespace that are no databases, such as damaged ones that were set aside. */
   sweep(namespace: string): Promise<void>;
   /** Its slow statements since it was opened, longest total duration first. */
@@ -124,140 +130,23 @@ export interface DatabaseClient extends DatabaseStore, DatabaseOwner {
 const ATTEMPTS_MAX = 3;
 /** Minimum cost of a statement. */
 const LEAST_MS = 0.01;
-const CONNECT_MS = 5000;
-const ROUTES_KEPT = 10_000;
+const ELSEWHERE_PAUSE_MS = 50;
+const VERDICT_MS = 3000;
 /** What they have not completed is rolled back when their process ends: scripts continue after what is applied. */
 const repeatable = new Set<number>([ops.query, ops.batch, ops.exec, ops.begin, ops.migrate]);
 const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|update|delete|replace)\b))/i;
 
-/** Connects on first use, and again after the service was replaced. */
+/** Connects on first use, and again after a service was replaced. */
 export function createDatabaseClient(
-  address: DatabaseAddress,
+  given: DatabaseAddress | ServiceAddresses,
   limits: DatabaseLimits = defaultLimits.database,
 ): DatabaseClient {
-  const linkLimits = {
-    inFlightMax: limits.inFlightMax,
-    // JSON of a result may be several times larger than its content.
-    answerBytesMax: 1024 + Math.max(4 * limits.resultBytesMax, limits.dumpBytesMax),
-  };
-  const routes = new Map<string, DatabaseLink>();
-  const finding = new Map<string, Promise<DatabaseLink>>();
-  const links = new Map<string, Promise<DatabaseLink>>();
-  const sockets = new Set<Socket>();
-  let control: Promise<DatabaseLink> | null = null;
-  let closed = false;
-
-  async function open(
-    path: string | null,
-    shard: string | null,
-    onLost: (link: DatabaseLink, unanswered: Sent[]) => void,
-  ): Promise<DatabaseLink> {
-    const socket = await connected(path);
-    const link: DatabaseLink = new DatabaseLink(socket, linkLimits, (unanswered) => onLost(link, unanswered));
-    if ('socketPath' in address) await link.greet({});
-    else await link.greet({ token: address.token, ...(shard === null ? {} : { shard }) });
-    return link;
-  }
-
-  async function connected(path: string | null): Promise<Socket> {
-    const until = performance.now() + CONNECT_MS;
-    for (;;) {
-      if (closed) throw new PlatformError('database_unavailable', { reason: 'its client is closed' });
-      try {
-        const socket = await connectOnce(path);
-        sockets.add(socket);
-        socket.on('close', () => sockets.delete(socket));
-        return socket;
-      } catch {
-        // A service that is being replaced returns within a moment.
-        if (path !== null || performance.now() > until)
-          throw new PlatformError('database_unavailable', { reason: 'the service does not answer' });
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-    }
-  }
-
-  function connectOnce(path: string | null): Promise<Socket> {
-    return new Promise((resolve, reject) => {
-      const socket =
-        'socketPath' in address
-          ? createConnection(path ?? address.socketPath)
-          : address.tls === undefined
-            ? createConnection(address.port, address.host)
-            : connectTls({ port: address.port, host: address.host, ...address.tls });
-      socket.once('error', reject);
-      const ready = (): void => {
-        socket.off('error', reject);
-        resolve(socket);
-      };
-      socket.once('socketPath' in address || address.tls === undefined ? 'connect' : 'secureConnect', ready);
-    });
-  }
-
-  function controlLink(): Promise<DatabaseLink> {
-    control ??= open(null, null, (_link, unanswered) => {
-      control = null;
-      for (const request of unanswered)
-        request.reject(new PlatformError('database_unavailable', { reason: 'the service ended' }));
-    }).catch((error: unknown) => {
-      control = null;
-      throw error;
-    });
-    return control;
-  }
-
-  async function ask<Answer>(op: number, name: string, args: unknown, attempts = ATTEMPTS_MAX): Promise<Answer> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const link = await controlLink();
-        return JSON.parse((await link.request(op, name, 0, JSON.stringify(args))) as string) as Answer;
-      } catch (error) {
-        if (attempt >= attempts || closed) throw error;
-      }
-    }
-  }
-
-  /** As `ask`; it may refuse. */
-  async function askRefusable<Answer>(op: number, name: string, args: unknown, attempts = 1): Promise<Answer> {
-    const answer = await ask<Answer & { e?: [string, string] }>(op, name, args, attempts);
-    if (answer.e !== undefined) throw new SqlRefusal(answer.e[0], answer.e[1]);
-    return answer;
-  }
-
-  async function find(name: string): Promise<DatabaseLink> {
-    for (let attempt = 1; ; attempt++) {
-      const { shard, path } = await ask<{ shard: string; path: string }>(ops.route, name, {});
-      let link = links.get(shard);
-      if (link === undefined) {
-        link = open(path, shard, (gone, unanswered) => void lost(shard, gone, unanswered));
-        links.set(shard, link);
-        link.catch(() => links.delete(shard));
-      }
-      try {
-        const found = await link;
-        if (routes.size >= ROUTES_KEPT) routes.clear();
-        routes.set(name, found);
-        return found;
-      } catch (error) {
-        // It ended between the response and the connection.
-        if (attempt === ATTEMPTS_MAX) throw error;
-      }
-    }
-  }
-
-  function linkOf(name: string): DatabaseLink | Promise<DatabaseLink> {
-    const link = routes.get(name);
-    if (link?.isOpen === true) return link;
-    let found = finding.get(name);
-    if (found === undefined) {
-      found = find(name).finally(() => finding.delete(name));
-      finding.set(name, found);
-    }
-    return found;
-  }
+  const { addresses, token } =
+    'addresses' in given ? given : { addresses: [given], token: 'token' in given ? given.token : '' };
+  const routes = new DatabaseRoutes({ addresses, token, limits, onLost: lost, onElsewhere: sendElsewhere });
 
   function send(request: Sent): void {
-    const link = linkOf(request.name);
+    const link = routes.linkOf(request.name);
     if (link instanceof DatabaseLink) link.send(request);
     else
       link.then(
@@ -266,14 +155,23 @@ export function createDatabaseClient(
       );
   }
 
-  async function lost(shard: string, gone: DatabaseLink, unanswered: readonly Sent[]): Promise<void> {
-    links.delete(shard);
-    for (const [name, link] of routes) if (link === gone) routes.delete(name);
+  /** It was not begun: its database is, or will be, somewhere else. */
+  function sendElsewhere(request: Sent): void {
+    routes.forget(request.name);
+    const isFirst = request.wanderingSince === undefined;
+    request.wanderingSince ??= performance.now();
+    if (performance.now() - request.wanderingSince > limits.homeMs)
+      request.reject(new PlatformError('database_unavailable', { reason: 'no machine has its database' }));
+    else if (isFirst) send(request);
+    else setTimeout(() => send(request), ELSEWHERE_PAUSE_MS);
+  }
+
+  async function lost({ endpoint, shard }: FoundShard, gone: DatabaseLink, unanswered: readonly Sent[]): Promise<void> {
     if (unanswered.length === 0) return;
     const names = [...new Set(unanswered.map(({ name }) => name))];
     let verdict: Verdict | null = null;
     try {
-      verdict = await ask<Verdict>(ops.verdict, '', { shard, key: gone.key, names });
+      verdict = await verdictOf(endpoint, { shard, key: gone.key, names });
     } catch {
       // The service itself is gone: the outcome is unknown.
     }
@@ -282,7 +180,8 @@ export function createDatabaseClient(
       if (verdict?.blamed === request.id && verdict.reason === 'time') request.owner?.settleCpu(0, verdict.limitMs);
       const answer = fate(request, verdict);
       if (answer !== 'again') request.resolve(answer);
-      else if (closed) request.reject(new PlatformError('database_unavailable', { reason: 'its client is closed' }));
+      else if (routes.isClosed)
+        request.reject(new PlatformError('database_unavailable', { reason: 'its client is closed' }));
       else {
         if (request.op === ops.exec && verdict?.blamed === request.id)
           request.payload = JSON.stringify([(JSON.parse(request.payload) as unknown[])[0], verdict.applied]);
@@ -319,27 +218,42 @@ export function createDatabaseClient(
     return answer;
   }
 
+  /** Files are on the machine of the nearest service. */
+  async function needHere(place: DatabasePlace): Promise<void> {
+    const away = await routes.awayFrom(`${place.namespace}/${place.resource}`);
+    if (away !== null)
+      throw new SqlRefusal(
+        'SQLITE_CANTOPEN',
+        `its databases are on another machine (${away}): files are read and written there, or after \`platform db move\``,
+      );
+  }
+
   return {
     run,
     async migrate(place, files) {
       return (await own<{ applied: string[] }>(place, ops.migrate, files)).applied;
     },
     migrations: (place, files) => own(place, ops.migrations, files),
-    backup: (place, file) => own(place, ops.backup, [file]),
-    async import({ namespace, resource }, what) {
+    async backup(place, file) {
+      await needHere(place);
+      return own(place, ops.backup, [file]);
+    },
+    async import(place, what) {
+      if (what.file !== undefined) await needHere(place);
       // A restarted service does not know that it had been started.
       const attempts = what.file === undefined ? ATTEMPTS_MAX : 1;
-      return askRefusable<ImportState>(ops.import, `${namespace}/${resource}`, what, attempts);
+      return routes.ask<ImportState>(ops.import, `${place.namespace}/${place.resource}`, what, attempts);
     },
     async restore(place, file) {
+      await needHere(place);
       await own(place, ops.restore, [file]);
     },
     async restoreFrom(place, resource, keepAs) {
       await own(place, ops.restore, keepAs === undefined ? [resource, true] : [resource, true, keepAs]);
     },
-    replica: ({ namespace, resource }) => askRefusable(ops.replica, `${namespace}/${resource}`, {}),
+    replica: ({ namespace, resource }) => routes.ask(ops.replica, `${namespace}/${resource}`, {}, 1),
     restoreAt: ({ namespace, resource }, at, copy) =>
-      askRefusable(ops.restoreAt, `${namespace}/${resource}`, { at, resource: copy }),
+      routes.ask(ops.restoreAt, `${namespace}/${resource}`, { at, resource: copy }, 1),
     async list(namespace, after) {
       const { databases } = await own<{ databases: StoredDatabase[] }>(
         { namespace, resource: 'any' },
@@ -354,16 +268,28 @@ export function createDatabaseClient(
       return (await own<{ removed?: boolean }>(place, ops.remove, [])).removed === true;
     },
     describe: (place) => own(place, ops.describe, []),
-    kept: () => ask(ops.kept, '', {}),
+    kept: () => routes.kept(),
+    async move(namespace, to) {
+      await routes.ask(ops.move, `${namespace}/any`, { to }, 1);
+    },
     async sweep(namespace) {
-      await ask(ops.sweep, `${namespace}/any`, {});
+      await routes.ask(ops.sweep, `${namespace}/any`, {}, ATTEMPTS_MAX);
     },
     slow: async (place) => (await own<{ statements: SlowStatement[] }>(place, ops.slow, [])).statements,
-    close() {
-      closed = true;
-      for (const socket of sockets) socket.destroy();
-    },
+    close: () => routes.close(),
   };
+}
+
+/** Why a shard ended. @throws {Failure} when its service is gone, too. */
+async function verdictOf(endpoint: FoundShard['endpoint'], question: unknown): Promise<Verdict> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      // One that stands still does not answer; the verdict of this machine's comes also under load.
+      const msMax = endpoint.isLocal ? undefined : VERDICT_MS;
+      return JSON.parse((await endpoint.ask(ops.verdict, '', question, msMax)) as string) as Verdict;
+    } catch (error) {
+      if (attempt === ATTEMPTS_MAX || !endpoint.isLocal) throw error;
+    }
 }
 
 /** `again`, or the error of a request whose process ended. */

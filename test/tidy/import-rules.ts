@@ -121,6 +121,8 @@ export const zones: readonly Zone[] = [
   },
   { prefix: 'runtime/databases/', may: ['core/'] },
   { prefix: 'runtime/databases/replica/', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
+  { prefix: 'runtime/databases/service/', may: ['core/', 'runtime/databases/'] },
+  { prefix: 'runtime/databases/homes/', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
   { prefix: 'runtime/databases/main.ts', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
   {
     prefix: 'runtime/migrator/',

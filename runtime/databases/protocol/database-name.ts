@@ -1,6 +1,16 @@
-// The name of a database, `<namespace>/<resource>`: it becomes a folder and a file. Pure.
+// The name of a database, `<namespace>/<resource>`: it becomes a folder and a file. Its project decides its home. Pure.
 
 /** At most 200 characters; no part can leave its folder. */
 export function isDatabaseName(name: string): boolean {
   return name.length <= 200 && /^[a-z0-9][a-z0-9_~-]*\/[a-z0-9][a-z0-9_~-]*$/.test(name);
+}
+
+/**
+ * The project of a database: its previews and durable objects, which have namespaces of their own, are on the same
+ * machine.
+ */
+export function projectOf(name: string): string {
+  const namespace = name.split('/', 1)[0]!;
+  const end = namespace.indexOf('~~');
+  return end === -1 ? namespace : namespace.slice(0, end);
 }

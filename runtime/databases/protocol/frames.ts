@@ -38,9 +38,12 @@ export const ops = {
   siblings: 27,
   /** `[]` -> `{statements}` (core/resource-call.ts): slow statements since the database was opened. */
   slow: 28,
-  /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that identifies the connection. */
+  /**
+   * The first frame: `{key, token?, shard?}` -> `{peers?}`; `key` is a number that identifies the connection, `peers`
+   * are addresses of other services.
+   */
   hello: 40,
-  /** `{}`, the database as name -> `{shard, path}`: the shard that owns it. */
+  /** `{}`, the database as name -> `{shard, path}`: the shard that owns it; or {@link Elsewhere}. */
   route: 41,
   /** `{shard, key}` -> {@link Verdict}: why a shard ended. */
   verdict: 42,
@@ -61,6 +64,14 @@ export const ops = {
    * in milliseconds since 1970.
    */
   restoreAt: 47,
+  /** `{to}`, any database of the project as name -> `{}`: moves the project to the service of that machine. */
+  move: 48,
+  /** `{from, key}`, from service to service: copies the files of a project that is held there. */
+  adopt: 49,
+  /** `{key}` -> `{files: [{path, bytes}]}`: files of a project that is held for a move. */
+  files: 50,
+  /** `{key, path, offset}` -> bytes: a part of one of them. */
+  part: 51,
 } as const;
 
 export const kinds = {
@@ -70,7 +81,15 @@ export const kinds = {
   bytes: 1,
   /** JSON `[code, details]`: an error of core/errors.ts. */
   failure: 2,
+  /** Nothing: the request was not begun, because the project's databases are, or may be, on another machine. */
+  elsewhere: 3,
 } as const;
+
+/** An answer of a service that is not the home of the project. */
+export interface Elsewhere {
+  /** Address of the home. */
+  readonly at: string;
+}
 
 /** Which migrations of a database are applied, and which are pending. */
 export interface KnownMigrations {

@@ -7,6 +7,8 @@ export interface ReplicatorOptions {
   /** Folder with the organizations' remaining storage; null: no limit. */
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
+  /** Other services of the installation store in the bucket, too, each its own projects. */
+  readonly isShared: boolean;
 }
 
 /** Messages from its parent; those with an id are answered. */
@@ -21,7 +23,21 @@ export type ReplicatorRequest =
       readonly target: string;
     }
   | { readonly type: 'range'; readonly id: number; readonly name: string }
-  | { readonly type: 'fill'; readonly id: number }
+  /** Restores what is not there: of a project, or all. */
+  | { readonly type: 'fill'; readonly id: number; readonly project: string | null }
+  /** What it may store until when (lease-clock.ts): projects with the numbers of their home; null: all. */
+  | {
+      readonly type: 'homes';
+      readonly until: number | null;
+      /** Absent: as before. */
+      readonly homes?: readonly (readonly [project: string, fence: number])[] | null;
+    }
+  /** The service has a project now; null: it no longer has it. */
+  | { readonly type: 'home'; readonly project: string; readonly fence: number | null }
+  /** Stores a database now, with all that is committed. */
+  | { readonly type: 'confirm'; readonly id: number; readonly name: string }
+  /** Stores a project and lets go of its files. */
+  | { readonly type: 'leave'; readonly id: number; readonly project: string }
   | { readonly type: 'finish'; readonly id: number };
 
 /** Messages to its parent. */

@@ -5,6 +5,8 @@ import type { ReplicaStorage } from './storage.ts';
 
 interface HomeDeps {
   readonly storage: ReplicaStorage;
+  /** Other services take numbers, too: a newer one has not replaced this one. */
+  readonly isShared: boolean;
   openFence(url: string): ReplicaFence;
   report(message: string): void;
 }
@@ -54,7 +56,7 @@ export class Home {
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
-    setInterval(() => void this.#look(), LOOK_MS).unref();
+    if (!this.#deps.isShared) setInterval(() => void this.#look(), LOOK_MS).unref();
   }
 
   async #take(numbers: ReplicaFence): Promise<void> {

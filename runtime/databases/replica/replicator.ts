@@ -7,7 +7,8 @@ import { SqlRefusal } from '#core/database-request.ts';
 import { StorageGuard } from '#core/storage-left.ts';
 import { openReplicaFence } from '../../stores/replica-fence-postgres.ts';
 import type { ReplicatorMessage, ReplicatorOptions, ReplicatorRequest } from '../protocol/replicator-messages.ts';
-import { isDatabaseName } from '../protocol/database-name.ts';
+import { isDatabaseName, projectOf } from '../protocol/database-name.ts';
+import { leaseNow } from '../protocol/lease-clock.ts';
 import { Home } from './home.ts';
 import { isReplicated } from './replicated.ts';
 import { objectsOf, restoreAt } from './restore.ts';
@@ -24,8 +25,11 @@ const RESTORE_ATTEMPTS = 3;
 /** At a time; each holds some parts of a snapshot in memory. */
 const RESTORES_MAX = 2;
 const FILL_AT_ONCE = 4;
+/** No object is later: the last moment that a Date can have. */
+const LATEST = 8_640_000_000_000_000;
+const SWEEP_SOON_MS = 50;
 
-const { directory, dataFolder, limits } = JSON.parse(process.argv[2] ?? '') as ReplicatorOptions;
+const { directory, dataFolder, limits, isShared } = JSON.parse(process.argv[2] ?? '') as ReplicatorOptions;
 const settings = replicaSettings(process.env);
 if (settings === null) throw new Error('no DB_REPLICA_S3_* is set');
 try {
@@ -37,7 +41,10 @@ try {
 const tell = (message: ReplicatorMessage): void => void (process.connected && process.send?.(message));
 const report = (message: string): void => tell({ type: 'report', message });
 const storage = openReplicaStorage(settings.place);
-const home = new Home({ storage, openFence: openReplicaFence, report });
+const home = new Home({ storage, isShared, openFence: openReplicaFence, report });
+/** Projects that this service has, with their numbers, and until when it has them; null: all, for good. */
+let homes: Map<string, number> | null = null;
+let until: number | null = isShared ? 0 : null;
 const retentionMs = limits.replicaRetentionDays * DAY_MS;
 let bytes = 0;
 const storageLeft = new StorageGuard(dataFolder);
@@ -47,12 +54,13 @@ const pathOf = (name: string): string => path.join(directory, `${name}.sqlite`);
 const schedule = new Schedule({
   intervalMs: limits.replicaIntervalMs,
   openMax: limits.replicaOpenMax,
-  mayShip: () => home.mayStore,
+  mayShip: (name) => home.mayStore && (until === null || (leaseNow() < until && !isElsewhere(name))),
+  isElsewhere,
   streamOf: (name) =>
     new DatabaseStream(
       {
         storage,
-        fence: () => home.fence,
+        fence: () => (home.fence === 0 ? 0 : Math.max(home.fence, homes?.get(projectOf(name)) ?? 0)),
         logBytesMax: limits.replicaLogBytesMax,
         snapshotEveryMs: Math.min(DAY_MS, retentionMs / 2),
         stored: (count) => (bytes += count),
@@ -72,6 +80,7 @@ function sweep(): void {
       if (!file.endsWith('.sqlite')) continue;
       const name = `${namespace}/${file.slice(0, -'.sqlite'.length)}`;
       if (!isDatabaseName(name) || !isReplicated(name, settings!.previews)) continue;
+      if (isElsewhere(name)) continue;
       there.add(name);
       const [content, log] = ['', '-wal'].map((part) => statSync(pathOf(name) + part, { throwIfNoEntry: false }));
       const state = [content?.ino, content?.mtimeMs, content?.size, log?.mtimeMs, log?.size].join();
@@ -84,6 +93,11 @@ function sweep(): void {
     seen.delete(name);
     schedule.changed(name);
   }
+}
+
+/** It has another home, as far as is known here. */
+function isElsewhere(name: string): boolean {
+  return homes !== null && !homes.has(projectOf(name));
 }
 
 /** From here on this home stores. */
@@ -154,21 +168,27 @@ async function range(name: string): Promise<unknown> {
   return { range: rangeOf(await objectsOf(storage, name)) };
 }
 
-/** Restores the latest state of all databases of the replica whose files are not there. @returns how many. */
-async function fill(): Promise<unknown> {
+/**
+ * Restores the latest state of databases of the replica whose files are not there: as the newest home left them,
+ * whatever its clock said.
+ *
+ * @param project null: all.
+ * @returns how many.
+ */
+async function fill(project: string | null): Promise<unknown> {
   const names = new Set<string>();
-  for (const key of await storage.list('databases/')) {
+  for (const key of await storage.list(`databases/${project ?? ''}`)) {
     const [, namespace, resource] = key.split('/');
     const name = `${namespace}/${resource}`;
+    if (project !== null && projectOf(name) !== project) continue;
     if (isDatabaseName(name) && statSync(pathOf(name), { throwIfNoEntry: false }) === undefined) names.add(name);
   }
   const waiting = [...names];
-  const now = Date.now();
   let restored = 0;
   const work = async (): Promise<void> => {
     for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
       try {
-        await restoreAt(storage, name, now, pathOf(name));
+        await restoreAt(storage, name, LATEST, pathOf(name));
         restored++;
       } catch (error) {
         // It had been deleted.
@@ -204,13 +224,42 @@ const answers: Record<string, (request: ReplicatorRequest & { id: number }) => P
     return restore(name, at, target);
   },
   range: (request) => range((request as Extract<ReplicatorRequest, { type: 'range' }>).name),
-  fill,
+  fill: (request) => fill((request as Extract<ReplicatorRequest, { type: 'fill' }>).project),
+  async confirm(request) {
+    const { name } = request as Extract<ReplicatorRequest, { type: 'confirm' }>;
+    if (isReplicated(name, settings.previews)) await schedule.settle(name);
+    return {};
+  },
+  async leave(request) {
+    const { project } = request as Extract<ReplicatorRequest, { type: 'leave' }>;
+    await schedule.leave((name) => projectOf(name) === project);
+    return {};
+  },
   finish,
 };
 
+let soon: NodeJS.Timeout | null = null;
 process.on('message', (request: ReplicatorRequest) => {
   if (request.type === 'changed') {
     if (isReplicated(request.name, settings.previews)) schedule.changed(request.name);
+    return;
+  }
+  if (request.type === 'homes') {
+    until = request.until;
+    if (request.homes !== undefined) {
+      homes = request.homes === null ? null : new Map(request.homes);
+      if (home.mayStore) begin();
+    }
+    return;
+  }
+  if (request.type === 'home') {
+    const { project, fence } = request;
+    if (fence === null) homes?.delete(project);
+    else homes?.set(project, fence);
+    soon ??= setTimeout(() => {
+      soon = null;
+      sweep();
+    }, SWEEP_SOON_MS);
     return;
   }
   if (request.type === 'postgres') {

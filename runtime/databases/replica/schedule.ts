@@ -6,7 +6,9 @@ interface ScheduleDeps {
   readonly intervalMs: number;
   /** Files that are held open. */
   readonly openMax: number;
-  mayShip(): boolean;
+  mayShip(name: string): boolean;
+  /** Another service stores it: there is nothing to do. */
+  isElsewhere(name: string): boolean;
   streamOf(name: string): DatabaseStream;
   report(message: string): void;
 }
@@ -122,7 +124,12 @@ export class Schedule {
     entry.usedAt = Date.now();
     const begunAt = entry.dirtySince;
     try {
-      if (!this.#deps.mayShip()) {
+      if (this.#deps.isElsewhere(entry.name)) {
+        entry.stream.close();
+        this.#entries.delete(entry.name);
+        return true;
+      }
+      if (!this.#deps.mayShip(entry.name)) {
         // Nothing keeps the log of a file that nobody stores.
         entry.stream.close();
         throw new Error(NO_HOME);
@@ -201,6 +208,24 @@ export class Schedule {
         },
       )
       .finally(() => (entry.isRunning = false));
+  }
+
+  /** Stores what has changed of some databases, and lets go of their files. */
+  async leave(isMeant: (name: string) => boolean): Promise<void> {
+    const entries = [...this.#entries.values()].filter(({ name }) => isMeant(name));
+    await Promise.all(
+      entries.map(async (entry) => {
+        if (entry.timer !== null) clearTimeout(entry.timer);
+        entry.timer = null;
+        await entry.running;
+        entry.dirtySince ||= Date.now();
+        await this.#run(entry);
+        await entry.stream.rest().catch(() => {});
+        if (entry.timer !== null) clearTimeout(entry.timer);
+        entry.stream.close();
+        this.#entries.delete(entry.name);
+      }),
+    );
   }
 
   /** Stores all that changed, as far as there is time, and lets go of the files. */

@@ -10,6 +10,7 @@ import { SqlRefusal } from '#core/database-request.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { ImporterMessage, ImporterOptions } from '../import/importer.ts';
+import { projectOf } from '../protocol/database-name.ts';
 import { unknownImport, type ImportState } from '../protocol/frames.ts';
 import { NOTE_FD, type ShardNote } from '../shard/running.ts';
 
@@ -187,6 +188,16 @@ export class Imports {
     if (one.child === null || one.isCommitting) return;
     one.ending ??= why;
     one.child.kill('SIGKILL');
+  }
+
+  /** An import of a project runs. */
+  isRunning(project: string): boolean {
+    return [...this.#imports].some(([name, { child }]) => child !== null && projectOf(name) === project);
+  }
+
+  /** Ends all running imports. */
+  endAll(why: string): void {
+    for (const one of this.#imports.values()) this.#end(one, why);
   }
 
   /** Ends all running imports without a trace. */

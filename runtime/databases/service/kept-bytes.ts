@@ -7,7 +7,7 @@ import path from 'node:path';
 export async function keptBytes(directory: string): Promise<Record<string, number>> {
   const kept: Record<string, number> = {};
   for (const folder of await readdir(directory, { withFileTypes: true })) {
-    if (!folder.isDirectory()) continue;
+    if (!folder.isDirectory() || folder.name.startsWith('.')) continue;
     const inside = path.join(directory, folder.name);
     let bytes = 0;
     for (const name of await readdir(inside, { recursive: true }).catch(() => [])) {

@@ -22,11 +22,15 @@ interface ReplicationDeps {
   readonly limits: DatabaseLimits;
   /** Of the bucket, and what it needs besides. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Other services of the installation store there, too. */
+  readonly isShared: boolean;
   report(message: string): void;
 }
 
 /** A request without its id. */
 type Question<Request> = Request extends { readonly id: number } ? Omit<Request, 'id'> : never;
+
+type Homes = readonly (readonly [project: string, fence: number])[] | null;
 
 /** A folder with this file has its databases: what is missing in it was deleted. */
 const MARKER = '.replica-home';
@@ -39,6 +43,8 @@ export class Replication {
   readonly #deps: ReplicationDeps;
   #child: ChildProcess;
   #url = '';
+  #until: number | null = 0;
+  #homes: Map<string, number> | null = null;
   #ids = 0;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #figures: ReplicaFigures | null = null;
@@ -60,15 +66,19 @@ export class Replication {
   }
 
   #start(): ChildProcess {
-    const { directory, dataFolder, limits, variables, report } = this.#deps;
+    const { directory, dataFolder, limits, variables, isShared, report } = this.#deps;
     const script = path.join(import.meta.dirname, `../replica/replicator${path.extname(import.meta.filename)}`);
     const [program, ...before] = nodeCommand();
-    const child = fork(script, [JSON.stringify({ directory, dataFolder, limits } satisfies ReplicatorOptions)], {
-      execPath: program,
-      execArgv: [...before, '--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MB_MAX}`],
-      env: variables,
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
+    const child = fork(
+      script,
+      [JSON.stringify({ directory, dataFolder, limits, isShared } satisfies ReplicatorOptions)],
+      {
+        execPath: program,
+        execArgv: [...before, '--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MB_MAX}`],
+        env: variables,
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      },
+    );
     child.on('message', (message: ReplicatorMessage) => this.#hear(message));
     child.on('error', (error) => report(`the replicator failed: ${error.message}`));
     child.on('close', (code, signal) => {
@@ -81,6 +91,12 @@ export class Replication {
         if (!this.#closed) this.#child = this.#start();
       }, RESTART_MS);
     });
+    if (this.#deps.isShared)
+      child.send({
+        type: 'homes',
+        until: this.#until,
+        homes: this.#homes === null ? null : [...this.#homes],
+      } satisfies ReplicatorRequest);
     if (this.#url !== '') child.send({ type: 'postgres', url: this.#url } satisfies ReplicatorRequest);
     return child;
   }
@@ -138,6 +154,35 @@ export class Replication {
     this.#send({ type: 'postgres', url });
   }
 
+  /** What it may store until when. @param homes absent: as before. */
+  mayStore(until: number | null, homes?: Homes): void {
+    this.#until = until;
+    if (homes !== undefined) this.#homes = homes === null ? null : new Map(homes);
+    this.#send({ type: 'homes', until, ...(homes !== undefined && { homes }) });
+  }
+
+  /** It has a project now; null: it no longer has it. */
+  setHome(project: string, fence: number | null): void {
+    if (fence === null) this.#homes?.delete(project);
+    else this.#homes?.set(project, fence);
+    this.#send({ type: 'home', project, fence });
+  }
+
+  /** Stores a project, and lets go of its files. */
+  async leave(project: string): Promise<void> {
+    await this.#ask({ type: 'leave', project });
+  }
+
+  /** All that is committed in a database is stored. @throws {PlatformError} why it is not. */
+  async confirm(name: string): Promise<void> {
+    await this.#ask({ type: 'confirm', name });
+  }
+
+  /** Restores a project's databases that are not there. @returns how many. */
+  async fillProject(project: string): Promise<number> {
+    return ((await this.#ask({ type: 'fill', project })) as { restored: number }).restored;
+  }
+
   range(name: string): Promise<unknown> {
     return this.#ask({ type: 'range', name });
   }
@@ -164,14 +209,20 @@ export class Replication {
     const hasDatabases = readdirSync(directory, { recursive: true }).some((name) => String(name).endsWith('.sqlite'));
     for (let attempt = 1; !hasDatabases && !this.#closed; attempt++)
       try {
-        const { restored } = (await this.#ask({ type: 'fill' })) as { restored: number };
+        const { restored } = (await this.#ask({ type: 'fill', project: null })) as { restored: number };
         if (restored > 0) report(`restored ${restored} databases from their replicas`);
         break;
       } catch (error) {
         if (attempt === 1) report(`databases wait for their replicas: ${reasonOf(error)}`);
         await new Promise((resolve) => setTimeout(resolve, FILL_RETRY_MS));
       }
-    if (this.#closed) return;
+    if (!this.#closed) this.markFilled();
+  }
+
+  /** From here on, what is missing in the folder was deleted. */
+  markFilled(): void {
+    const marker = path.join(this.#deps.directory, MARKER);
+    if (existsSync(marker)) return;
     writeFileSync(marker, `${new Date().toISOString()}\n`, { mode: 0o600 });
   }
 

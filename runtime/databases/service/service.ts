@@ -9,8 +9,11 @@ import { createServer as createTlsServer } from 'node:tls';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import type { ErrorCode } from '#core/errors.ts';
-import { isDatabaseName } from '../protocol/database-name.ts';
+import type { Homes } from '../homes/homes.ts';
+import type { HomesOptions } from '../homes/homes-options.ts';
+import { isDatabaseName, projectOf } from '../protocol/database-name.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, requestFrame, type Verdict } from '../protocol/frames.ts';
+import { answerService, holdIn } from './home-questions.ts';
 import { Imports } from './imports.ts';
 import { keptBytes, sweepNamespace } from './kept-bytes.ts';
 import { Replication } from './replication.ts';
@@ -33,6 +36,10 @@ export interface DatabaseServiceOptions {
   readonly socketFolder?: string;
   /** Variables of the replicator (replica/settings.ts); absent: nothing is replicated. */
   readonly replica?: Readonly<Record<string, string>>;
+  /** Other services may be homes of projects, too; absent: this one has all databases. Needs `tcp`. */
+  readonly homes?: HomesOptions;
+  /** Writes are acknowledged when their replica has them. Needs `replica`. */
+  readonly confirms?: boolean;
   /** Reports a message for the operator. */
   report(message: string): void;
 }
@@ -76,13 +83,24 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   const replication =
     options.replica === undefined
       ? null
-      : new Replication({ directory, dataFolder, limits, variables: options.replica, report });
+      : new Replication({
+          directory,
+          dataFolder,
+          limits,
+          variables: options.replica,
+          isShared: options.homes !== undefined,
+          report,
+        });
+  let homes: Homes | null = null;
   const start = (index: number, limitMs: number): ShardProcess =>
     new ShardProcess({
       folder,
       report,
       changed: (name) => replication?.changed(name),
+      lease: () => (homes === null ? (options.homes === undefined ? null : 0) : homes.until),
+      confirm: async (name) => replication?.confirm(name),
       options: {
+        confirms: options.confirms === true,
         reportsChanges: replication !== null,
         directory,
         dataFolder,
@@ -164,7 +182,8 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
             const { token, shard, key } = args;
             if (!isTrusted && !isSameText(token, options.tcp?.token ?? '')) throw new RangeError('The token is wrong');
             greeted = true;
-            if (typeof shard !== 'string') socket.write(answerFrame(request.id, kinds.json, '{}'));
+            const peers = homes === null ? {} : { peers: homes.peers };
+            if (typeof shard !== 'string') socket.write(answerFrame(request.id, kinds.json, JSON.stringify(peers)));
             else {
               passedOn = true;
               socket.pause();
@@ -175,7 +194,12 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
           }
           if (!greeted) throw new RangeError('The first frame must be a greeting');
           void answer(request.op, request.name, args).then(
-            (value) => socket.write(answerFrame(request.id, kinds.json, JSON.stringify(value))),
+            (value) =>
+              socket.write(
+                value instanceof Uint8Array
+                  ? answerFrame(request.id, kinds.bytes, value)
+                  : answerFrame(request.id, kinds.json, JSON.stringify(value)),
+              ),
             (error: unknown) =>
               socket.write(
                 error instanceof SqlRefusal
@@ -197,33 +221,55 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   };
 
   const answer = async (op: number, name: string, args: Record<string, unknown>): Promise<unknown> => {
-    if (op === ops.route) {
-      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
-      const shard = shardOf(name);
-      shard.onOverrun = onEnd;
-      return await shard.address();
-    }
-    if (op === ops.import) {
-      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
-      return imports.ask(name, args);
-    }
-    if (op === ops.kept) return keptBytes(directory);
-    if (op === ops.sweep) {
-      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
-      await sweepNamespace(path.join(directory, name.split('/')[0]!));
-      return {};
-    }
-    if (op === ops.replica || op === ops.restoreAt) {
-      if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
-      if (replication === null)
-        throw new SqlRefusal('SQLITE_CANTOPEN', 'databases are not replicated: no DB_REPLICA_S3_* is set');
-      return await (op === ops.replica ? replication.range(name) : replication.restore(name, args));
-    }
     if (op === ops.verdict) {
       const names = Array.isArray(args['names'])
         ? args['names'].filter((value) => typeof value === 'string').slice(0, 1000)
         : [];
       return await verdictOf(String(args['shard']), Number(args['key']), names);
+    }
+    if (op === ops.kept) return keptBytes(directory);
+    if (!isDatabaseName(name)) throw new RangeError('this is not a database name');
+    const betweenServices = homes === null ? undefined : answerService(homes.moves, op, projectOf(name), args);
+    if (betweenServices !== undefined) return await betweenServices;
+    if (op === ops.move && homes !== null) return await homes.move(name, args['to']);
+    if (op === ops.route) return await route(name);
+    const placed = (await homes?.place(name)) ?? 'here';
+    if (placed !== 'here') return placed;
+    const done = await atHome(op, name, args);
+    // What was done since may be lost.
+    if (homes?.isValid === false) throw new Error('its machine is changing: try again');
+    return done;
+  };
+
+  /** The shard of a database, once it knows that it may serve it. */
+  const route = async (name: string): Promise<unknown> => {
+    for (;;) {
+      const placed = (await homes?.place(name)) ?? 'here';
+      if (placed !== 'here') return placed;
+      const shard = shardOf(name);
+      shard.onOverrun = onEnd;
+      const address = await shard.address();
+      if (homes === null || homes.until === null) return address;
+      const project = projectOf(name);
+      await shard.ask({ type: 'serve', project });
+      if (!homes.moves.has(project)) return address;
+      shard.tell({ type: 'release', project, isHome: false });
+    }
+  };
+
+  /** What the owner of a database asks, besides what its shard does. */
+  const atHome = async (op: number, name: string, args: Record<string, unknown>): Promise<unknown> => {
+    if (op === ops.import) return imports.ask(name, args);
+    if (op === ops.sweep) {
+      await sweepNamespace(path.join(directory, name.split('/')[0]!));
+      return {};
+    }
+    if (op === ops.move)
+      throw new SqlRefusal('SQLITE_MISUSE', 'this database service has no other machines to move a project to');
+    if (op === ops.replica || op === ops.restoreAt) {
+      if (replication === null)
+        throw new SqlRefusal('SQLITE_CANTOPEN', 'databases are not replicated: no DB_REPLICA_S3_* is set');
+      return await (op === ops.replica ? replication.range(name) : replication.restore(name, args));
     }
     throw new RangeError(`there is no operation ${op}`);
   };
@@ -253,7 +299,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   rmSync(socketPath, { force: true });
   try {
     // Before anybody can open an empty database in the place of one that is in the replica.
-    await replication?.fill();
+    if (options.homes === undefined) await replication?.fill();
     const local = createServer((socket) => serve(socket, true));
     servers.push(local);
     await listening(local, { path: socketPath });
@@ -267,6 +313,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       servers.push(far);
       await listening(far, { host, port: options.tcp.port });
       port = (far.address() as { port: number }).port;
+      if (options.homes !== undefined) homes = await openHomes(options.homes, options.tcp, port);
     }
     return {
       socketPath,
@@ -274,12 +321,34 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       pids: () => allShards().flatMap((shard) => shard.pid ?? []),
       replicatorPids: () => replication?.pid ?? [],
       replica: () => replication?.figures ?? null,
-      usePostgres: (url) => replication?.usePostgres(url),
+      usePostgres(url) {
+        replication?.usePostgres(url);
+        homes?.usePostgres(url);
+      },
       close,
     };
   } catch (error) {
     await close();
     throw error;
+  }
+
+  async function openHomes(of: HomesOptions, tcp: TcpOptions, port: number): Promise<Homes> {
+    const { startHomes } = await import('../homes/homes.ts');
+    return startHomes({
+      ...of,
+      address: `${tcp.tls === undefined ? 'tcp' : 'tls'}://${of.address}:${port}`,
+      token: tcp.token,
+      directory,
+      limits,
+      replication,
+      shards: {
+        tell: (request) => allShards().forEach((shard) => shard.tell(request)),
+        hold: (project, msMax) => holdIn(allShards(), project, msMax),
+        isImporting: (project) => imports.isRunning(project),
+        endImports: (why) => imports.endAll(why),
+      },
+      report,
+    });
   }
 
   async function close(): Promise<void> {
@@ -288,6 +357,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     for (const socket of sockets) socket.destroy();
     await Promise.all([imports.close(), ...allShards().map((shard) => shard.close())]);
     await replication?.close();
+    await homes?.close();
     if (options.socketFolder === undefined) rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -7,6 +7,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { NOTE_FD, type ShardNote } from '../shard/running.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
+import type { ShardMessage, ShardRequest } from '../protocol/shard-messages.ts';
 import type { ShardOptions } from '../shard/shard.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
@@ -17,6 +18,10 @@ interface ShardProcessDeps {
   report(message: string): void;
   /** A database was changed. */
   changed(database: string): void;
+  /** Its first message: until when it may serve. */
+  lease(): number | null;
+  /** Stores a database in its replica now. @throws why it did not. */
+  confirm(database: string): Promise<void>;
 }
 
 /** A shard's socket, and its name until it ends. */
@@ -25,7 +30,16 @@ interface ShardAddress {
   readonly path: string;
 }
 
+/** A request without its id. */
+type Question = ShardRequest extends infer One
+  ? One extends { readonly id: number }
+    ? Omit<One, 'id'>
+    : never
+  : never;
+
 const ENDS_KEPT = 32;
+const CONFIRM_ATTEMPTS = 5;
+const CONFIRM_PAUSE_MS = 500;
 const BACKOFF_MS_MAX = 5000;
 export class ShardProcess {
   readonly #deps: ShardProcessDeps;
@@ -38,6 +52,9 @@ export class ShardProcess {
   readonly #ends = new Map<string, Promise<ShardNote | null>>();
   #closed = false;
   #exited: Promise<void> = Promise.resolve();
+  #ids = 0;
+  /** Questions to the process that runs. */
+  readonly #asked = new Map<number, (problem: string | null) => void>();
   /** Called with the database that caused it to be ended. */
   onOverrun: (database: string) => void = () => {};
 
@@ -53,6 +70,27 @@ export class ShardProcess {
   address(): Promise<ShardAddress> {
     if (this.#starts === 0 && !this.#closed) this.#start();
     return this.#listening.promise;
+  }
+
+  /** Says something to the process, if it runs. */
+  tell(request: ShardRequest): void {
+    if (this.#child?.connected === true) this.#child.send(request, () => {});
+  }
+
+  /** @returns null when it is done, also when the process ends; otherwise why it is not. */
+  ask(question: Question): Promise<string | null> {
+    if (this.#child?.connected !== true) return Promise.resolve(null);
+    const id = ++this.#ids;
+    const answer = Promise.withResolvers<string | null>();
+    this.#asked.set(id, answer.resolve);
+    this.tell({ ...question, id } as ShardRequest);
+    return answer.promise;
+  }
+
+  /** Ends the process at once; resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.#child?.kill('SIGKILL');
+    await this.#exited;
   }
 
   knows(name: string): boolean {
@@ -98,26 +136,46 @@ export class ShardProcess {
     let note = '';
     (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
     let listened = false;
-    child.on('message', ({ type, message }: { type: string; message?: string }) => {
-      if (type === 'changed') {
-        this.#deps.changed(message ?? '');
-        return;
+    child.on('message', (message: ShardMessage) => {
+      if (message.type === 'changed') this.#deps.changed(message.message);
+      else if (message.type === 'report') report(message.message);
+      else if (message.type === 'done') {
+        this.#asked.get(message.id)?.(message.problem);
+        this.#asked.delete(message.id);
+      } else if (message.type === 'confirm') void this.#confirm(message.name);
+      else {
+        listened = true;
+        this.#listening.resolve({ shard: name, path: socketPath });
       }
-      if (type === 'report') {
-        report(message ?? '');
-        return;
-      }
-      listened = true;
-      this.#listening.resolve({ shard: name, path: socketPath });
     });
+    const until = this.#deps.lease();
+    if (until !== null) this.tell({ type: 'lease', until });
     child.on('error', (error) => report(`shard ${options.shard} failed: ${error.message}`));
     // After all its output has been read.
     child.on('close', (code, signal) => {
       this.#child = null;
+      for (const tell of this.#asked.values()) tell(null);
+      this.#asked.clear();
       rmSync(socketPath, { force: true });
       gone.resolve();
       this.#ended(code, signal, parsed(note), end.resolve, listened, performance.now() - startedAt);
     });
+  }
+
+  /** Tries for a while: the write is there, and only its replica is not. */
+  async #confirm(name: string): Promise<void> {
+    const child = this.#child;
+    let problem: string | null = null;
+    for (let attempt = 1; attempt <= CONFIRM_ATTEMPTS; attempt++)
+      try {
+        await this.#deps.confirm(name);
+        problem = null;
+        break;
+      } catch (error) {
+        problem = `the write may be lost with this machine: ${(error as Error).message}`;
+        await new Promise((resolve) => setTimeout(resolve, CONFIRM_PAUSE_MS));
+      }
+    if (this.#child === child) this.tell({ type: 'confirmed', name, problem });
   }
 
   #ended(

@@ -10,6 +10,7 @@ import { databasesIn, isThere, removeFile, replaceFile } from '../sqlite/copies.
 import { DatabaseFile, type Job } from '../sqlite/database-file.ts';
 import { withPathLock } from '../sqlite/path-lock.ts';
 import { knownMigrations } from '../sqlite/migrations.ts';
+import { projectOf } from '../protocol/database-name.ts';
 import { kinds, ops } from '../protocol/frames.ts';
 
 /** How long a file that is replaced waits for the replicator, which opens it for milliseconds. */
@@ -171,12 +172,22 @@ export class OpenFiles {
     return [kinds.failure, JSON.stringify(['database_unavailable', { reason }])];
   }
 
+  /** No database of a project has a transaction, a copy or a request that waits. */
+  isQuiet(project: string): boolean {
+    return [...this.#open].every(([name, file]) => projectOf(name) !== project || file.isIdle);
+  }
+
   leave(owner: object): void {
     for (const file of this.#open.values()) file.leave(owner);
   }
 
-  close(): void {
-    for (const file of this.#open.values()) file.close();
-    this.#open.clear();
+  /** Closes the files of a project; null: all. */
+  close(project: string | null = null): void {
+    for (const [name, file] of this.#open) {
+      if (project !== null && projectOf(name) !== project) continue;
+      this.#open.delete(name);
+      file.close();
+    }
+    this.#latest = '';
   }
 }

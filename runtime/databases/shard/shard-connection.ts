@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 import { SqlRefusal } from '#core/database-request.ts';
 import type { Job } from '../sqlite/database-file.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, type RequestFrame } from '../protocol/frames.ts';
+import type { Confirmations } from './confirmations.ts';
+import type { HomeGuard } from './home-guard.ts';
 import type { OpenFiles } from './open-files.ts';
 import { endTurn, field } from './running.ts';
 
@@ -13,6 +15,9 @@ interface ShardConnectionDeps {
   readonly place: number;
   readonly view: Int32Array;
   readonly files: OpenFiles;
+  readonly guard: HomeGuard;
+  /** Null: writes do not wait for their replica. */
+  readonly confirmations: Confirmations | null;
   readonly frameBytesMax: number;
   /** Time limit of a request. */
   readonly limitMs: number;
@@ -65,7 +70,7 @@ export class ShardConnection {
   #take(frame: Buffer): void {
     const request = readRequest(frame);
     const { id, op, name, payload } = request;
-    const { view, place, files } = this.#deps;
+    const { view, place, files, guard } = this.#deps;
     const own = field.connections + 2 * place;
     if (op === ops.hello) {
       const { key } = JSON.parse(payload.toString('utf8')) as { key: number };
@@ -86,7 +91,11 @@ export class ShardConnection {
       this.send(id, kinds.json, new SqlRefusal('SQLITE_MISUSE', 'the request is not a JSON list').toJson());
       return;
     }
-    files.take(name, new ShardJob(this, this.#deps, request, args));
+    const job = new ShardJob(this, this.#deps, request, args);
+    const admitted = guard.admit(name, job.continues);
+    if (admitted === 'begins') files.take(name, job);
+    else if (admitted === 'elsewhere') job.goElsewhere();
+    else guard.keep(name, { go: () => files.take(name, job), goElsewhere: () => job.goElsewhere() });
   }
 
   /** Answers that have waited long for those behind them leave before the next request begins. */
@@ -102,12 +111,22 @@ export class ShardConnection {
   }
 
   #flush(): void {
-    const { socket } = this.#deps;
+    const { socket, guard } = this.#deps;
     const answers = this.#answers;
     if (answers.length === 0) return;
     this.#answers = [];
+    // Another machine may have the databases by now: nobody may learn what was done here.
+    if (!guard.isValid) {
+      socket.destroy();
+      return;
+    }
     socket.write(answers.length === 1 ? (answers[0] as Buffer) : Buffer.concat(answers));
     if (socket.writableLength > UNSENT_BYTES_MAX) socket.pause();
+  }
+
+  /** Breaks it: its engine asks again who serves. */
+  destroy(): void {
+    this.#deps.socket.destroy();
   }
 
   /** Stops taking requests. */
@@ -136,6 +155,8 @@ class ShardJob implements Job {
   readonly #cpuLeftMs: number;
   readonly #meter = new CpuMeter();
   #applied: number;
+  /** Changes of its database before it began. */
+  #changes: number;
 
   constructor(owner: ShardConnection, deps: ShardConnectionDeps, request: RequestFrame, args: readonly unknown[]) {
     [this.owner, this.#deps, this.args] = [owner, deps, args];
@@ -146,6 +167,7 @@ class ShardJob implements Job {
       name: this.#name,
       cpuLeftMs: this.#cpuLeftMs,
     } = request);
+    this.#changes = deps.confirmations?.changesOf(this.#name) ?? 0;
     // Counted by the client, of a script whose process ended.
     this.#applied = this.op === ops.exec && Number.isSafeInteger(args[1]) ? Math.max(0, args[1] as number) : 0;
   }
@@ -158,12 +180,36 @@ class ShardJob implements Job {
     this.#deps.view[field.applied] = this.#applied = count;
   }
 
+  /** It is part of a transaction that is open, also of an object's. */
+  get continues(): boolean {
+    return this.transaction !== 0 || (this.op === ops.steps && this.args[1] !== 0);
+  }
+
+  goElsewhere(): void {
+    if (this.transaction === 0) this.owner.send(this.#id, kinds.elsewhere, '');
+    else {
+      const reason = 'the transaction has ended: its database moved to another machine';
+      this.answer(kinds.json, new SqlRefusal('SQLITE_ABORT', reason).toJson());
+    }
+  }
+
   answer(kind: number, payload: string | Uint8Array): void {
+    const { confirmations } = this.#deps;
+    if (confirmations === null || confirmations.changesOf(this.#name) === this.#changes) this.#send(kind, payload);
+    else
+      void confirmations.confirm(this.#name).then((problem) => {
+        if (problem === null) this.#send(kind, payload);
+        else this.#send(kinds.json, new SqlRefusal('SQLITE_IOERR', problem).toJson());
+      });
+  }
+
+  #send(kind: number, payload: string | Uint8Array): void {
     this.owner.send(this.#id, kind, payload, this.#meter.cpuMs);
   }
 
   begin(): void {
     this.owner.flushLate();
+    this.#changes = this.#deps.confirmations?.changesOf(this.#name) ?? 0;
     if (unwatched.has(this.op)) return;
     const { view, place, files, limitMs, isOwn } = this.#deps;
     view[field.connection] = place;

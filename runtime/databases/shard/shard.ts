@@ -10,6 +10,9 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
 import { StorageGuard } from '#core/storage-left.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
+import type { ShardMessage, ShardRequest } from '../protocol/shard-messages.ts';
+import { Confirmations } from './confirmations.ts';
+import { HomeGuard } from './home-guard.ts';
 import { OpenFiles } from './open-files.ts';
 import { field, newMemory, NOTE_FD, noteOf, type ShardNote } from './running.ts';
 import { ShardConnection } from './shard-connection.ts';
@@ -29,6 +32,8 @@ export interface ShardOptions {
   readonly isOwn: boolean;
   /** Its parent hears of each database that changes. */
   readonly reportsChanges: boolean;
+  /** Writes are acknowledged when their replica has them. */
+  readonly confirms: boolean;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
@@ -53,6 +58,11 @@ watchdog.on('error', (error) => {
   process.exit(1);
 });
 
+function tell(message: ShardMessage): void {
+  process.send?.(message);
+}
+
+const confirmations = options.confirms ? new Confirmations((name) => tell({ type: 'confirm', name })) : null;
 const files = new OpenFiles({
   limits: options.limits,
   space: new FreeSpace(options.directory, options.limits.diskFreeBytesMin, statfsSync),
@@ -65,8 +75,11 @@ const files = new OpenFiles({
   },
   isName: isDatabaseName,
   opened: (name) => watchdog.postMessage(name),
-  report: (message) => process.send?.({ type: 'report', message }),
-  changed: reportChange,
+  report: (message) => tell({ type: 'report', message }),
+  changed: (name) => {
+    confirmations?.changed(name);
+    reportChange(name);
+  },
 });
 
 /** Databases whose change is reported, until their next one is reported again. */
@@ -74,7 +87,7 @@ const reported = new Set<string>();
 function reportChange(name: string): void {
   if (!options.reportsChanges || reported.has(name)) return;
   reported.add(name);
-  process.send?.({ type: 'changed', message: name });
+  tell({ type: 'changed', message: name });
   setTimeout(() => {
     // Later changes are reported by themselves; one of this time may be later than what was read.
     reported.delete(name);
@@ -82,6 +95,26 @@ function reportChange(name: string): void {
 }
 
 const connections = new Set<ShardConnection>();
+const guard = new HomeGuard({
+  isQuiet: (project) => files.isQuiet(project),
+  close: (project) => files.close(project),
+  lapsed() {
+    for (const connection of connections) connection.destroy();
+  },
+});
+process.on('message', (request: ShardRequest) => {
+  if (request.type === 'lease') guard.lease(request.until);
+  else if (request.type === 'release') guard.release(request.project, request.isHome);
+  else if (request.type === 'confirmed') confirmations?.settle(request.name, request.problem);
+  else if (request.type === 'serve') {
+    guard.serve(request.project);
+    tell({ type: 'done', id: request.id, problem: null });
+  } else {
+    const { id, project, msMax } = request;
+    void guard.hold(project, msMax).then((problem) => tell({ type: 'done', id, problem }));
+  }
+});
+
 const server: Server = createServer((socket) => {
   const place = freePlace();
   if (place === -1) {
@@ -93,6 +126,8 @@ const server: Server = createServer((socket) => {
     place,
     view,
     files,
+    guard,
+    confirmations,
     limitMs: options.limitMs,
     isOwn: options.isOwn,
     frameBytesMax: options.limits.requestBytesMax + 1024,
@@ -137,4 +172,4 @@ process.on('SIGTERM', stop);
 // A terminal's Ctrl-C reaches the whole group; the parent decides.
 process.on('SIGINT', () => {});
 process.on('disconnect', stop);
-server.listen(options.socketPath, () => process.send?.({ type: 'listening' }));
+server.listen(options.socketPath, () => tell({ type: 'listening' }));

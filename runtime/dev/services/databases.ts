@@ -46,6 +46,7 @@ export function openLocalDatabases(directory: string, report: (message: string) 
       slow: async (...given) => (await open()).client.slow(...given),
       kept: async () => (await open()).client.kept(),
       sweep: async (...given) => (await open()).client.sweep(...given),
+      move: async (...given) => (await open()).client.move(...given),
       import: async (...given) => (await open()).client.import(...given),
     },
     async close() {

@@ -4,6 +4,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { replicaVariables } from '#core/s3/bucket-variables.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
+import { machineSettings } from '../machine/settings.ts';
 import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -37,6 +38,7 @@ export function databaseService(environment: Environment, folder: string, socket
     DB_STORAGE_DIR: own['DB_STORAGE_DIR'] || join(folder, 'databases'),
     ...(folder === '' ? {} : { FS_PATH: folder }),
     ...databaseSockets(environment, sockets),
+    ...amongOthers(environment),
   };
   const [program, ...before] = nodeCommand();
   const script = join(
@@ -69,6 +71,18 @@ export function databaseService(environment: Environment, folder: string, socket
     readyMsMax: Object.keys(replicas).length > 0 ? RESTORE_MS_MAX : 20_000,
     stopMsMax: 12_000,
   };
+}
+
+/**
+ * Name and address of this machine, where other machines can have database services too: they reach this one's port,
+ * and the same Postgres. Without them, the service has all databases.
+ */
+function amongOthers(environment: Environment): Record<string, string> {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const hasPostgres = get('DATABASE_URL').startsWith('postgres') || get('ENGINE_DATABASE_URL') !== '';
+  if (get('DB_SERVICE_PORT') === '' || !hasPostgres) return {};
+  const { name, address } = machineSettings(environment, { HOST: get('HOST') || '127.0.0.1' });
+  return address === null ? {} : { MACHINE_NAME: name, MACHINE_ADDRESS: address };
 }
 
 /** Variables for engines to reach the service of this machine. */

@@ -1,0 +1,101 @@
+// What keeps a project from having two homes, in the process that answers for it: no request begins, and no answer
+// leaves, once the lease of its service has ended, also when this process was stopped meanwhile. Called by
+// shard-connection.ts for each request; shard.ts passes on what the parent says.
+import { leaseNow } from '../protocol/lease-clock.ts';
+import { projectOf } from '../protocol/database-name.ts';
+
+interface HomeGuardDeps {
+  /** No database of the project is in use. */
+  isQuiet(project: string): boolean;
+  /** Closes the files of a project; null: all. */
+  close(project: string | null): void;
+  /** The lease has ended: engines have to ask again who serves. */
+  lapsed(): void;
+}
+
+/** A request that waits while its project moves. */
+interface HeldRequest {
+  go(): void;
+  goElsewhere(): void;
+}
+
+const LOOK_MS = 5;
+
+export class HomeGuard {
+  readonly #deps: HomeGuardDeps;
+  /** Null: nothing ends it. */
+  #until: number | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  /** Projects whose home this is, while there is a lease; those that were served before it, too. */
+  readonly #served = new Set<string>();
+  readonly #held = new Map<string, HeldRequest[]>();
+  #latest = '';
+
+  constructor(deps: HomeGuardDeps) {
+    this.#deps = deps;
+  }
+
+  /** Answers may leave. */
+  get isValid(): boolean {
+    return this.#until === null || leaseNow() < this.#until;
+  }
+
+  /** @returns whether a request for a database begins now. @param continues it is part of an open transaction. */
+  admit(name: string, continues: boolean): 'begins' | 'waits' | 'elsewhere' {
+    if (this.#until === null && name === this.#latest && this.#held.size === 0) return 'begins';
+    const project = projectOf(name);
+    this.#latest = name;
+    if (this.#until === null) this.#served.add(project);
+    else if (!this.isValid || !this.#served.has(project)) return 'elsewhere';
+    return this.#held.size > 0 && !continues && this.#held.has(project) ? 'waits' : 'begins';
+  }
+
+  /** Keeps a request of a project that moves. */
+  keep(name: string, request: HeldRequest): void {
+    this.#held.get(projectOf(name))!.push(request);
+  }
+
+  serve(project: string): void {
+    this.#served.add(project);
+  }
+
+  lease(until: number | null): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    // Stopped for long, this may be the first to notice.
+    if (!this.isValid) this.#lapse();
+    this.#until = until;
+    if (until === null) return;
+    const leftMs = until - leaseNow();
+    if (leftMs <= 0) this.#lapse();
+    else this.#timer = setTimeout(() => this.lease(until), leftMs + 1);
+  }
+
+  #lapse(): void {
+    if (this.#served.size === 0) return;
+    this.#served.clear();
+    this.#deps.lapsed();
+    this.#deps.close(null);
+    for (const project of this.#held.keys()) this.release(project, false);
+  }
+
+  /** @returns null when nothing of the project is open any more; otherwise why not: nothing has changed then. */
+  async hold(project: string, msMax: number): Promise<string | null> {
+    if (!this.#held.has(project)) this.#held.set(project, []);
+    for (const until = leaseNow() + msMax; !this.#deps.isQuiet(project);) {
+      if (leaseNow() > until) return 'transactions or copies of its databases did not end';
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+    this.#deps.close(project);
+    return null;
+  }
+
+  release(project: string, isHome: boolean): void {
+    const held = this.#held.get(project) ?? [];
+    this.#held.delete(project);
+    if (!isHome) this.#served.delete(project);
+    for (const request of held)
+      if (isHome && this.isValid) request.go();
+      else request.goElsewhere();
+  }
+}

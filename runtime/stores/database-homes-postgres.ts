@@ -1,0 +1,218 @@
+// The tables of homes: which database services there are, and which of them has a project. Each change of a home takes
+// a new number. Used by runtime/databases/homes/, which decides; nothing here looks at a clock.
+import { openPostgres, type Session } from '#postgres/connection.ts';
+
+/** A database service, as it has announced itself. */
+export interface ServiceRow {
+  readonly id: string;
+  readonly machine: string;
+  readonly address: string;
+  readonly boot: string;
+  readonly fence: number;
+  readonly renewals: number;
+  readonly isLeased: boolean;
+  readonly hasReplicas: boolean;
+  readonly isDraining: boolean;
+  readonly isRemoved: boolean;
+  readonly diskFreeBytes: number;
+}
+
+/** What a service says about itself. */
+export type Announced = Pick<
+  ServiceRow,
+  'id' | 'machine' | 'address' | 'boot' | 'isLeased' | 'hasReplicas' | 'diskFreeBytes'
+> & { readonly version: string };
+
+/** The home of a project. */
+export interface HomeRow {
+  readonly project: string;
+  readonly service: string;
+  readonly fence: number;
+  readonly state: 'serving' | 'restoring';
+}
+
+/** The tables. Every method throws a `PostgresError` when the server is unavailable. */
+export interface HomesTable {
+  /** Starts a new process of a service. @returns its number. */
+  announce(service: Announced): Promise<number>;
+  /** @returns false: another process has the service's folder, or an operator has removed the row. */
+  renew(service: Announced, fence: number): Promise<boolean>;
+  services(): Promise<ServiceRow[]>;
+  homesOf(service: string): Promise<HomeRow[]>;
+  find(project: string): Promise<HomeRow | null>;
+  /** Gives a project that has no home to a service. @returns its home, which may be another one. */
+  create(project: string, service: string, state: HomeRow['state']): Promise<HomeRow>;
+  /** The same for projects that a service has already. @returns those with a home elsewhere. */
+  register(projects: readonly string[], service: string): Promise<string[]>;
+  /** Some projects of a service. */
+  some(service: string, count: number): Promise<string[]>;
+  /** Takes a project of a service that has not renewed since. @returns null: it has, or somebody else was faster. */
+  take(project: string, from: Pick<ServiceRow, 'id' | 'renewals'>, to: string): Promise<HomeRow | null>;
+  /** Its databases are restored. @returns false: it has another home now. */
+  restored(home: HomeRow): Promise<boolean>;
+  /** Hands a project over. @returns its new number; null: it had another home. */
+  hand(home: HomeRow, to: string): Promise<number | null>;
+  /** Forgets a service that has no project. */
+  forget(service: Pick<ServiceRow, 'id' | 'renewals'>): Promise<void>;
+  close(): Promise<void>;
+}
+
+const columns = `id, machine, address, boot, fence::float8 AS fence, renewals::float8 AS renewals, is_leased AS "isLeased",
+  has_replicas AS "hasReplicas", is_draining AS "isDraining", is_removed AS "isRemoved",
+  disk_free_bytes::float8 AS "diskFreeBytes"`;
+const homeColumns = 'project, service, fence::float8 AS fence, state';
+/** A lease is not renewed behind a statement that waits longer. */
+const STATEMENT_MS = 3000;
+
+/** @param url for the tables of bindings. */
+export function openHomesTable(url: string): HomesTable {
+  const sql = openPostgres({
+    url,
+    name: 'platform database homes',
+    connectionsMax: 3,
+    schema: 'binding',
+    statementMs: STATEMENT_MS,
+    connectMs: STATEMENT_MS,
+  });
+  const nextFence = async (tx: Session): Promise<number> => {
+    const [row] = await tx.all<{ fence: number }>('UPDATE replica SET fence = fence + 1 RETURNING fence::float8');
+    if (row === undefined) throw new Error('the table binding.replica has no row');
+    return row.fence;
+  };
+  const find = async (project: string): Promise<HomeRow | null> => {
+    const [row] = await sql.all<HomeRow>(`SELECT ${homeColumns} FROM database_home WHERE project = $1`, project);
+    return row ?? null;
+  };
+  return {
+    announce: (service) =>
+      sql.transaction(async (tx) => {
+        const fence = await nextFence(tx);
+        const { id, machine, address, version, boot, isLeased, hasReplicas, diskFreeBytes } = service;
+        await tx.all(
+          `INSERT INTO database_service AS s
+            (id, machine, address, version, fence, boot, is_leased, has_replicas, disk_free_bytes)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+          ON CONFLICT (id) DO UPDATE SET machine = excluded.machine, address = excluded.address,
+            version = excluded.version, fence = excluded.fence, boot = excluded.boot, renewals = s.renewals + 1,
+            is_leased = excluded.is_leased, has_replicas = excluded.has_replicas, is_draining = false,
+            is_removed = false, disk_free_bytes = excluded.disk_free_bytes, seen_at = clock_timestamp()`,
+          id,
+          machine,
+          address,
+          version,
+          fence,
+          boot,
+          isLeased,
+          hasReplicas,
+          diskFreeBytes,
+        );
+        return fence;
+      }),
+    async renew({ id, isLeased, diskFreeBytes }, fence) {
+      const rows = await sql.all(
+        `UPDATE database_service SET renewals = renewals + 1, is_leased = $3, disk_free_bytes = $4,
+          seen_at = clock_timestamp() WHERE id = $1 AND fence = $2 AND NOT is_removed RETURNING id`,
+        id,
+        fence,
+        isLeased,
+        diskFreeBytes,
+      );
+      return rows.length > 0;
+    },
+    services: () => sql.all<ServiceRow>(`SELECT ${columns} FROM database_service ORDER BY id`),
+    homesOf: (service) => sql.all<HomeRow>(`SELECT ${homeColumns} FROM database_home WHERE service = $1`, service),
+    find,
+    async create(project, service, state) {
+      await sql.transaction(async (tx) => {
+        const fence = await nextFence(tx);
+        await tx.all(
+          `INSERT INTO database_home (project, service, fence, state) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+          project,
+          service,
+          fence,
+          state,
+        );
+      });
+      const home = await find(project);
+      if (home === null) throw new Error(`project ${project} has no home`);
+      return home;
+    },
+    register: (projects, service) =>
+      sql.transaction(async (tx) => {
+        const fence = await nextFence(tx);
+        await tx.all(
+          `INSERT INTO database_home (project, service, fence) SELECT project, $2, $3 FROM unnest($1::text[]) AS project
+            ON CONFLICT DO NOTHING`,
+          projects,
+          service,
+          fence,
+        );
+        const others = await tx.all<{ project: string }>(
+          'SELECT project FROM database_home WHERE project = ANY($1::text[]) AND service <> $2 ORDER BY project',
+          projects,
+          service,
+        );
+        return others.map(({ project }) => project);
+      }),
+    async some(service, count) {
+      const rows = await sql.all<{ project: string }>(
+        'SELECT project FROM database_home WHERE service = $1 ORDER BY project LIMIT $2',
+        service,
+        count,
+      );
+      return rows.map(({ project }) => project);
+    },
+    take: (project, from, to) =>
+      sql.transaction(async (tx) => {
+        // Its next renewal waits for this lock, and finds what was taken when it looks after it.
+        const [row] = await tx.all<{ renewals: number }>(
+          'SELECT renewals::float8 AS renewals FROM database_service WHERE id = $1 FOR UPDATE',
+          from.id,
+        );
+        if (row?.renewals !== from.renewals) return null;
+        const fence = await nextFence(tx);
+        const [home] = await tx.all<HomeRow>(
+          `UPDATE database_home SET service = $3, fence = $4, state = 'restoring', changed_at = clock_timestamp()
+            WHERE project = $1 AND service = $2 RETURNING ${homeColumns}`,
+          project,
+          from.id,
+          to,
+          fence,
+        );
+        return home ?? null;
+      }),
+    async restored({ project, service, fence }) {
+      const rows = await sql.all(
+        `UPDATE database_home SET state = 'serving', changed_at = clock_timestamp()
+          WHERE project = $1 AND service = $2 AND fence = $3 RETURNING project`,
+        project,
+        service,
+        fence,
+      );
+      return rows.length > 0;
+    },
+    hand: ({ project, service, fence }, to) =>
+      sql.transaction(async (tx) => {
+        const next = await nextFence(tx);
+        const rows = await tx.all(
+          `UPDATE database_home SET service = $4, fence = $5, state = 'serving', changed_at = clock_timestamp()
+            WHERE project = $1 AND service = $2 AND fence = $3 RETURNING project`,
+          project,
+          service,
+          fence,
+          to,
+          next,
+        );
+        return rows.length > 0 ? next : null;
+      }),
+    async forget({ id, renewals }) {
+      await sql.all(
+        `DELETE FROM database_service WHERE id = $1 AND renewals = $2
+          AND NOT EXISTS (SELECT FROM database_home WHERE service = $1)`,
+        id,
+        renewals,
+      );
+    },
+    close: () => sql.close(0),
+  };
+}
