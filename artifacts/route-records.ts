@@ -150,7 +150,7 @@ export function writable<Result>(dataFolder: string, work: () => Result): Result
       });
     if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
       throw new Failure('publish', `${dataFolder} cannot be written: nothing was changed`, {
-        advice: 'Run this as the user who started the platform, or set FS_PATH to a data folder of your own.',
+        advice: 'Run this as the user who started the platform, or set FS_PATH to your own data folder.',
       });
     }
     throw error;

@@ -17,7 +17,7 @@ export const aiAdvice = {
   ready: null,
   mock: 'AI requests are answered by the mock provider: for others, the operator sets AI_PROVIDER_<NAME>_KEY',
   no_auto:
-    'Nothing says which models "auto" is: name one as provider/model, or the operator sets AI_AUTO, or an owner of the organization names them on its page AI',
+    'The model "auto" is not configured: use provider/model, or set it as the operator (AI_AUTO) or as an owner of the organization (page AI)',
   no_provider:
     'No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO (AI_PROVIDER_MOCK_KIND=mock needs no key), or an owner of the organization adds a provider on its page AI',
   no_gateway:

@@ -62,7 +62,7 @@ async function start(): Promise<() => Promise<void>> {
   return async () => {
     const drained = Promise.all(servers.map((server) => server.drain()));
     await Promise.race([drained, pause(limits.drainMs)]);
-    await gateway.close().catch((error: unknown) => pino.error({ err: error }, 'Usage was not kept'));
+    await gateway.close().catch((error: unknown) => pino.error({ err: error }, 'Usage not stored'));
     await Promise.race([drained, pause(LAST_FRAMES_MS)]);
     await Promise.all(servers.map((server) => server.close()));
     prices.close();

@@ -74,7 +74,7 @@ export function checkLocations(locations: Locations): void {
     throw backupError(
       'settings',
       `${folder} belongs to the user ${owner}, and this program runs as ${self}`,
-      `Run it as that user: files that another one makes there would stop the platform. For example \`sudo -u '#${owner}' platform ...\`.`,
+      `Run it as that user: files of another user would prevent the platform from starting. For example \`sudo -u '#${owner}' platform ...\`.`,
     );
   const record = readDataFolderRecord(folder);
   if (record === null) return;

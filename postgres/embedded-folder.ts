@@ -46,7 +46,7 @@ export function placeFor(folder: string, user: RunAs | null): Seen {
   if (process.platform !== 'linux')
     throw new Error(
       `Postgres does not run as root, and the user it runs as cannot enter ${path.dirname(folder)}. ` +
-        'Start the platform as another user, name a data folder that all may enter (FS_PATH), or set DATABASE_URL to a Postgres of your own',
+        'Start the platform as another user, choose a data folder that all users can enter (FS_PATH), or set DATABASE_URL to a Postgres of your own',
     );
   return { folder: `/proc/self/fd/${INHERITED_FD}`, fd: openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY) };
 }

@@ -114,7 +114,7 @@ function dataFolderOf(folder: string, major: string): string {
   if (other !== undefined && other !== `data-${major}`) {
     throw new Error(
       `${folder} holds data of Postgres ${other.slice(5)}, but this version of the platform brings Postgres ${major}. ` +
-        'Start the version that wrote it and make a backup, or move the folder away to start over',
+        'Start the version that wrote it and create a backup, or move the folder away to start with an empty one',
     );
   }
   return path.join(folder, `data-${major}`);

@@ -249,5 +249,5 @@ async function keyDifference(sql: Statements, { name, keyIds }: MachineFacts): P
     keyIds,
   );
   if (other === undefined) return null;
-  return `ENCRYPTION_KEY is another one than that of machine ${other.name}: give this machine the same key`;
+  return `ENCRYPTION_KEY differs from that of machine ${other.name}: give this machine the same key`;
 }

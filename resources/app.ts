@@ -19,7 +19,7 @@ const listing = platform<unknown, ResourceState>().get(
   {
     ...reads,
     summary:
-      'What the bindings of a deployment are: databases, queues, workflows, state, files, timers, caches, sandboxes, users, durable objects',
+      'Bindings of a deployment: databases, queues, workflows, state, files, timers, caches, sandboxes, users, durable objects',
     params: Type.Object({ id: Type.String() }),
     query: Type.Object(branchQuery),
     response: Type.Object({

@@ -349,7 +349,7 @@ export const databases = platform<unknown, ResourceState>()
       response: Type.Object({
         oldest: Type.Union([Type.String({ description: 'RFC 3339' }), Type.Null()]),
         newest: Type.Union([Type.String({ description: 'Time of the newest change' }), Type.Null()]),
-        reason: Type.Union([Type.String({ description: 'Why there are none' }), Type.Null()]),
+        reason: Type.Union([Type.String({ description: 'Reason if there are none' }), Type.Null()]),
       }),
     },
     async (ctx) => {

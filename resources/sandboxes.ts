@@ -136,7 +136,7 @@ export const sandboxes = platform<unknown, ResourceState>()
       ...writes,
       summary: 'Create a sandbox, or recreate its machine with new options; its files are kept',
       description:
-        'As `get(id, options)` of the binding and a first call: what is left out stays as the sandbox has it, null goes back to what the operator has. It runs afterwards.',
+        'As `get(id, options)` of the binding and a first call: omitted options are unchanged, null restores the default of the operator. It runs afterwards.',
       params: ofOne,
       query: branchOnly,
       body: SandboxOptions,
@@ -296,7 +296,7 @@ export const sandboxes = platform<unknown, ResourceState>()
       ...reads,
       summary: 'Read the output of a process, or follow it with Accept: text/event-stream',
       description:
-        'The last million characters. Events are JSON with a `type`: `stdout` and `stderr` (`data`), `dropped` (`chars`) for what is not kept, at last `exit` (`exitCode`).',
+        'The last million characters. Events are JSON with a `type`: `stdout` and `stderr` (`data`), `dropped` (`chars`) for omitted output, and finally `exit` (`exitCode`).',
       params: ofProcess,
       query: branchOnly,
       response: Type.Object({ logs: Type.String(), truncated: Type.Boolean() }),

@@ -43,7 +43,7 @@ export function readConfiguration(environment: Environment): Configuration {
   const weak = uiPort === null ? null : secretProblem('WEB_TOKEN', get('WEB_TOKEN'));
   if (weak !== null) problems.push(weak);
   if (uiPort === null && docsPort === null)
-    problems.push('UI_PORT and DOCS_PORT are both off: nothing is to be served');
+    problems.push('UI_PORT and DOCS_PORT are both off: there is nothing to serve');
   const limits = checked(() => limitsFrom(environment).web, null);
   if (problems.length > 0) throw new Error(problems.join('\n'));
   return {

@@ -58,7 +58,7 @@ export async function runBuild(
   }
   throw new BuildError(
     'assets',
-    `The build command "${command}" made nothing: what lies in "${stale}" is from before, and is not published. ` +
+    `The build command "${command}" created no output: the files in "${stale}" are older and are not published. ` +
       `Set "out" in platform.yaml to the folder it makes; where there is nothing to build, leave "build" out or say build: "true"`,
   );
 }

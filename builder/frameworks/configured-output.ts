@@ -64,7 +64,7 @@ function outputAt([from, named, below]: readonly [string, string, string], says:
   return {
     folder,
     problem: isOutside
-      ? `${says}, which lies outside of this folder, and only what lies inside is served: name a folder inside, or have a platform.yaml at the root of the repository with "kind: static", "build", and "out" as it is called from there`
+      ? `${says}, which is outside of this folder, and only files inside are served: choose a folder inside, or add a platform.yaml at the root of the repository with "kind: static", "build", and "out" as it is called from there`
       : null,
   };
 }

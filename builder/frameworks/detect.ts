@@ -240,7 +240,7 @@ function decide(project: ProjectView, framework: Framework | null, entry: string
   if (framework !== null && framework.isTool !== true)
     return { kind: 'static', because: `${framework.name} makes files`, isDecided: true };
   if (server !== null) return { kind: 'ssr', because: `its script "start" runs a server (${server})`, isDecided: true };
-  if (framework?.id === 'vite') return { kind: 'static', because: 'Vite makes files, and there is no worker' };
+  if (framework?.id === 'vite') return { kind: 'static', because: 'Vite writes static files, and there is no worker' };
   const page = framework === null && mustBuildOf(project, null) === null ? pageFolder(project) : null;
   if (page !== null)
     return {

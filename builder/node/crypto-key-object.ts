@@ -53,7 +53,7 @@ export class KeyObject {
       const bytes = Buffer.from(this.#material);
       return options.format === 'jwk' ? { kty: 'oct', k: bytes.toString('base64url' as 'base64') } : bytes;
     }
-    if (options.cipher !== undefined) throw new Error('Keys cannot be encrypted in a worker: encrypt what is exported');
+    if (options.cipher !== undefined) throw new Error('Keys cannot be encrypted in a worker: encrypt the exported key');
     const type = options.type ?? (this.type === 'public' ? 'spki' : 'pkcs8');
     const { value, parts } = ask(
       'crypto',

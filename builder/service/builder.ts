@@ -74,7 +74,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
   function onError(what: string, error: unknown): void {
     if (stopping.signal.aborted) return;
     if (!isUnavailable(error)) log.error({ error: (error as Error).message }, `${what} failed`);
-    else if (!isAwayNow) log.warn({ error: (error as Error).message }, 'Database away: builds under way go on');
+    else if (!isAwayNow) log.warn({ error: (error as Error).message }, 'Database unavailable: running builds continue');
     isAwayNow ||= isUnavailable(error);
   }
 
@@ -187,7 +187,7 @@ async function lockOf(file: string): Promise<{ release(): void }> {
   for (const until = performance.now() + LOCK_MS_MAX; ; await pause(LOCK_LOOK_MS)) {
     const lock = takeLock(file);
     if (lock !== null) return lock;
-    if (performance.now() > until) throw new Error(`Another builder works on this data folder: it holds ${file}`);
+    if (performance.now() > until) throw new Error(`Another builder uses this data folder: it has locked ${file}`);
   }
 }
 

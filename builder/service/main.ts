@@ -53,7 +53,7 @@ function remotes(deps: CloneDeps, hasOwn: boolean): FindRemote {
       if (isFailure(error, 'clone_refused'))
         throw buildFailure('repository_unavailable', error.message, { cause: error });
       if (isFailure(error, 'git_host'))
-        throw buildFailure('git_host_unavailable', `The Git host gives no access to it: ${error.message}`, {
+        throw buildFailure('git_host_unavailable', `The Git host denies access: ${error.message}`, {
           cause: error,
         });
       throw error;

@@ -52,7 +52,7 @@ export function writeAiProvider(root: string, config: Pick<ProjectConfig, 'ai' |
     throw new BuildError(
       'not_supported',
       `ai ${version} is not supported with "ai: true": its default provider came with ai ${AI_MAJOR_MIN}. ` +
-        `Set "ai" to "^${AI_MAJOR_MIN}.0.0" or later in package.json, or take "ai" out of platform.yaml and call PLATFORM_AI_URL yourself`,
+        `Set "ai" to "^${AI_MAJOR_MIN}.0.0" or later in package.json, or remove "ai" from platform.yaml and call PLATFORM_AI_URL yourself`,
     );
   const folder = appFolder(root);
   const changed: string[] = [];

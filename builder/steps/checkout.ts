@@ -138,7 +138,7 @@ export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branc
   if (!isKnown || URL.parse(url) === null || /::|\/\/[^/]*@?-|[\s\p{Cc}]/u.test(url))
     throw buildFailure('clone_failed', 'Sources are fetched by https or ssh only');
   if (/^https?:\/\/[^/]*@/.test(url))
-    throw buildFailure('clone_failed', 'The address of the repository holds credentials: they belong elsewhere');
+    throw buildFailure('clone_failed', 'The URL of the repository contains credentials: remove them');
   if (address !== undefined && !ADDRESS.test(address))
     throw buildFailure('clone_failed', `${shown(address)} is no address`);
 }

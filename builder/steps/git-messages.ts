@@ -46,7 +46,7 @@ export function fetchFailure(
       'The Git host sends to another address: connect the repository with the address that it has now',
     );
   if (/fsck|fatal: .*object .*(?:bad|zero-padded|missing)|contains '\.git'|hasDot|invalid path/i.test(stderr))
-    return buildFailure('source_unsafe', `The repository holds objects that Git refuses: ${reasonOf(stderr)}`);
+    return buildFailure('source_unsafe', `The repository contains objects that Git refuses: ${reasonOf(stderr)}`);
   return buildFailure('repository_unavailable', `The repository cannot be fetched: ${reasonOf(stderr)}`);
 }
 

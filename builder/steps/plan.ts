@@ -114,7 +114,7 @@ async function readConfig(
   const others = repository.projectFiles.filter((file) => path.posix.dirname(file) !== folder);
   const where = folder === '.' ? 'There is no platform.yaml' : `There is no platform.yaml in ${folder}`;
   const hint = others.length === 0 ? '' : ` (there is one in ${others.slice(0, 3).map(path.posix.dirname).join(', ')})`;
-  say('info', `${where}${hint}: what to do is found out from the files`);
+  say('info', `${where}${hint}: the build is derived from the files`);
   return { config: config!, folder, file: null };
 }
 

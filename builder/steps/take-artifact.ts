@@ -126,5 +126,5 @@ function checkBounds(
 }
 
 function invalid(what: string): Failure<'build'> {
-  return buildFailure('artifact_invalid', `The artifact that the build made cannot be used: ${what}`);
+  return buildFailure('artifact_invalid', `The artifact of the build cannot be used: ${what}`);
 }

@@ -33,9 +33,9 @@ const EXAMPLE = 'static';
 const styles: Readonly<Record<Step['state'], Style>> = { done: 'green', open: 'yellow', skipped: 'dim' };
 
 export const command = defineCommand({
-  meta: { name: 'setup', description: 'Set up the platform: show the steps, or do what a file says' },
+  meta: { name: 'setup', description: 'Set up the platform: show the steps, or apply a file' },
   args: {
-    file: { type: 'string', valueHint: 'file', description: 'YAML file with what to do' },
+    file: { type: 'string', valueHint: 'file', description: 'YAML file with the settings' },
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },

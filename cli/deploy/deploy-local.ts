@@ -155,7 +155,7 @@ async function checkStart(platform: LocalPlatform, asked: object): Promise<void>
     });
   if (body.outcome === 'ok') return;
   const said = body.lines.map(({ text }) => text);
-  throw new CliError('The worker does not start: nothing was deployed', {
+  throw new CliError('The worker does not start, so nothing was deployed', {
     // The last line is the error with a source-mapped stack.
     frame: said.length === 0 ? (body.error ?? body.outcome) : said.join('\n'),
     advice: 'Fix its top-level code (outside of handlers), or publish it anyway with --force.',

@@ -77,7 +77,7 @@ async function checkTokenHosts(api: Api): Promise<Finding[]> {
     }
     return findings;
   } catch (error) {
-    return isNotForUs(error) ? [] : [warn('git host', messageOf(error), 'Look at the log of the API process.')];
+    return isNotForUs(error) ? [] : [warn('git host', messageOf(error), 'Check the log of the API process.')];
   }
 }
 

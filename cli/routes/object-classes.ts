@@ -70,7 +70,7 @@ export async function refuseForgottenClasses(
   for (const first of newlyReceived(production, next))
     if (platform.running?.privateOrigin == null || (await heldObject(platform, of, first)) !== null)
       throw new CliError(hiddenObjects(first), {
-        advice: 'If it has none, start the platform, so that it can look.',
+        advice: 'If it has none, start the platform, so that it can check this.',
       });
 }
 

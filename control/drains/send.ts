@@ -31,7 +31,8 @@ export async function sendLines(drain: Drain, lines: readonly StoredLine[], reso
   const { id, projectName, target, secret, isPrivate } = drain;
   const records = lines.map((line) => JSON.stringify({ ...line, project: projectName }));
   if (target.kind === 's3') {
-    if (!('accessKeyId' in secret)) return { status: null, error: 'It has no keys: give its target anew', bytes: 0 };
+    if (!('accessKeyId' in secret))
+      return { status: null, error: 'Its keys are missing: set its target again', bytes: 0 };
     const body = await gzip(`${records.join('\n')}\n`);
     const { endpoint, bucket, region } = target;
     const key = objectKey(drain, target.prefix, lines[0]!);

@@ -29,7 +29,7 @@ export function followDeliveries(deps: Dependencies): Promise<void> {
   let forgotAt = -Infinity;
   const listen = (wake: () => void): Promise<() => Promise<void>> =>
     deps.onNotify('control_git', (payload) => payload === 'delivery' && wake());
-  const failure = 'Deliveries of the Git host: not done, tried again';
+  const failure = 'Deliveries of the Git host failed: retrying';
   return runRounds(deps, { failure, pollMs: POLL_MS, listen }, async () => {
     const done = await workOnDeliveries(deps);
     if (done === 0 && performance.now() - forgotAt > FORGET_MS) {

@@ -31,7 +31,7 @@ interface Row {
 
 /** Polls until the process ends. */
 export function followPolls(deps: Dependencies): Promise<void> {
-  return runRounds(deps, { failure: 'Remotes not polled, tried again', pollMs: POLL_MS }, async () => {
+  return runRounds(deps, { failure: 'Remotes not polled: retrying', pollMs: POLL_MS }, async () => {
     return (await workOnPolls(deps)) === TOGETHER;
   });
 }

@@ -27,7 +27,7 @@ const pauses = { backoffMs: 2000, backoffMsMax: 10 * 60_000 };
 export async function followReports(deps: Dependencies): Promise<void> {
   const listen = (wake: () => void): Promise<() => Promise<void>> =>
     deps.onNotify('control_git', (payload) => payload === 'report' && wake());
-  const failure = 'Reports to the Git host: not done, tried again';
+  const failure = 'Reports to the Git host failed: retrying';
   await runRounds(deps, { failure, pollMs: POLL_MS, listen }, async () => (await workOnReports(deps)) > 0);
 }
 

@@ -208,9 +208,7 @@ async function disconnect(sql: Sql, repositoryId: string, reason: 'gone' | 'arch
 
 /** Checks repositories that were not checked for a day, until the process ends. */
 export function followChecks(deps: Dependencies): Promise<void> {
-  return runRounds(deps, { failure: 'Repositories not checked, tried again', pollMs: POLL_MS }, () =>
-    workOnChecks(deps),
-  );
+  return runRounds(deps, { failure: 'Repositories not checked: retrying', pollMs: POLL_MS }, () => workOnChecks(deps));
 }
 
 /** Checks the repositories that are due. @returns whether there may be more */

@@ -109,7 +109,7 @@ function plain(status: number, text: string, headers: Readonly<Record<string, st
 }
 
 function askForToken(): Response {
-  const response = plain(401, 'Give a token of the platform as password, and any name');
+  const response = plain(401, 'Use a token of the platform as the password, with any user name');
   response.headers.set('www-authenticate', 'Basic realm="platform", charset="UTF-8"');
   return response;
 }

@@ -118,7 +118,7 @@ async function* withFailure(answer: AsyncIterable<Buffer>, file: string): AsyncG
     }
     const isFailed = existsSync(file) && end.toString('latin1') === FLUSH;
     // In one chunk: Git stops reading at the error.
-    yield isFailed ? Buffer.concat([errorPacket('What was pushed is stored, and its deployment failed'), end]) : end;
+    yield isFailed ? Buffer.concat([errorPacket('The push was stored, but its deployment failed'), end]) : end;
   } finally {
     await rm(file, { force: true });
   }

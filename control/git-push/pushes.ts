@@ -77,7 +77,7 @@ export async function openPushes(deps: Dependencies): Promise<Pushes> {
     } catch (error) {
       if (!taken.has(name) || isClosed) throw error;
       deps.log.warn({ err: error, name, attempt: count }, 'A push cannot be deployed yet');
-      socket?.write('The deployment cannot be made at the moment: it is tried again\n');
+      socket?.write('The deployment cannot be created at the moment: retrying\n');
       const timer = setTimeout(
         () => {
           waiting.delete(timer);
@@ -106,7 +106,7 @@ export async function openPushes(deps: Dependencies): Promise<Pushes> {
   const address = path.join(sockets, 'push.sock');
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(address, resolve));
   await writeFile(path.join(repositoriesFolder(deps.folder), 'socket'), `${address}\n`, { mode: 0o600 });
-  deps.background('Pushes that were left', async () => {
+  deps.background('Pushes from before a restart', async () => {
     // Independent of each other, since they belong to different projects.
     for (const name of await readdir(folder))
       await take(name, null).catch((error: unknown) => deps.log.error({ err: error, name }, 'A push cannot be taken'));
@@ -213,7 +213,7 @@ async function follow(
       say(`Deployment ${id} ended: ${status}${reason === null ? '' : ` (${reason})`} ${errorMessage ?? ''}`);
     else say(`Status: ${status}`);
   }
-  if (signal.aborted && last !== 'success') say(`It goes on: platform deployments view ${id}`);
+  if (signal.aborted && last !== 'success') say(`It continues: platform deployments view ${id}`);
   return last !== 'failure' && last !== 'timeout';
 }
 

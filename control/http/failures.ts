@@ -51,7 +51,7 @@ export function failureOf(error: unknown, { log, requestId, method, route }: Fai
       requestId,
     );
   if (isDatabaseAway(error)) {
-    log.warn({ err: error, requestId, route }, 'Request failed: the database is away');
+    log.warn({ err: error, requestId, route }, 'Request failed: the database is unavailable');
     const reason = 'The database of the platform is unavailable: try again';
     return failure(new ApiError('unavailable', { reason }, { 'retry-after': '1' }), requestId);
   }

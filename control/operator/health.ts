@@ -41,7 +41,7 @@ export async function checkHealth(deps: Dependencies): Promise<Finding[]> {
         return await check(deps);
       } catch (error) {
         deps.log.warn({ err: error }, 'Check of health failed');
-        return [fail(nameOf(check), (error as Error).message, 'Look at the log of the API process.')];
+        return [fail(nameOf(check), (error as Error).message, 'Check the log of the API process.')];
       }
     }),
   );
@@ -66,7 +66,7 @@ async function checkDatabase({ sql }: Dependencies): Promise<Finding[]> {
   const off = Math.abs(Date.now() - at.getTime() - ms / 2);
   return [
     ms > ANSWER_MS_SLOW
-      ? warn('database', answer, 'Look at the load of its machine, and at the network in between.')
+      ? warn('database', answer, 'Check the load of its machine, and at the network in between.')
       : ok('database', answer),
     used > allowed * CONNECTIONS_SHARE_MAX
       ? warn('connections', connections, 'Raise max_connections of the server, or run fewer engines.')
@@ -95,12 +95,12 @@ async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
   const silent = engines.filter(({ problem }) => problem !== undefined);
   const bytes = engines.reduce((sum, engine) => sum + (engine.status?.rssBytes ?? 0), 0);
   const message = `${serving.length} of ${engines.length} engines serve, with ${inGb(bytes)} of memory`;
-  if (serving.length === 0) return [fail('engines', message, 'Look at the log of the handler.')];
+  if (serving.length === 0) return [fail('engines', message, 'Check the log of the handler.')];
   const quarantined = (status.quarantine ?? []).map(({ deployment, strikes }) =>
     warn(
       'quarantine',
       `Deployment ${deployment} killed engines ${strikes} times: it has one of its own`,
-      'Look at its logs; roll it back where it does not behave.',
+      'Check its logs; roll it back where it does not behave.',
     ),
   );
   return [
@@ -112,7 +112,7 @@ async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
       const words = `${state}${restarts === 0 ? '' : `, started ${restarts + 1} times`}`;
       return state === 'ready' || state === 'stopped'
         ? ok(name, words)
-        : warn(name, words, `Look at the log of the ${name}.`);
+        : warn(name, words, `Check the log of the ${name}.`);
     }),
   ];
 }
@@ -123,15 +123,11 @@ async function checkJobs({ sql }: Dependencies): Promise<Finding[]> {
       count(*) FILTER (WHERE lease_until >= now())::int AS running,
       extract(epoch FROM now() - min(due_at) FILTER (WHERE lease IS NULL OR lease_until < now()))::float AS longest
     FROM control.job WHERE due_at <= now() GROUP BY kind ORDER BY kind`;
-  if (rows.length === 0) return [ok('builds', 'Nothing waits to be built or released')];
+  if (rows.length === 0) return [ok('builds', 'No builds or releases are waiting')];
   return rows.map(({ kind, waiting, running, longest }) => {
     const message = `${kind}s: ${running} under way, ${waiting} waiting`;
     return (longest ?? 0) > WAIT_S_LONG
-      ? warn(
-          'builds',
-          `${message}, the longest for ${Math.round(longest! / 60)} min`,
-          'Look at the log of the builder.',
-        )
+      ? warn('builds', `${message}, the longest for ${Math.round(longest! / 60)} min`, 'Check the log of the builder.')
       : ok('builds', message);
   });
 }
@@ -143,7 +139,7 @@ async function checkMail({ mail, sql }: Dependencies): Promise<Finding[]> {
   if (failed === null || failed.at <= (sent?.at ?? 0))
     return [ok('mail', waiting === 0 ? 'Emails are sent' : `Emails are sent, ${waiting} wait`)];
   const reply = failed.reply === null ? '' : `: ${failed.reply}`;
-  const advice = 'Look at AUTH_MAIL_URL, and send a test: `platform mail test <address>`.';
+  const advice = 'Check AUTH_MAIL_URL, and send a test: `platform mail test <address>`.';
   return [warn('mail', `The last email was not sent: ${failed.error}${reply}`, advice)];
 }
 
@@ -198,7 +194,8 @@ async function checkGitHosts({ git, sql }: Dependencies): Promise<Finding[]> {
 }
 
 async function checkApplication(git: Dependencies['git']): Promise<Finding[]> {
-  if (git.gitHost === null) return [ok('git host', 'None is set up: projects deploy by platform deploy and git push')];
+  if (git.gitHost === null)
+    return [ok('git host', 'Not configured: projects deploy with `platform deploy` and `git push`')];
   try {
     const missing = await missingPermissions(git.gitHost);
     if (missing.length === 0) return [ok('git host', 'The app has all required permissions')];
@@ -208,6 +205,6 @@ async function checkApplication(git: Dependencies['git']): Promise<Finding[]> {
     );
   } catch (error) {
     if (!isFailure(error, 'git_host')) throw error;
-    return [fail('git host', error.message, 'Look at GITHOST_* of the platform.')];
+    return [fail('git host', error.message, 'Check GITHOST_* of the platform.')];
   }
 }

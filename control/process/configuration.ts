@@ -220,7 +220,7 @@ export function readConfiguration(environment: Environment): Configuration {
     warnings: [
       ...warningsOf(addresses),
       ...(oidc !== null && !operator.signInWays.includes('oidc')
-        ? ['OIDC_ISSUER is set, but SIGN_IN leaves oidc out: nobody can sign in there']
+        ? ['OIDC_ISSUER is set, but SIGN_IN does not include oidc: sign-in with OpenID Connect is off']
         : []),
     ],
   };

@@ -60,7 +60,7 @@ export async function classesObjection(
   } catch (error) {
     // A broken production deployment must not block the deployment that repairs it.
     if (!isFailure(error, 'engine_refused')) throw error;
-    deps.log.warn({ err: error, project: production.project }, 'Objects of production not looked at');
+    deps.log.warn({ err: error, project: production.project }, 'Objects of production not checked');
   }
   return null;
 }

@@ -106,7 +106,7 @@ async function runOne(deps: Dependencies, job: ReleaseJob): Promise<void> {
         WHERE id = ${job.id} AND lease = ${job.lease}`;
     } catch (failure) {
       // The lease expires by itself.
-      log.error({ err: failure, deployment: job.deploymentId }, 'Release not given back');
+      log.error({ err: failure, deployment: job.deploymentId }, 'Release lease not returned');
     }
   }
 }

@@ -37,7 +37,7 @@ export async function shrinkRepositories(deps: Dependencies, now: number = Date.
     try {
       await run('nice', ['-n', NICE, program, ...words], { env: gitEnvironment(), timeout: GC_MS });
     } catch (error) {
-      deps.log.warn({ err: error, repository: name }, 'A repository keeps what was deleted');
+      deps.log.warn({ err: error, repository: name }, 'Deleted objects of a repository not removed');
       continue;
     }
     // Commits of later deletions were too young.

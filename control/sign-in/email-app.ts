@@ -45,7 +45,7 @@ export const emailApp = platform<UiRequest>()
       const { error } = await env.mail.send({
         to: email,
         subject: 'Confirm your address',
-        text: `Open this address within an hour to confirm that it is yours:\n${url}\n\nIf you did not ask for it at ${env.addresses.ui}, do nothing.`,
+        text: `Open this address within an hour to confirm that it is yours:\n${url}\n\nIf you did not request this at ${env.addresses.ui}, ignore this email.`,
       });
       if (error !== null) return ownPage(env, accountId, `The mail could not be sent: ${error}`);
       return page(

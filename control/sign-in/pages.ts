@@ -101,23 +101,23 @@ export function goTo(location: string, cookies: readonly string[] = []): Respons
 
 /** Messages by the code in the page's URL. */
 const signInErrors: Readonly<Record<string, string>> = {
-  not_invited: 'Nobody has invited you yet. Ask an owner or admin of an organization to invite your login.',
+  not_invited: 'You have not been invited yet. Ask an owner or admin of an organization to invite your login.',
   belongs_to_another_account: 'That account of the Git host belongs to another account here.',
   denied: 'The sign-in was refused at the Git host.',
   expired: 'The sign-in took too long or was begun in another browser. Try again.',
   oidc_unknown:
     'No account here is linked to this sign-in. If you have one, sign in another way and link it: Account, Sign-in. Otherwise ask for an invitation link.',
-  oidc_domain: 'Only people with a confirmed email address of certain domains may sign in this way. Ask the operator.',
+  oidc_domain: 'Only people with a verified email address of certain domains can sign in this way. Ask the operator.',
   oidc_taken: 'That sign-in belongs to another account here.',
   oidc_second: 'Your account is linked to another sign-in of this provider. Unlink that one first: Account, Sign-in.',
   oidc_somebody_else:
-    'The provider calls you by another name and address than at the last sign-in, so it may take you for somebody else. If your name has changed, ask the operator.',
+    'The provider sent another name and address than at your last sign-in, so it may have confused you with another person. If your name has changed, ask the operator.',
   oidc_denied: 'The sign-in was refused at the provider.',
   oidc_away: 'The provider of the sign-in cannot be reached. Try again in a moment, or sign in another way.',
   oidc_clock:
     'The clock of this platform or of the provider is wrong: the sign-in had expired when it arrived, or was issued in the future. Tell the operator.',
-  oidc_subject: 'The provider did not say who you are. Tell the operator.',
-  oidc_groups: 'The provider did not say which groups you are in. Tell the operator.',
+  oidc_subject: 'The provider did not send your identity. Tell the operator.',
+  oidc_groups: 'The provider did not send your groups. Tell the operator.',
   oidc_invalid: 'The provider did not answer as it should. Try again in a moment.',
   git_host: 'The Git host did not answer as it should. Try again in a moment.',
   passkey: 'That passkey opens no session here. Use another one, or another way to sign in.',

@@ -57,7 +57,7 @@ export async function followStorage(deps: Dependencies): Promise<void> {
       const began = performance.now();
       if (began >= countAt) {
         for (const reason of lastingOf(await countStorage(deps)))
-          log.warn({ reason }, 'Storage is not counted in part: what was counted last holds');
+          log.warn({ reason }, 'Storage not measured completely: the last measurement is used');
         pauseMs = Math.max(PAUSE_MS, PAUSES_A_COUNT * (performance.now() - began));
         countAt = performance.now() + pauseMs;
       }

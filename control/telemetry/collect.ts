@@ -112,7 +112,7 @@ export async function takeTelemetry(
   if (space.isLow) {
     // The remaining disk space is reserved for the platform.
     counts.lost++;
-    log.warn('Lines and invocations not kept: the disk has less than DISK_FREE_BYTES_MIN');
+    log.warn('Lines and invocations not stored: the disk has less free space than DISK_FREE_BYTES_MIN');
   } else await store.keep(body);
   return body.id;
 }

@@ -19,7 +19,7 @@ export const storedQuery = {
   deploymentId: Type.Optional(Type.String({ maxLength: 64 })),
   branch: Type.Optional(Type.String({ maxLength: 255 })),
   kind: Type.Optional(Type.Enum([...invocationKinds])),
-  route: Type.Optional(Type.String({ maxLength: 2048, description: 'As items say it, such as `/api/users/*`' })),
+  route: Type.Optional(Type.String({ maxLength: 2048, description: 'As in the items, such as `/api/users/*`' })),
   traceId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' })),
 };
 

@@ -43,7 +43,7 @@ const queueMap = {
             },
             dead_letter: {
               ...resourceName,
-              description: 'Queue that takes what could not be delivered, instead of `<queue>_dlq`.',
+              description: 'Queue for undeliverable messages, instead of `<queue>_dlq`.',
             },
           },
         },

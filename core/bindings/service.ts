@@ -7,7 +7,8 @@ export const projectName = { type: 'string', pattern: '^[a-z0-9][a-z0-9-]{0,62}$
 
 export const calledByPreviews = {
   enum: ['branch', 'production'],
-  description: 'What a preview calls. `branch`: the same branch of the other project if it has one, else production.',
+  description:
+    'Deployment that a preview calls. `branch`: the same branch of the other project if it has one, else production.',
 } as const;
 
 const targetSchema = {

@@ -50,7 +50,7 @@ const schema = {
         not_found_handling: {
           enum: ['none', '404-page', 'single-page-application'],
           default: 'none',
-          description: 'What answers a path that no file has.',
+          description: 'Response for paths without a file.',
         },
         run_worker_first: {
           anyOf: [
@@ -92,7 +92,7 @@ const schema = {
     compatibility_date: {
       type: 'string',
       pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-      description: 'Day whose runtime behaviour the worker expects, from 2023-01-01 to today (UTC).',
+      description: 'Date of the runtime behaviour that the worker expects, from 2023-01-01 to today (UTC).',
       expects: 'a date in quotes, such as "2026-01-31"',
     },
     compatibility_flags: {
@@ -119,7 +119,7 @@ const schema = {
     ...schemasOf(bindings),
     previews: {
       type: 'object',
-      description: 'What previews have and do.',
+      description: 'Settings of previews.',
       additionalProperties: false,
       properties: {
         db: {
@@ -135,7 +135,7 @@ const schema = {
     },
     release: {
       type: 'object',
-      description: 'Releases production in steps, and rolls a deployment back that is worse than the one before.',
+      description: 'Releases production deployments in steps, and rolls back if one is worse than the previous one.',
       additionalProperties: false,
       properties: {
         steps: {
@@ -204,7 +204,7 @@ const schema = {
                 overlap: {
                   enum: ['skip', 'queue'],
                   default: 'skip',
-                  description: 'What happens to a run that is due while the one before still runs.',
+                  description: 'Whether a run starts while the previous one is still running.',
                 },
               },
             },

@@ -62,7 +62,7 @@ export const engineErrors = {
   never_answered: {
     status: 500,
     blame: 'worker',
-    message: 'The handler will never respond: it waits for a promise that nothing can settle',
+    message: 'The handler will never respond: it waits for a promise that can never settle',
   },
   cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'CPU limit exceeded' },
   wall_limit_exceeded: { status: 504, blame: 'worker', message: 'The worker did not respond within {limitMs} ms' },
@@ -71,7 +71,7 @@ export const engineErrors = {
   object_reset: {
     status: 503,
     blame: 'worker',
-    message: 'The durable object begins again, without what it had not stored: {reason}',
+    message: 'The durable object restarts and loses unsaved state: {reason}',
   },
   isolate_replaced: {
     status: 503,
@@ -143,7 +143,7 @@ export const engineErrors = {
   disk_full: {
     status: 507,
     blame: 'platform',
-    message: 'The disk of the platform is nearly full: nothing is written until the operator frees space',
+    message: 'The disk of the platform is nearly full: writes are refused until the operator frees space',
   },
   quota_exceeded: { status: 500, blame: 'worker', message: '{what} would exceed {limit}' },
   conflict: { status: 409, blame: 'worker', message: '{reason}' },

@@ -106,7 +106,7 @@ export const engineLimits = {
   engineRecycleAgeMs: [
     'ENGINE_RECYCLE_AGE_MS',
     60_000,
-    'Minimum age of an engine before it is replaced because of its memory: what filled it quickly would fill the next one as well',
+    'Minimum age of an engine before it is replaced because of its memory: a fast leak would fill the next one as well',
   ],
   lostThreadsCpuMs: [
     'LOST_THREADS_CPU_MS',

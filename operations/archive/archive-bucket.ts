@@ -207,7 +207,7 @@ function asFailure(error: unknown, location: string): Error {
   return backupError(
     'failed',
     `${location} cannot be used: ${(error as Error).message}`,
-    'Look at BACKUP_S3_ENDPOINT, the bucket and the rights of the key.',
+    'Check BACKUP_S3_ENDPOINT, the bucket and the rights of the key.',
     { cause: error },
   );
 }

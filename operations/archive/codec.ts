@@ -46,7 +46,7 @@ export async function newCodec(passphrase: string | null): Promise<Codec> {
     throw backupError(
       'passphrase',
       `The passphrase of the backup has fewer than ${PASSPHRASE_CHARS_MIN} characters`,
-      'Make one with `openssl rand -hex 32`, and keep it apart from the backups.',
+      'Create one with `openssl rand -hex 32`, and store it separately from the backups.',
     );
   const salt = randomBytes(16);
   return codecWith(passphrase, salt);
@@ -62,7 +62,7 @@ export async function codecFor(header: BackupHeader, passphrase: string | null):
     throw backupError(
       'passphrase',
       'The passphrase is not that of the backup',
-      'Set BACKUP_PASSPHRASE to the one it was made with.',
+      'Set BACKUP_PASSPHRASE to the passphrase of this backup.',
     );
   return codec;
 }

@@ -185,6 +185,6 @@ export function damaged(what: string): Failure<'backup'> {
   return backupError(
     'damaged',
     `The backup cannot be used: ${what}`,
-    'Nothing was changed. Take another backup, or another copy of this one.',
+    'Nothing was changed. Use another backup, or another copy of this one.',
   );
 }

@@ -90,7 +90,7 @@ async function write(options: BackupOptions, database: OpenDatabase | null): Pro
     const leftOut = [
       ...leftOutOf(locations, withKeys, withBucket),
       ...(hasSandboxes
-        ? ['Files of sandboxes: those whose machine is not there after a restore start with empty files']
+        ? ['Files of sandboxes: after a restore, sandboxes without their machine start with no files']
         : []),
     ];
     const [keyId = null] = encryptionKeyIds(locations);
@@ -169,9 +169,9 @@ function leftOutOf({ bucket, databases, environment }: Locations, withKeys: bool
     ...(withKeys
       ? given.length === 0
         ? []
-        : [`${given.join(' and ')}: given as variables, keep them yourself`]
+        : [`${given.join(' and ')}: set as variables: store them yourself`]
       : [
-          'The keys (ENCRYPTION_KEY, AUTH_SECRET): without them nobody can read the variables and credentials in it, and everybody signs in again',
+          'The keys (ENCRYPTION_KEY, AUTH_SECRET): without them, its variables and credentials cannot be read, and all users must sign in again',
         ]),
     ...(bucket === null || withBucket ? [] : [`Files of projects: they are in the bucket ${bucket.bucket}`]),
     ...(databases === null ? ['Project databases: they are not on this machine'] : []),
@@ -203,7 +203,7 @@ function explained(error: unknown, folder: string): Error {
     return backupError('space', 'The disk is full', `Make room, also in ${folder}, or name another target.`, {
       cause: error,
     });
-  return backupError('failed', `The backup was not made: ${message}`, 'Nothing is left of it. Try again.', {
+  return backupError('failed', `The backup failed: ${message}`, 'Its partial files were removed. Try again.', {
     cause: error,
   });
 }

@@ -47,7 +47,7 @@ export async function runBackup(options: RunOptions): Promise<BackupReport & { r
       throw backupError(
         'failed',
         `${location} was made, but older ones were not removed: ${notRemoved.message}`,
-        'Remove them yourself, or look why they cannot be.',
+        'Remove them yourself, or check why they cannot be removed.',
         { cause: notRemoved },
       );
     endRun(folder, run, { location, bytes, writtenBytes }, removed);

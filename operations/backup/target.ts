@@ -36,7 +36,7 @@ export function parseTarget(text: string, cwd: string, environment: Environment)
     throw backupError(
       'settings',
       `A backup in a bucket needs ${missing.join(', ')}`,
-      'Set them to those of a key that reaches this bucket only.',
+      'Set them to a key with access to this bucket only.',
     );
   if (!/^https?:\/\/[^/]+\/?$/.test(get('BACKUP_S3_ENDPOINT')))
     throw backupError(

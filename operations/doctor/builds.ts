@@ -13,7 +13,7 @@ export function checkBuildExecutor(environment: Environment): Finding[] {
     const whose = organizations === null ? 'Builds' : `Builds of ${organizations.size} organizations`;
     return [ok('builds', `${whose} run in sandboxes`)];
   } catch (error) {
-    const advice = 'The builder does not start so: mend it, or set BUILD_EXECUTOR=local.';
+    const advice = 'The builder cannot start with these settings: correct them, or set BUILD_EXECUTOR=local.';
     return [fail('builds', (error as Error).message, advice)];
   }
 }

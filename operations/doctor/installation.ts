@@ -80,9 +80,9 @@ export function checkBackups(environment: Environment, folder: string, now: numb
   const last = lastBackup(folder);
   const scheduled = (environment['BACKUP_CRON']?.trim() ?? '') !== '' || (backupPlan(folder)?.cron ?? null) !== null;
   const advice = scheduled
-    ? 'Look at the log for `Backup failed`, and run `platform backup`.'
+    ? 'Check the log for `Backup failed`, and run `platform backup`.'
     : 'Run `platform backup`, or set BACKUP_CRON and BACKUP_TARGET.';
-  if (last === null) return warn('backup', 'No backup was ever made', advice);
+  if (last === null) return warn('backup', 'No backup exists yet', advice);
   const ageOf = (at: string): string => {
     const hours = Math.max(0, Math.floor((now - Date.parse(at)) / 3_600_000));
     return hours < 48 ? `${hours} h old` : `${Math.floor(hours / 24)} days old`;
@@ -105,12 +105,12 @@ export function checkSecrets(environment: Environment): Finding[] {
     get('ENCRYPTION_KEY') === '' ? null : encryptionKeyProblem(get('ENCRYPTION_KEY')),
     passwordProblem(get('DATABASE_URL')),
   ].filter((problem) => problem !== null);
-  if (problems.length === 0) return [ok('secrets', 'None that is set here is weak')];
+  if (problems.length === 0) return [ok('secrets', 'No weak secrets')];
   return problems.map((problem) =>
     warn(
       'secrets',
       problem.split(':')[0]!,
-      'Make another one: `openssl rand -hex 32`. ENCRYPTION_KEY takes both, the new one first.',
+      'Create another one: `openssl rand -hex 32`. ENCRYPTION_KEY can list both, the new one first.',
     ),
   );
 }
@@ -159,10 +159,10 @@ export function checkAi(environment: Environment): Finding[] {
       ? [fail('ai', `AI_PRICES_FILE ${pricesFile} is no JSON that can be read`, 'docs/ai-gateway.md shows one.')]
       : []),
     ...open.map(({ name }) =>
-      warn('ai', `The key of the AI provider ${name} goes over plain HTTP`, 'Give it an address of https.'),
+      warn('ai', `The key of the AI provider ${name} goes over plain HTTP`, 'Use an https URL.'),
     ),
     ...(auto.length === 0
-      ? [warn('ai', 'Nothing says which models "auto" is', 'Set AI_AUTO, such as AI_AUTO=openai/gpt-5-mini.')]
+      ? [warn('ai', 'The model "auto" is not configured', 'Set AI_AUTO, such as AI_AUTO=openai/gpt-5-mini.')]
       : []),
     ...(open.length === 0
       ? [
@@ -201,9 +201,7 @@ export function checkCertificates(environment: Environment, folder: string, now:
     try {
       days = Math.floor((Date.parse(new X509Certificate(readFileSync(file)).validTo) - now) / DAY_MS);
     } catch {
-      findings.push(
-        fail('certificates', `${name} (${file}) is no certificate that can be read`, 'Give a file in PEM.'),
-      );
+      findings.push(fail('certificates', `${name} (${file}) is no certificate that can be read`, 'Use a PEM file.'));
       continue;
     }
     if (days < 0)
@@ -212,7 +210,7 @@ export function checkCertificates(environment: Environment, folder: string, now:
       );
     else if (days < CERTIFICATE_DAYS_SOON)
       findings.push(
-        warn('certificates', `${name} expires in ${days} days`, 'Renew it, or look why its renewal fails.'),
+        warn('certificates', `${name} expires in ${days} days`, 'Renew it, or check why its renewal fails.'),
       );
     else well++;
   }

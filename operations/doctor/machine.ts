@@ -18,7 +18,7 @@ export function checkMachine(environment: Environment, folder: string): Finding[
     checkGroup(),
     ...checkInodes(folder),
     checkLimits(environment),
-    ...removedSettings(environment).map((line) => warn('limits', line, 'Leave it out: nothing reads it.')),
+    ...removedSettings(environment).map((line) => warn('limits', line, 'Remove it: it is not used.')),
   ];
 }
 
@@ -53,11 +53,7 @@ function checkGroup(): Finding {
     cpus === null ? `${availableParallelism()} cores` : `${cpus.toFixed(1)} of ${availableParallelism()} cores`,
   ].join(', ');
   if (bounded && memory < 2 * GB * 0.95)
-    return warn(
-      'cgroup',
-      `The control group allows ${words}`,
-      'Allow 2 GB: engines and builds end when there is less.',
-    );
+    return warn('cgroup', `The control group allows ${words}`, 'Allow 2 GB: with less, engines and builds are killed.');
   return ok('cgroup', `The control group allows ${words}`);
 }
 
@@ -92,7 +88,7 @@ function checkLimits(environment: Environment): Finding {
   try {
     limitsFrom(environment);
   } catch (error) {
-    return fail('limits', (error as Error).message, 'The platform does not start so: mend it, or leave it out.');
+    return fail('limits', (error as Error).message, 'The platform cannot start with it: correct or remove it.');
   }
   const changed = limitRows.flatMap(([variable, value]) => {
     const text = environment[variable]?.trim() ?? '';

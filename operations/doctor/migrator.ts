@@ -5,7 +5,7 @@ import type { Environment } from '../locations.ts';
 import { fail, ok, type Finding } from './finding.ts';
 
 const ADVICE =
-  'Look at its log, and whether it runs: the part migrator of a supervisor, or `--profile migrator` of compose.split.yaml.';
+  'Check its log, and whether it runs: the part migrator of a supervisor, or `--profile migrator` of compose.split.yaml.';
 
 /** No findings when releases do not use the migrator. */
 export async function checkMigrator(sql: Sql, environment: Environment): Promise<Finding[]> {

@@ -37,7 +37,7 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
       fail(
         NAME,
         `The sandbox service at ${host} does not answer: ${reasonOf(error)}`,
-        'Start it (`--profile sandbox` in compose), and look at its log: it does not start with settings that are wrong.',
+        'Start it (`--profile sandbox` in compose), and look at its log: it does not start with invalid settings.',
       ),
     ];
   }
@@ -46,7 +46,7 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
       fail(
         NAME,
         `The sandbox service at ${host} does not take SANDBOX_AUTH_TOKEN`,
-        'Give the service, handlers, API and builder the same one.',
+        'Set the same one for the service, handlers, API and builder.',
       ),
     ];
   const status = answer.status === 200 ? statusIn(text) : null;
@@ -55,7 +55,7 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
       fail(
         NAME,
         `${host} does not answer as a sandbox service does (status ${answer.status})`,
-        'Look at SANDBOX_URL, and update the service.',
+        'Check SANDBOX_URL, and update the service.',
       ),
     ];
   const { provider, running, checks } = status;
@@ -65,7 +65,7 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
 function unused(): Finding {
   return warn(
     NAME,
-    'SANDBOX_PROVIDER starts a sandbox service, and without SANDBOX_URL nobody uses it',
+    'SANDBOX_PROVIDER starts a sandbox service, but it is not used without SANDBOX_URL',
     'Set SANDBOX_URL, such as http://127.0.0.1:4006.',
   );
 }

@@ -39,8 +39,7 @@ async function checkDatabase({ postgres, folder, environment }: Locations): Prom
     name: 'platform doctor',
     connectionsMax: 1,
   });
-  const advice =
-    postgres === 'embedded' ? 'Look at postgres/postgres.log in the data folder.' : 'Look at DATABASE_URL.';
+  const advice = postgres === 'embedded' ? 'Check postgres/postgres.log in the data folder.' : 'Look at DATABASE_URL.';
   try {
     await sql`SELECT 1`;
     const asked = performance.now();
@@ -54,7 +53,7 @@ async function checkDatabase({ postgres, folder, environment }: Locations): Prom
     const known = schemaVersion();
     return [
       ms > ANSWER_MS_SLOW
-        ? warn('database', answer, 'Look at the load of its machine, and at the network.')
+        ? warn('database', answer, 'Check the load of its machine, and at the network.')
         : ok('database', answer),
       count > known
         ? fail(
@@ -66,7 +65,7 @@ async function checkDatabase({ postgres, folder, environment }: Locations): Prom
           ? warn(
               'migrations',
               `${known - count} of ${known} migrations are pending`,
-              'Run `platform upgrade`: a backup is made first.',
+              'Run `platform upgrade`: it creates a backup first.',
             )
           : ok('migrations', `All ${known} are applied`),
       off > CLOCK_MS_OFF
@@ -105,7 +104,7 @@ async function checkCache({ environment }: Locations): Promise<Finding[]> {
         fail(
           'cache',
           `${host}:${port}: ${problem}`,
-          'Start it, or look at CACHE_URL. Without it workers find nothing in their caches.',
+          'Start it, or look at CACHE_URL. Without it, caches of workers are empty.',
         ),
       ];
 }

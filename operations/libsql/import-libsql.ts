@@ -80,7 +80,7 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
         `${source} cannot be read by SQLite: ${error.message}`,
         isRandom
           ? 'A table is RANDOM ROWID, which only libSQL has: make it anew without that, on the server.'
-          : 'Stop its server in an orderly way, or take another copy of the file.',
+          : 'Stop its server cleanly, or use another copy of the file.',
       );
     }
   } finally {
@@ -132,7 +132,7 @@ function readMigrations(folder: string): [name: string, sql: string][] {
         .toSorted()
     : [];
   if (names.length === 0)
-    throw backupError('settings', `${folder} has no SQL files`, 'Name the folder of the migrations that made it.');
+    throw backupError('settings', `${folder} has no SQL files`, 'Pass the folder of the migrations that created it.');
   return names.map((name) => [name, readTextSync(path.join(folder, name))]);
 }
 

@@ -161,7 +161,7 @@ async function checkBackup({ backup: { manifest }, locations, withoutKeys }: Res
     throw backupError(
       'settings',
       `The variables and credentials in the backup are encrypted with a key that is not here (${manifest.keyId})`,
-      'Set ENCRYPTION_KEY to the one the platform had, or put its secrets/encryption-key into the data folder. `--without-keys` restores the rest: those values have to be set again.',
+      'Set ENCRYPTION_KEY to the one the platform had, or put its secrets/encryption-key into the data folder. `--without-keys` restores the rest: set those values again.',
     );
 }
 
@@ -315,8 +315,8 @@ async function putTables({ backup, locations, onProgress = () => {} }: RestoreOp
   } catch (error) {
     throw backupError(
       'failed',
-      `The database does not take the backup: ${(error as Error).message}`,
-      'Nothing of it is in the database. When the reason is mended, run the same command again.',
+      `The database refuses the backup: ${(error as Error).message}`,
+      'The database was not changed. Fix the problem, then run the same command again.',
       { cause: error },
     );
   } finally {

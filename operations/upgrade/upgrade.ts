@@ -115,7 +115,7 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
     await undoUpgrade(options);
     throw backupError(
       'failed',
-      `The upgrade was not made: ${(error as Error).message}`,
+      `The upgrade failed: ${(error as Error).message}`,
       `Everything is as it was: start the version before${state.from.program === null ? '' : `, in ${state.from.program}`}.`,
       { cause: error },
     );
@@ -146,7 +146,7 @@ export async function undoUpgrade(
     writeUpgrade(folder, { ...state, step: 'undo' });
     isSame = !existsSync(path.join(folder, RESTORE_FILE)) && (await schemaOf(locations)) === state.from.schema;
     if (!isSame && typeof locations.postgres === 'object' && !existsSync(path.join(folder, RESTORE_FILE))) {
-      say('Backing up what is there now');
+      say('Backing up the current data');
       const { location } = await runBackup({
         ...options,
         cwd: folder,

@@ -98,7 +98,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       const waited = async (): Promise<boolean> =>
         isWaitedFor(await readWorkspace(env.PLATFORM_AGENT_STATE, message.userId), id);
       serveRelay(env, id, messenger, waited).then(letGo, (error: unknown) => {
-        console.error('The messenger of a message receives nothing more:', error);
+        console.error('The messenger of a message can no longer be reached:', error);
         letGo();
       });
       return handle;

@@ -25,8 +25,8 @@ export function createCommands<Env extends AgentEnv>(resolved: ResolvedAgent<Env
     const found = workspace?.approvals.find(({ id }) => approvalId === undefined || id === approvalId);
     if (found === undefined)
       return approvalId === undefined
-        ? 'Nothing waits for approval.'
-        : `Nothing waits for approval as "${approvalId}".`;
+        ? 'There are no pending approvals.'
+        : `There is no pending approval "${approvalId}".`;
     // The event first: after a crash between the two it can be sent again.
     await workflow.sendEvent(found.runId, { type: found.event, payload: { approved } });
     await changeWorkspace(state, userId, (current) => {

@@ -39,7 +39,7 @@ export function resolveAgent<Env extends AgentEnv>(config: AgentConfig<Env>): Re
   ];
   const names = new Set(mcp ? ['mcp_call_tool'] : []);
   for (const { name } of tools) {
-    if (names.has(name)) throw new TypeError(`There are two tools of the name ${name}`);
+    if (names.has(name)) throw new TypeError(`Two tools have the name ${name}`);
     names.add(name);
   }
   return {

@@ -102,7 +102,7 @@ export function answerEvents<Env>(
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     if (!isAuthorized(request, token)) return refuse(401, 'This route is for the platform alone');
-    if (request.method !== 'POST') return refuse(405, 'This route takes POST');
+    if (request.method !== 'POST') return refuse(405, 'This route only accepts POST');
     const event = new URL(request.url).pathname.split('/').at(-1);
     const context: EventContext = { waitUntil: (promise) => void promise.catch((error) => console.error(error)) };
     switch (event) {

@@ -57,7 +57,7 @@ function encodeObject(value: object, raw: RawBody | null, depth: number): unknow
   if (value instanceof Date)
     return Number.isNaN(value.getTime()) ? { $date: 'invalid' } : { $date: value.toISOString() };
   if (value instanceof ReadableStream) {
-    if (raw === null || raw.body !== null) throw new TypeError('A call takes one stream');
+    if (raw === null || raw.body !== null) throw new TypeError('A call accepts only one stream');
     raw.body = value as ReadableStream<Uint8Array>;
     return { $body: true };
   }

@@ -45,7 +45,7 @@ export function writeBuildOutput(
   rmSync(output, { recursive: true, force: true });
   const [main] = environments;
   if (main === undefined || main.entry === null)
-    throw new Error('The build wrote no worker: the environment of platform() made no file for its entry');
+    throw new Error('The build wrote no worker: the environment of platform() has no output for its entry');
   const server = path.join(output, 'server');
   const assets = path.join(output, 'public');
   mkdirSync(server, { recursive: true });

@@ -117,7 +117,7 @@ function advised(text: string): string {
   if (/permission denied/.test(text))
     return `${text}. Ports below 1024 require a capability: setcap cap_net_bind_service=+ep on the program, or EDGE_HTTP_PORT and EDGE_HTTPS_PORT with others mapped onto them`;
   if (/address already in use/.test(text))
-    return `${text}. Stop what listens there, or set EDGE_HTTP_PORT and EDGE_HTTPS_PORT`;
+    return `${text}. Stop the process that listens there, or set EDGE_HTTP_PORT and EDGE_HTTPS_PORT`;
   return text;
 }
 

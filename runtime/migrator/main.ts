@@ -27,8 +27,7 @@ async function start(): Promise<() => Promise<void>> {
   if (folder === '') throw new Error('FS_PATH is not set: name the folder that all parts share');
   const address = databaseAddress(process.env);
   if (address === null) throw new Error('DB_URL is not set: name the database service, such as tcp://internal:80');
-  if (get('MIGRATOR_WORK_DIR') !== '')
-    log.warn('MIGRATOR_WORK_DIR has no effect: migrations are in the artifact, nothing is checked out');
+  if (get('MIGRATOR_WORK_DIR') !== '') log.warn('MIGRATOR_WORK_DIR has no effect: migrations are part of the artifact');
   const sql = openSql({
     url: databaseUrl,
     name: 'platform migrator',

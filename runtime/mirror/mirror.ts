@@ -194,7 +194,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
     saidAt = Date.now();
     log.warn(
       { reason: (error as Error).message, asOf: syncedAt === null ? null : new Date(syncedAt).toISOString() },
-      'Routes cannot be followed: this machine serves those that it has',
+      'Routes cannot be updated: this machine serves the current ones',
     );
   }
 

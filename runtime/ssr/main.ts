@@ -219,7 +219,7 @@ function describe({ kind, reason, firstUid }: Confinement): string {
   const how =
     kind === 'namespaces'
       ? `Servers of ssr projects run in namespaces${firstUid == null ? '' : `, under user ids of their own from ${firstUid}`}`
-      : 'Servers of ssr projects are refused: nothing keeps them from this machine';
+      : 'Node servers are refused: they cannot be isolated on this machine';
   const what = reason === null ? how : `${how}. ${reason}`;
   return kind === 'namespaces' ? what : `${what}. ${IN_CONTAINERS}`;
 }

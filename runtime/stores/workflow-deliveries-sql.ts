@@ -84,7 +84,7 @@ export function createWorkflowDeliveries(
            WHERE execution_seq = $1 AND status = 'waiting' AND kind <> 'run' AND wake_at <= $2`,
           row.seq,
           now,
-          JSON.stringify({ name: 'TimeoutError', message: 'The event did not come in time' }),
+          JSON.stringify({ name: 'TimeoutError', message: 'The event did not arrive in time' }),
         );
       });
       return { lease: `${row.seq}.${row.lease}`, steps: await read() };

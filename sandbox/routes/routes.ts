@@ -93,7 +93,7 @@ export function createSandboxRoutes(deps: SandboxRoutesDeps): SandboxRoutes {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = URL.parse(request.url ?? '', 'http://sandboxes');
-    if (url === null) throw invalid('The address is none');
+    if (url === null) throw invalid('The address is not valid');
     if (url.pathname === '/healthz') return sendJson(response, { status: 'ok' });
     if (!isAuthorized(request.headers.authorization)) throw new PlatformError('sandbox_unauthorized');
     if (url.pathname === '/v1/status' && request.method === 'GET' && status !== undefined)

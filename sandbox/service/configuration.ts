@@ -98,7 +98,7 @@ export function sandboxConfig(
   const port = parseInteger('SANDBOX_PORT', get('SANDBOX_PORT') || String(DEFAULT_PORT), { most: 65_535 });
   const logged = get('SANDBOX_LOG_EXEC') || '0';
   if (logged !== '0' && logged !== '1')
-    throw new Error(`SANDBOX_LOG_EXEC is "${logged}": it takes 1, which logs what commands print, or 0`);
+    throw new Error(`SANDBOX_LOG_EXEC is "${logged}": it must be 1, which logs the output of commands, or 0`);
   const logsExec = logged === '1';
   const days = parseInteger('SANDBOX_RETENTION_DAYS', get('SANDBOX_RETENTION_DAYS') || String(RETENTION_DAYS), {
     most: RETENTION_DAYS_MAX,
@@ -118,7 +118,7 @@ export function sandboxConfig(
       provider === 'hosted' ? { provider, settings: hostedSettings(environment) } : containerMachines(environment),
     machineMax,
     logsExec,
-    warnings: logsExec ? ['SANDBOX_LOG_EXEC=1: what commands print is logged, which may contain customer data'] : [],
+    warnings: logsExec ? ['SANDBOX_LOG_EXEC=1: the output of commands is logged, which may contain customer data'] : [],
   };
 }
 
@@ -161,7 +161,7 @@ export function containerMachines(environment: Readonly<Record<string, string | 
   const isolation = get('SANDBOX_NETWORK_ISOLATION') || 'true';
   if (isolation !== 'true')
     throw new Error(
-      `SANDBOX_NETWORK_ISOLATION is "${isolation}": sandboxes have no network of their own, which cannot be switched off. Leave it out, or say true`,
+      `SANDBOX_NETWORK_ISOLATION is "${isolation}": sandboxes never have a network of their own. Remove it, or set it to true`,
     );
   const engine = get('DOCKER_HOST') || DEFAULT_SOCKET;
   if (!/^unix:\/\/\/./.test(engine))
@@ -174,11 +174,10 @@ export function containerMachines(environment: Readonly<Record<string, string | 
   const names = list(get('SANDBOX_EGRESS_HOSTS').toLowerCase());
   const wrong = names?.find((name) => !HOST_NAME.test(name));
   if (wrong !== undefined)
-    throw new Error(`SANDBOX_EGRESS_HOSTS has "${wrong}": it takes names and *.names, with commas between`);
+    throw new Error(`SANDBOX_EGRESS_HOSTS has "${wrong}": it must be names and *.names, comma-separated`);
   const images = list(get('SANDBOX_IMAGES')) ?? [];
   const none = images.find((name) => !IMAGE_NAME.test(name));
-  if (none !== undefined)
-    throw new Error(`SANDBOX_IMAGES has "${none}": it takes names of images, with commas between`);
+  if (none !== undefined) throw new Error(`SANDBOX_IMAGES has "${none}": it must be image names, comma-separated`);
   return {
     provider: 'container',
     socketPath: engine.slice('unix://'.length),

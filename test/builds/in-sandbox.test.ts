@@ -196,7 +196,7 @@ test('a build whose sandbox is lost begins again, once, and is never built elsew
   assert.equal(failure?.reason, 'sandbox_unavailable');
   assert.match(
     failure.message,
-    /^The build's sandbox cannot be used, and nothing is built elsewhere: The sandbox was lost/,
+    /^The sandbox of the build cannot be used, and builds run only in sandboxes: The sandbox was lost/,
   );
   assert.match(log, /The sandbox was lost during the call: .*: the build begins again/);
 });

@@ -358,7 +358,7 @@ export function eventBindingsContract(
     assert.deepEqual((await ended('patient')).output, { first: 2, parts: ['a', 'b'], event: { by: 'ada' } });
     await call('trigger', { n: 1, wait: 30 }, { id: 'hasty' });
     const { status, errorMessage } = await ended('hasty');
-    assert.deepEqual([status, errorMessage], ['failed', 'The event did not come in time']);
+    assert.deepEqual([status, errorMessage], ['failed', 'The event did not arrive in time']);
   });
 
   test('a step that fails is tried again, and fails the run with its reason', async () => {

@@ -387,5 +387,5 @@ test('commands reply, debug mode shows calls, and a server without a manifest is
   );
   assert.equal(await agent.command('uninstallMcp', 'cmd', 'x'), 'MCP server "x" is not installed.');
   assert.match(await agent.command('installMcp', 'cmd', 'cmd', 'ftp://x'), /^Not installed: The address/);
-  assert.equal(await agent.command('approve', 'cmd'), 'Nothing waits for approval.');
+  assert.equal(await agent.command('approve', 'cmd'), 'There are no pending approvals.');
 });

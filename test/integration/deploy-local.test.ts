@@ -71,7 +71,7 @@ test('a server for Node is refused in one line before its build, where nothing f
   const [line, ...more] = shell.errors.join('\n').split('\n');
   assert.match(
     line!,
-    /^error Servers for Node \(kind: ssr, such as Next\.js\) are refused here: nothing keeps them from this machine/,
+    /^error Servers for Node \(kind: ssr, such as Next\.js\) are refused: they cannot be isolated on this machine/,
   );
   assert.deepEqual(more, ['See docs/builds.md#what-a-build-can-reach for the requirements.']);
   assert.equal(existsSync(path.join(folder, 'built')), false);
@@ -136,7 +136,7 @@ test('a worker whose top level throws or overruns is not deployed, unless it is 
   assert.equal(refused.code, 1);
   assert.equal(
     refused.errors[0],
-    "error The worker does not start: nothing was deployed\nbegins\nThe worker threw while it was loaded: TypeError: Cannot read properties of null (reading 'port')\n    at src/index.ts:3:10\nFix its top-level code (outside of handlers), or publish it anyway with --force.",
+    "error The worker does not start, so nothing was deployed\nbegins\nThe worker threw while it was loaded: TypeError: Cannot read properties of null (reading 'port')\n    at src/index.ts:3:10\nFix its top-level code (outside of handlers), or publish it anyway with --force.",
   );
   await says('shop', 'one {"KEY":"secret"}');
   await ok('deploy', '--branch', 'broken', '--force');

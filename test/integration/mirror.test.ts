@@ -245,7 +245,7 @@ test('a restart with Postgres away keeps what is there, and says how old it is; 
   assert.equal(await again.mirror.hadRoutes, true);
   await until(() => again.said.length > 0);
   assert.deepEqual(again.said, [
-    `Routes cannot be followed: this machine serves those that it has: ${JSON.stringify({ reason: 'connect ECONNREFUSED', asOf: syncedAt })}`,
+    `Routes cannot be updated: this machine serves the current ones: ${JSON.stringify({ reason: 'connect ECONNREFUSED', asOf: syncedAt })}`,
   ]);
   assert.ok(again.figure('platform_routes_age_seconds') >= 0);
   assert.ok(again.file('kept.json') !== null);

@@ -229,10 +229,7 @@ test('a chunk that is no bytes and a source that throws cut the response off aft
 test('a body that can never end says so in the log', async () => {
   const response = await open('/unended');
   await assert.rejects(response.toArray(), /aborted/);
-  await handler.logged(
-    'app',
-    /^The body of the response will never end: it waits for a promise that nothing can settle$/,
-  );
+  await handler.logged('app', /^The response body will never end: it waits for a promise that can never settle$/);
 });
 
 test('a client that goes away cancels the source', async () => {

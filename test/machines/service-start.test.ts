@@ -45,7 +45,7 @@ const refusals: readonly (readonly [title: string, more: Record<string, string>,
     'containers without isolation',
     { SANDBOX_PROVIDER: 'container', SANDBOX_NETWORK_ISOLATION: 'false', FS_PATH: '/nonexistent' },
     SCOPED_KEY,
-    'SANDBOX_NETWORK_ISOLATION is "false": sandboxes have no network of their own, which cannot be switched off. Leave it out, or say true',
+    'SANDBOX_NETWORK_ISOLATION is "false": sandboxes never have a network of their own. Remove it, or set it to true',
   ],
 ];
 

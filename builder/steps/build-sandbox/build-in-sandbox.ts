@@ -184,7 +184,7 @@ function failureOf(error: PlatformError): Failure<'build'> {
     return buildFailure('disk_full', `${message}: clear the build cache, or build less`, { cause: error });
   return buildFailure(
     'sandbox_unavailable',
-    `The build's sandbox cannot be used, and nothing is built elsewhere: ${message}`,
+    `The sandbox of the build cannot be used, and builds run only in sandboxes: ${message}`,
     { cause: error },
   );
 }

@@ -88,5 +88,5 @@ function refusalOf(error: PlatformError): Failure<'build'> {
 }
 
 function unusable(what: string): string {
-  return `The artifact that the build made cannot be used: ${what}`;
+  return `The artifact of the build cannot be used: ${what}`;
 }

@@ -84,7 +84,11 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
     try {
       await client.call(place, operation, {}, { headers, signal: AbortSignal.timeout(CLOSE_MS_MAX) });
     } catch (error) {
-      onLine('queue', 'warn', `The build's sandbox is left to stop by itself: ${(error as Error).message}`);
+      onLine(
+        'queue',
+        'warn',
+        `The sandbox of the build was not stopped and will stop by itself: ${(error as Error).message}`,
+      );
     }
   }
 

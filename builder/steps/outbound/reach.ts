@@ -95,7 +95,7 @@ function reachableHosts(text: string): string[] {
   const wrong = words.find((word) => !/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/.test(word));
   if (wrong !== undefined)
     throw new Error(
-      `BUILD_REACHABLE_HOSTS has "${wrong}": it takes hosts such as npm.example or 10.0.0.7:4873, with commas between`,
+      `BUILD_REACHABLE_HOSTS has "${wrong}": use hosts such as npm.example or 10.0.0.7:4873, comma-separated`,
     );
   return words.map((word) => word.replace(/^\[(.*)\]$/, '$1'));
 }

@@ -86,7 +86,7 @@ async function imported(shell: Shell, found: FoundResource, source: Source, repl
   const isStopped = { value: false };
   void shell.untilStopped().then(() => (isStopped.value = true));
   const goOn = (): void => {
-    if (isStopped.value) throw new CliError('Stopped: nothing was changed');
+    if (isStopped.value) throw new CliError('Canceled: nothing was changed');
   };
   try {
     if (source.bytes > begun.bytesMax)

@@ -13,7 +13,7 @@ export const command = defineCommand({
   meta: { name: 'push', description: 'Set all variables of a file' },
   args: {
     file: { type: 'positional', required: false, description: 'The file (default: .env)' },
-    secret: { type: 'boolean', description: 'Store as secrets: deployments get the values, nobody can read them' },
+    secret: { type: 'boolean', description: 'Store as secrets: only deployments can read the values' },
     ...scopeFlags,
   },
   async run({ args, data }) {

@@ -15,7 +15,7 @@ export const command = defineCommand({
       valueHint: 'more',
       description: 'NAME=value; for a NAME only, the value is read from standard input',
     },
-    secret: { type: 'boolean', description: 'Store as a secret: deployments get the value, nobody can read it' },
+    secret: { type: 'boolean', description: 'Store as a secret: only deployments can read the value' },
     ...scopeFlags,
   },
   async run({ args, data }) {

@@ -35,7 +35,7 @@ export const command = defineCommand({
     });
     if (machine.status !== 'drained')
       throw new CliError(plain(`${args.name} is ${machine.status}, and not drained`), {
-        advice: 'Look at its log.',
+        advice: 'Check its log.',
       });
     print(shell, args.json, machine, () => {
       shell.out(plain(`${shell.paint('green', 'Drained')} ${args.name}: it serves no requests`));

@@ -8,7 +8,7 @@ import { print } from '../../terminal/table.ts';
 import { classFlag, noObject } from './object.ts';
 
 export const command = defineCommand({
-  meta: { name: 'delete', description: 'Delete what an object stored, and its alarm' },
+  meta: { name: 'delete', description: 'Delete the data of an object, and its alarm' },
   args: {
     object: { type: 'positional', required: true, description: 'Id or name of the object' },
     ...classFlag,

@@ -5,7 +5,7 @@ import { runVite } from '../../vite/run-vite.ts';
 import { viteRunOf } from '../../vite/words.ts';
 
 export const command = defineCommand({
-  meta: { name: 'build', description: 'Build with Vite: further flags are those of Vite' },
+  meta: { name: 'build', description: 'Build with Vite; other flags are passed to Vite' },
   args: {
     'platform-config': {
       type: 'string',

@@ -5,7 +5,7 @@ import { runVite } from '../../vite/run-vite.ts';
 import { viteRunOf } from '../../vite/words.ts';
 
 export const command = defineCommand({
-  meta: { name: 'dev', description: 'Serve with Vite, the worker in its isolate: further flags are those of Vite' },
+  meta: { name: 'dev', description: 'Serve with Vite, with the worker in an isolate; other flags are passed to Vite' },
   args: {
     'platform-config': {
       type: 'string',

@@ -37,7 +37,7 @@ export function serverOutput(shell: Shell, name: string, announced: Announced): 
       ),
     failed(failures) {
       for (const failure of failures) printFailure(shell, failure);
-      shell.err(shell.paint('yellow', 'The previous configuration stays in use'));
+      shell.err(shell.paint('yellow', 'The previous configuration remains active'));
     },
     restarting: (cause) => shell.out(shell.paint('dim', `${cause} has changed: restarting the server`)),
     warned: (message) => shell.err(shell.paint('yellow', message)),

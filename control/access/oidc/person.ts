@@ -54,7 +54,7 @@ function groupsOf(idToken: Claims, userinfo: Claims, claim: string): string[] {
   if (value === undefined || value === null) {
     // Providers that cannot fit all groups into the token name a place to ask instead (aggregated claims).
     const elsewhere = [idToken, userinfo].some(({ _claim_names: names }) => Object.hasOwn(Object(names), claim));
-    if (elsewhere) throw unreadable(`The provider left "${claim}" out: the person has too many groups`);
+    if (elsewhere) throw unreadable(`The provider omitted "${claim}": the person has too many groups`);
     return [];
   }
   const groups: unknown[] = Array.isArray(value) ? value : [value];

@@ -121,7 +121,7 @@ export const aiProviders = platform<Dependencies, RequestState>()
     {
       ...needs('ai:write', 'organization'),
       tags,
-      summary: "Delete a provider of an organization's own, with its key",
+      summary: 'Delete a provider of an organization, with its key',
       response: { 204: null },
     },
     async (ctx) => {

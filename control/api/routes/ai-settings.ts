@@ -32,7 +32,7 @@ export const aiSettings = platform<Dependencies, RequestState>()
     {
       ...needs('organization:read', 'organization'),
       tags,
-      summary: 'What an organization has set of the AI gateway',
+      summary: 'AI settings of an organization',
       response: Settings,
     },
     async (ctx) => {
@@ -100,7 +100,7 @@ export const aiSettings = platform<Dependencies, RequestState>()
       ...needs('project:read', 'project'),
       tags,
       summary:
-        'The limits of a project for AI, beside those of its plan and organization, and whether models answer it',
+        'AI limits of a project, in addition to those of its plan and organization, and whether it can use models',
       response: Type.Object({ limits: Type.Array(LimitSchema), readiness: ReadinessSchema }),
     },
     async (ctx) => {

@@ -169,7 +169,7 @@ export const aiUsage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'organization'),
       tags,
-      summary: 'Read what the AI calls of an organization cost this month, with a forecast and the budget',
+      summary: 'Read the AI costs of an organization this month, with a forecast and the budget',
       response: Month,
     },
     (ctx) => readAiMonth(ctx.env.sql, { organizationId: ctx.params.id, projectId: null }),
@@ -204,7 +204,7 @@ export const aiUsage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'project'),
       tags,
-      summary: 'Read what the AI calls of a project cost this month, with a forecast and the budget',
+      summary: 'Read the AI costs of a project this month, with a forecast and the budget',
       response: Month,
     },
     async (ctx) => readAiMonth(ctx.env.sql, await ctx.state.access.project('usage:read', ctx.params.id)),

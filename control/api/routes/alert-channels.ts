@@ -86,7 +86,7 @@ export async function testChannel({ env, state }: RequestScope, owner: Owner, id
     const { seconds } = wait!;
     if (seconds > 0) throw new ApiError('rate_limited', { seconds }, { 'retry-after': String(seconds) });
     await tx`UPDATE control.alert_channel SET tested_at = now() WHERE id = ${id}`;
-    const message = 'A test of this channel: nothing is wrong';
+    const message = 'This is a test of the alert channel: there is no problem';
     const event = { projectId, ruleId: null, type: 'test', name, value: null, message, channels: [id] } as const;
     const eventId = await writeEvent(tx, event);
     await state.audit(tx, entryOf(channelKind, owner, id, 'test'));

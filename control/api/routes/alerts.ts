@@ -98,7 +98,7 @@ function alerts<const NewRule extends typeof NewProjectRule | typeof NewOperator
       {
         ...reads,
         tags,
-        summary: 'Read what a rule measured in each of its last sixty windows, at most two days',
+        summary: 'Read the values of a rule in its last sixty windows, at most two days',
         description: 'Null for rules of AI budgets, certificates and the disk: their values are not stored.',
         response: SeriesSchema,
       },
@@ -154,7 +154,7 @@ function alerts<const NewRule extends typeof NewProjectRule | typeof NewOperator
       {
         ...reads,
         tags,
-        summary: 'List what fired, resolved and was tested in the last ninety days, the newest first',
+        summary: 'List the alerts and tests of the last ninety days, newest first',
         query: Type.Object(pageQuery),
         response: HistorySchema,
       },

@@ -191,7 +191,7 @@ export const drains = platform<Dependencies, RequestState>()
     {
       ...needed,
       tags,
-      summary: 'Send a made-up line to the target of a log drain, and return the result',
+      summary: 'Send a sample line to the target of a log drain, and return the result',
       response: Type.Object({
         ok: Type.Boolean(),
         // Null: no response.

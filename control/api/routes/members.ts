@@ -44,7 +44,7 @@ export const members = platform<Dependencies, RequestState>()
       tags,
       summary: "Change a member's role",
       description:
-        'Revokes what the new role could not create: tokens for platform dev, deploy hooks, keys of the AI gateway, the preview bypass, invitations.',
+        'Revokes everything that the new role could not create: tokens for platform dev, deploy hooks, keys of the AI gateway, the preview bypass, invitations.',
       body: Type.Object({ role: GrantedRole }),
       response: { 204: null },
     },
@@ -77,7 +77,7 @@ export const members = platform<Dependencies, RequestState>()
       tags,
       summary: 'Remove a member',
       description:
-        'Revokes what the member created and may know the secret of: tokens, tokens for platform dev, keys of the AI gateway, deploy hooks, the preview bypass, invitations.',
+        'Revokes everything whose secret the member may know: tokens, tokens for platform dev, keys of the AI gateway, deploy hooks, the preview bypass, invitations.',
       response: { 204: null },
     },
     async (ctx) => {

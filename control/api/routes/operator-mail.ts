@@ -16,7 +16,7 @@ const tags = ['operator'];
 
 const Outcome = Type.Object({
   at: Timestamp,
-  project: nullable(Type.String({ description: 'Whose app sent it. Null: the platform' })),
+  project: nullable(Type.String({ description: 'The project whose app sent it. Null: the platform' })),
   recipient: Type.String({ description: 'Shortened' }),
   error: nullable(Type.String()),
   reply: nullable(Type.String({ description: 'Of the mail server' })),
@@ -54,7 +54,7 @@ export const operatorMail = platform<Dependencies, RequestState>()
       summary: 'Sign in at the mail server without sending an email',
       response: Type.Object({
         server: Type.String(),
-        isChecked: Type.Boolean({ description: 'False for an endpoint, which only takes emails' }),
+        isChecked: Type.Boolean({ description: 'False for an HTTP endpoint, which only receives emails' }),
       }),
     },
     async (ctx) => {

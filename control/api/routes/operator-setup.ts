@@ -43,7 +43,7 @@ export const operatorSetup = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags,
-      summary: 'Look up whether a domain leads to this platform, and the records that it needs',
+      summary: 'Check whether a domain points to this platform, and list the required DNS records',
       query: Type.Object({
         domain: Type.String({ pattern: DOMAIN, description: 'Lower-case, such as apps.example.com' }),
       }),
@@ -65,7 +65,7 @@ export const operatorSetup = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags,
-      summary: 'Set the first password of the operator who asks',
+      summary: 'Set the first password of the current operator',
       description: 'Only for an account without a password. Later it is changed on its page, with the current one.',
       body: Type.Object({ username: Short, password: Short }),
       response: { 204: null },

@@ -90,7 +90,7 @@ export const operator = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags: ['operator'],
-      summary: 'What the platform finds of its own health',
+      summary: 'Health of the platform',
       response: Type.Object({ findings: Type.Array(Finding) }),
     },
     async (ctx) => {
@@ -123,7 +123,7 @@ export const operator = platform<Dependencies, RequestState>()
       ...needs('operator'),
       tags: ['operator'],
       summary: 'Create a link with which an account sets a new password once',
-      description: 'It expires after a day. Pass it to the person only: it gives access to the account.',
+      description: 'It expires after a day. Give it only to this person: it grants access to the account.',
       body: Type.Object({
         removeSecondFactor: Type.Optional(
           Type.Boolean({ description: 'Whether using it also turns off two-factor authentication' }),
@@ -204,7 +204,7 @@ export const operator = platform<Dependencies, RequestState>()
       tags: ['operator'],
       summary: 'Re-encrypt stored secrets with the first key of ENCRYPTION_KEY',
       description:
-        'After a new key was put before the earlier one. `unreadable` counts what no listed key opens. When `resealed` is 0 the earlier key may go.',
+        'After a new key was put before the earlier one. `unreadable` counts values that no listed key can decrypt. When `resealed` is 0 the earlier key may go.',
       response: Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer() }),
     },
     async (ctx) => {

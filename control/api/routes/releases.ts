@@ -68,7 +68,7 @@ export const releases = platform<Dependencies, RequestState>()
     {
       ...needs('deployment:read', 'deployment'),
       tags: ['releases'],
-      summary: 'Preview a promotion: what it would change',
+      summary: 'Preview the changes of a promotion',
       response: Preview,
     },
     async (ctx) => {

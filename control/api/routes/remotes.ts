@@ -120,7 +120,7 @@ export const remotes = platform<Dependencies, RequestState>()
     {
       ...needs('project:write'),
       tags: ['repositories'],
-      summary: 'Change how often a plain remote is looked up',
+      summary: 'Change the polling interval of a plain remote',
       body: Type.Object({ pollSeconds: PollSeconds }),
       response: Remote,
     },

@@ -43,7 +43,7 @@ export const storage = platform<Dependencies, RequestState>()
     {
       ...needs('usage:read', 'organization'),
       tags,
-      summary: 'What an organization keeps, by kind and by project',
+      summary: 'Stored data of an organization, by kind and project',
       description: 'The last count. Counts run every minute, or less often so that they take at most 5 % of the time.',
       response: Storage,
     },

@@ -45,5 +45,5 @@ export function noServers({
 }: Pick<Confinement, 'kind' | 'reason' | 'sharesNetwork'>): string | null {
   if (kind === 'namespaces' && sharesNetwork !== true) return null;
   const why = reason === null ? '' : `. ${reason.replaceAll(/\s+/g, ' ')}`;
-  return `Servers for Node (kind: ssr, such as Next.js) are refused here: nothing keeps them from this machine${why}`;
+  return `Servers for Node (kind: ssr, such as Next.js) are refused: they cannot be isolated on this machine${why}`;
 }

@@ -202,7 +202,7 @@ function timing(given: When, before: ScheduledTask | null): Omit<ScheduledTask, 
   if (runAt !== undefined) scheduledTime = Date.parse(runAt);
   else if (delaySeconds !== undefined) scheduledTime = Date.now() + Math.round(delaySeconds * 1000);
   else if (before === null && recurring) scheduledTime = Date.now() + (expression === undefined ? intervalMs! : 0);
-  if (scheduledTime === undefined) throw toolError('Say when: runAt or delaySeconds');
+  if (scheduledTime === undefined) throw toolError('runAt or delaySeconds is required');
   if (Number.isNaN(scheduledTime)) throw toolError('runAt must be an ISO 8601 date and time');
   if (runAt !== undefined && scheduledTime < Date.now()) throw toolError('runAt is in the past');
   if (!recurring) return { scheduledTime, recurring };

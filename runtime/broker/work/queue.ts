@@ -118,7 +118,7 @@ export function createQueueWork<Row extends Message>(deps: WorkDeps, ledger: Que
         asked?.delaySeconds === undefined
           ? undefined
           : Math.round(Math.min(Math.max(0, asked.delaySeconds) * 1000, limits.delayMsMax));
-      const reason = asked?.error ?? 'The handler asked for another attempt';
+      const reason = asked?.error ?? 'The handler requested a retry';
       await fail(row, reason, { ...(delayMs === undefined ? {} : { delayMs }), final: asked?.final === true });
     }
     return { more };

@@ -59,7 +59,7 @@ function prepare(
       .prepare(`SELECT name FROM sqlite_schema WHERE name LIKE 'platform\\_internal\\_%' ESCAPE '\\'`)
       .get();
     if (own !== undefined)
-      throw new Failure('unreadable_database', `It is a database of this platform already: it has ${own['name']}`);
+      throw new Failure('unreadable_database', `It is already a database of this platform: it has ${own['name']}`);
     db.exec(migrationLedger);
     const remember = db.prepare(rememberMigration);
     const now = new Date().toISOString();

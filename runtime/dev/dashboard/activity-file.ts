@@ -29,7 +29,7 @@ export function openActivityFile(file: string, recordsMax: number, report: (mess
       write();
     } catch (error) {
       isBroken = true;
-      report(`Activity is not kept for the next start: ${(error as Error).message}`);
+      report(`Activity is not stored for the next start: ${(error as Error).message}`);
     }
   }
 

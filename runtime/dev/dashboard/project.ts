@@ -84,7 +84,7 @@ async function replay(asked: DashboardRequest): Promise<object> {
   const { method, path, seq } = requestOf(asked);
   const recorded = asked.deps.activity.recorded(seq);
   if (recorded === null)
-    throw invalid('Its headers and body are not kept over a restart of dev: send it as a new request');
+    throw invalid('Its headers and body are lost after a restart of dev: send it as a new request');
   if (recorded.body === null) throw invalid('Its body was too long to be recorded: send it as a new request');
   const { hostname, port } = new URL(asked.deps.url());
   const headers = recorded.requestHeaders.filter(([name]) => !NOT_SENT.test(name)).flat();

@@ -102,7 +102,7 @@ function optionsOf(
         post({
           to: user.email,
           subject: 'Set a new password',
-          text: `${howToReset(url, token)}\n\nIf you did not ask for it, do nothing.`,
+          text: `${howToReset(url, token)}\n\nIf you did not request this, ignore this email.`,
         }),
     },
     emailVerification: {
@@ -113,7 +113,7 @@ function optionsOf(
         post({
           to: user.email,
           subject: 'Confirm your address',
-          text: `Open this address to confirm that it is yours:\n${url}\n\nIf you did not sign up, do nothing.`,
+          text: `Open this address to confirm that it is yours:\n${url}\n\nIf you did not sign up, ignore this email.`,
         }),
     },
     socialProviders: providersOf(vars) as NonNullable<BetterAuthOptions['socialProviders']>,

@@ -55,7 +55,7 @@ export function createUsers(deps: UsersDeps): Users {
       return opening;
     });
     if (found === null)
-      throw Object.assign(new Error('Too many addresses of this site are asked for'), { status: 429 });
+      throw Object.assign(new Error('Too many addresses of this site were requested'), { status: 429 });
     return found;
   }
 

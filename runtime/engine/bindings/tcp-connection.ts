@@ -131,7 +131,7 @@ export class TcpConnection {
    * @param sent how many bytes the guest has sent. It sends none until the reply.
    */
   async startTls(sent: number, options: ConnectionOptions, call: HostCall): Promise<Opened> {
-    if (!this.#mayStartTls) throw failed('EPROTO', 'The connection to a pool takes no TLS: the pool encrypts');
+    if (!this.#mayStartTls) throw failed('EPROTO', 'Connections to a pool do not use TLS: the pool encrypts');
     if (this.#isTls || this.#early !== null) throw failed('EPROTO', 'TLS has begun on this socket already');
     this.#isTls = true;
     while (this.#received < sent) {
@@ -256,7 +256,7 @@ export class TcpConnection {
     const early = this.#early;
     if (this.#socket.destroyed) return true;
     if (this.#earlyBytes + this.#socket.writableLength + chunk.byteLength > WAITING_BYTES_MAX) {
-      this.#fail(failed('ENOBUFS', 'More bytes were sent than the socket may hold'));
+      this.#fail(failed('ENOBUFS', 'More bytes were sent than the socket can buffer'));
       return true;
     }
     const isOpen =

@@ -234,7 +234,7 @@ export class Forwarder {
       closed: (code, reason) => linked.close(code, reason),
     });
     if (client === null) {
-      linked.close(1011, 'No WebSocket was asked for');
+      linked.close(1011, 'No WebSocket was requested');
       return;
     }
     const onDrain = (): void => client.resume();

@@ -194,7 +194,7 @@ export class HeldEnd implements SocketEnd {
 /** A socket has a new attachment, JSON. @throws {RangeError} when one entry has too many of them. */
 export function sendAttachment(id: number, text: string): void {
   if (records.size > ENTRY_BYTES_MAX)
-    throw new RangeError('What is sent and attached to WebSockets at once is more than 32 MB');
+    throw new RangeError('Messages and attachments of WebSockets in one turn exceed 32 MB');
   send(toHost.heldAttachment, id, records.part(text));
 }
 

@@ -25,7 +25,7 @@ const CLIENT_GONE: Failure = {
   message: errorMessage('client_gone'),
 };
 
-const NEVER_ENDS = 'The body of the response will never end: it waits for a promise that nothing can settle';
+const NEVER_ENDS = 'The response body will never end: it waits for a promise that can never settle';
 
 export class RunningInvocations {
   #deployment: ServedDeployment;

@@ -100,7 +100,7 @@ export function partsFrom(environment: Environment): Parts {
       : []),
     // With other parts it is just not started.
     ...(has('migrator') && chosen.size === 1 && migrationsExecutorFrom(environment) !== 'migrator'
-      ? ['DB_MIGRATIONS_EXECUTOR must be migrator: say so to the migrator, the API and the handlers alike']
+      ? ['DB_MIGRATIONS_EXECUTOR must be migrator: set it for the migrator, the API and the handlers']
       : []),
     ...(has('sandbox') && !needsOwner
       ? [
@@ -129,7 +129,7 @@ export function partsFrom(environment: Environment): Parts {
         ]
       : []),
     ...(isHttpsOn(get('PUBLIC_HTTPS')) && !has('edge') && (has('handler') || has('api'))
-      ? secret('EDGE_TOKEN', 'PUBLIC_HTTPS is on, and by it they know what comes over the edge')
+      ? secret('EDGE_TOKEN', 'PUBLIC_HTTPS is on, and it identifies requests through the edge')
       : []),
     ...(has('web') && !has('api') && get('UI_PORT').toLowerCase() !== 'off'
       ? missing(
@@ -152,11 +152,13 @@ export function partsFrom(environment: Environment): Parts {
       : []),
     ...(has('handler') && hasBucket && !has('mirror')
       ? [
-          'ARTIFACTS_S3_* is set, and nothing brings routes here: add mirror to PLATFORM_PARTS, or leave ARTIFACTS_S3_* to the mirror of this machine',
+          'ARTIFACTS_S3_* is set, but no mirror updates the routes here: add mirror to PLATFORM_PARTS, or leave ARTIFACTS_S3_* to the mirror of this machine',
         ]
       : []),
     ...(get('BACKUP_CRON') !== '' && !has('backups')
-      ? ['BACKUP_CRON is set, and nothing makes backups here: add backups to PLATFORM_PARTS where all data are at hand']
+      ? [
+          'BACKUP_CRON is set, but no process creates backups here: add backups to PLATFORM_PARTS on the machine with all data',
+        ]
       : []),
     ...(has('databases') && get('FS_PATH') === '' ? missing('DB_STORAGE_DIR', 'the folder of project databases') : []),
     ...weakSecrets(environment),

@@ -24,7 +24,7 @@ export async function checkContainers({ api, image, labels, diskMb }: ContainerC
     const found = await api.call<{ Version?: unknown } | null>('GET', '/version');
     version = String(found?.Version).slice(0, 50);
   } catch (error) {
-    const advice = 'Start it, and look at DOCKER_HOST and at who may open its socket.';
+    const advice = 'Start it, and check DOCKER_HOST and the permissions of its socket.';
     return [{ name: 'engine', status: 'fail', message: (error as Error).message, advice }];
   }
   return [
@@ -76,11 +76,11 @@ async function checkNetworks(api: EngineApi, labels: Readonly<Record<string, str
           name: 'isolation',
           status: 'fail',
           message: `${connected} of ${looked} containers of sandboxes have a network of their own`,
-          advice: 'Somebody changed them: destroy these sandboxes, and look at who may use the engine.',
+          advice: 'They were changed: destroy these sandboxes, and check who can use the engine.',
         }
       : { name: 'isolation', status: 'ok', message: `None of ${looked} containers has a network`, advice: null };
   } catch (error) {
-    const advice = 'Look at the log of the engine.';
+    const advice = 'Check the log of the engine.';
     return { name: 'isolation', status: 'warn', message: (error as Error).message, advice };
   }
 }

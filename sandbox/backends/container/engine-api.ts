@@ -93,7 +93,7 @@ export function openEngineApi(socketPath: string): EngineApi {
           read(answer, 'POST', path).then(
             () =>
               reject(
-                new Failure('container_engine', 'The container engine attaches to nothing', {
+                new Failure('container_engine', 'The container engine cannot attach', {
                   status: answer.statusCode ?? 0,
                 }),
               ),

@@ -62,7 +62,7 @@ export async function checkProvider(
         : [{ name: 'template', status: 'fail', message: mismatch, advice: 'New sandboxes are refused.' } as const]),
     ];
   } catch (error) {
-    const advice = 'Look at HOSTED_BASE_URL and HOSTED_API_KEY of the sandbox service.';
+    const advice = 'Check HOSTED_BASE_URL and HOSTED_API_KEY of the sandbox service.';
     return [{ name: 'provider', status: 'fail', message: (error as Error).message, advice }];
   }
 }

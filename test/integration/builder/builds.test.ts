@@ -302,7 +302,7 @@ test('a build that takes too long ends as timeout, one where the disk is nearly 
   const full = await other.start({ limits: { ...other.options.limits, diskFreeBytesMin: 2 ** 52 } });
   const refused = await other.ended((await push({ 'build.sh': page })).id);
   assert.deepEqual([refused.status, refused.reason], ['failure', 'disk_full']);
-  const told = 'The disk of the platform has no room for this build: deploy again when its operator has made some';
+  const told = 'The disk of the platform is too full for this build: deploy again when the operator has freed space';
   assert.equal(refused.error_message, told);
   await full.close();
 });

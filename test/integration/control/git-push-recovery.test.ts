@@ -36,7 +36,7 @@ test('what was pushed while no API process ran is deployed when one starts', asy
   const [row] = await control.sql<{ repository_id: string }[]>`
     SELECT repository_id FROM control.project WHERE name = 'shop'`;
   const said = await git('push', path.join(folderOfIt, 'repositories', `${row!.repository_id}.git`), 'main:later');
-  assert.match(said, /remote: The platform does not run: what was pushed is deployed when it starts/);
+  assert.match(said, /remote: The platform is not running: the push is deployed when it starts/);
   const built = buildNext('success');
   pushes.gitPush = await openGitPush(control.deps);
   const id = await built;
@@ -64,7 +64,7 @@ test('a push whose deployment cannot be made at first is deployed once it can be
   const said = await git('push', remote('shop', control.owner.token), 'main:again').finally(
     () => control.sql`ALTER TABLE control.deployment_away RENAME TO deployment`,
   );
-  assert.match(said, /remote: The deployment cannot be made at the moment: it is tried again/);
+  assert.match(said, /remote: The deployment cannot be created at the moment: retrying/);
   const [made] = await control.sql`SELECT branch FROM control.deployment WHERE id = ${await buildNext('success')}`;
   assert.equal(made!.branch, 'again');
   const notes = path.join(control.deps.folder, 'repositories', 'pushes');

@@ -66,7 +66,7 @@ test('a failed deployment fails the push with exit code 1, and what was pushed s
   assert.ok(typeof ended === 'object', ended as string);
   assert.equal(ended.code, 1);
   assert.match(ended.stderr, new RegExp(`remote: Deployment ${id} ended: failure`));
-  assert.match(ended.stderr, /remote: What was pushed is stored, and its deployment failed/);
+  assert.match(ended.stderr, /remote: The push was stored, but its deployment failed/);
   assert.match(ended.stderr, /\[new branch\] +main -> feature\/login/);
   assert.doesNotMatch(ended.stderr, /rejected/);
   const { stdout } = await run('git', ['ls-remote', remote('shop', control.owner.token)]);

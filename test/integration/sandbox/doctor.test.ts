@@ -38,7 +38,7 @@ test('nothing is said where nobody uses sandboxes, and a service that nobody use
     {
       name: 'sandboxes',
       status: 'warn',
-      message: 'SANDBOX_PROVIDER starts a sandbox service, and without SANDBOX_URL nobody uses it',
+      message: 'SANDBOX_PROVIDER starts a sandbox service, but it is not used without SANDBOX_URL',
       advice: 'Set SANDBOX_URL, such as http://127.0.0.1:4006.',
     },
   ]);

@@ -27,7 +27,7 @@ test('a backup is missed, made, too old, failed', () => {
   assert.deepEqual(checkBackups({}, folder, now), {
     name: 'backup',
     status: 'warn',
-    message: 'No backup was ever made',
+    message: 'No backup exists yet',
     advice: 'Run `platform backup`, or set BACKUP_CRON and BACKUP_TARGET.',
   });
   endRun(folder, beginRun(folder), { location: '/b/x.tar', bytes: 10 });
@@ -62,7 +62,7 @@ test('AI providers are looked at: their variables, their prices, keys over plain
   assert.deepEqual(said({ AI_GATEWAY_URL: 'http://api:4002' }), []);
   assert.deepEqual(said({ AI_PROVIDER_MOCK_KIND: 'mock' }), [['ok', 'AI providers: mock, which asks no model']]);
   assert.deepEqual(said({ AI_PROVIDER_OPENAI_KEY: key }), [
-    ['warn', 'Nothing says which models "auto" is'],
+    ['warn', 'The model "auto" is not configured'],
     ['ok', 'AI providers: openai'],
   ]);
   assert.deepEqual(said({ AI_PROVIDER_OPENAI_KEY: key, AI_PROVIDER_MOCK_KIND: 'mock', AI_AUTO: 'openai/large' }), [

@@ -14,7 +14,7 @@ export let isFormData: (value: unknown) => value is FormData;
 
 function toEntry(value: unknown, filename: unknown, given: number): Entry {
   if (!isBlob(value)) {
-    if (given > 2) throw new TypeError('A file name goes with a Blob only');
+    if (given > 2) throw new TypeError('A file name is only allowed with a Blob');
     return toUsvString(value);
   }
   if (isFile(value) && filename === undefined) return value;

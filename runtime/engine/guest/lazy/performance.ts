@@ -259,7 +259,7 @@ export class PerformanceObserver {
     const { entryTypes, type, buffered } = toDictionary(options, 'Observer options');
     if (entryTypes === undefined && type === undefined) throw new TypeError('Observer options need entryTypes or type');
     if (entryTypes !== undefined && (type !== undefined || buffered !== undefined))
-      throw new TypeError('Observer options have nothing beside entryTypes');
+      throw new TypeError('Observer options can only contain entryTypes');
     const mode = entryTypes === undefined ? 'type' : 'entryTypes';
     let wanted: string[];
     if (mode === 'type') wanted = [...this.#types, toDomString(type)];

@@ -102,7 +102,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
       };
       const binding = pools.get(hostname);
       if (binding !== undefined && secure === true)
-        throw new TypeError('A pool takes no TLS: it encrypts on the way to its server');
+        throw new TypeError('Connections to a pool do not use TLS: the pool encrypts the connection to its server');
       const call =
         binding === undefined
           ? opening('tcp.connect', { hostname, port, secure: secure === true, tls, stream }, take)

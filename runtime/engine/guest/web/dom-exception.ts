@@ -112,7 +112,7 @@ export class QuotaExceededError extends DOMException {
     this.#quota = toAmount(quota, 'quota');
     this.#requested = toAmount(requested, 'requested');
     if (this.#quota !== null && this.#requested !== null && this.#requested < this.#quota)
-      throw new RangeError('What was requested is below the quota');
+      throw new RangeError('The request is below the quota');
   }
   get quota(): number | null {
     return this.#quota;

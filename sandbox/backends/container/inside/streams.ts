@@ -364,7 +364,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   }
   return {
     open(topic) {
-      if (isUnread()) end(new Error("The other side of a sandbox's channel reads nothing"));
+      if (isUnread()) end(new Error("The other side of a sandbox's channel does not read"));
       if (isOver) throw lost();
       lastId += 2;
       const stream = new OneStream(lastId, line);

@@ -104,7 +104,7 @@ test('ai 4 is refused, as package.json says it or as it is installed', (t) => {
   const expected = {
     code: 'not_supported',
     message:
-      'ai 4.3.2 is not supported with "ai: true": its default provider came with ai 5. Set "ai" to "^5.0.0" or later in package.json, or take "ai" out of platform.yaml and call PLATFORM_AI_URL yourself',
+      'ai 4.3.2 is not supported with "ai: true": its default provider came with ai 5. Set "ai" to "^5.0.0" or later in package.json, or remove "ai" from platform.yaml and call PLATFORM_AI_URL yourself',
   };
   const named = appOf(t, { 'app/page.jsx': '' }, { next: '16.4.6', ai: '^4.3.2' });
   assert.throws(() => writeAiProvider(named.folder, ai), expected);

@@ -12,7 +12,10 @@ test('a full disk fails a build without folder and figures; the cause has them f
   } as never);
   assert.deepEqual(
     [failure.reason, failure.message],
-    ['disk_full', 'The disk of the platform has no room for this build: deploy again when its operator has made some'],
+    [
+      'disk_full',
+      'The disk of the platform is too full for this build: deploy again when the operator has freed space',
+    ],
   );
   assert.equal((failure.cause as Error).message, message);
 });

@@ -87,7 +87,7 @@ test('the proxy of the machine leads where its variables say', () => {
 test('a setting that is no host and no proxy is refused by its name', () => {
   assert.throws(() => outbound({ BUILD_REACHABLE_HOSTS: 'npm.corp,https://npm.corp/' }), {
     message:
-      'BUILD_REACHABLE_HOSTS has "https://npm.corp/": it takes hosts such as npm.example or 10.0.0.7:4873, with commas between',
+      'BUILD_REACHABLE_HOSTS has "https://npm.corp/": use hosts such as npm.example or 10.0.0.7:4873, comma-separated',
   });
   assert.throws(() => outbound({ HTTPS_PROXY: 'socks5://proxy.corp' }), {
     message: 'HTTPS_PROXY must be a proxy such as http://proxy.example:3128: builds go out through it',

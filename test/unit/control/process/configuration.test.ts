@@ -90,7 +90,7 @@ test('a provider that nobody can sign in at is warned of', () => {
   const provider = { OIDC_ISSUER: 'https://a.example', OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' };
   assert.deepEqual(readConfiguration({ ...enough, ...provider }).warnings, []);
   assert.deepEqual(readConfiguration({ ...enough, ...provider, SIGN_IN: 'password' }).warnings, [
-    'OIDC_ISSUER is set, but SIGN_IN leaves oidc out: nobody can sign in there',
+    'OIDC_ISSUER is set, but SIGN_IN does not include oidc: sign-in with OpenID Connect is off',
   ]);
 });
 

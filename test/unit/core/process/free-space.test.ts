@@ -19,7 +19,7 @@ test('below the bound writes are refused, which says nothing of the machine, and
   now = 1000;
   assert.throws(() => space.check(), {
     code: 'disk_full',
-    message: 'The disk of the platform is nearly full: nothing is written until the operator frees space',
+    message: 'The disk of the platform is nearly full: writes are refused until the operator frees space',
   });
   free = 400;
   now = 2000;

@@ -120,7 +120,7 @@ test('that the output of commands is logged is a warning', () => {
   const { logsExec, warnings } = sandboxConfig({ ...least, SANDBOX_LOG_EXEC: '1' });
   assert.deepEqual(
     [logsExec, warnings],
-    [true, ['SANDBOX_LOG_EXEC=1: what commands print is logged, which may contain customer data']],
+    [true, ['SANDBOX_LOG_EXEC=1: the output of commands is logged, which may contain customer data']],
   );
 });
 

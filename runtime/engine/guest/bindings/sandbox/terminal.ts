@@ -86,7 +86,7 @@ export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> 
   function typedFrame(chunk: unknown): Uint8Array {
     if (typeof chunk === 'string') return frame(FRAME.bytes, encodeUtf8(chunk));
     if (isUnsharedBufferSource(chunk)) return frame(FRAME.bytes, toBytes(chunk, 'What is typed'));
-    throw fail('invalid_argument', 'What is typed must be strings or bytes');
+    throw fail('invalid_argument', 'Terminal input must be strings or bytes');
   }
 
   const ended = new AbortController();

@@ -261,6 +261,6 @@ function utf8Bytes(text: string): number {
 export function mismatch(reason: string): Error {
   return namedError(
     'ReplayMismatchError',
-    `Workflow replay mismatch: ${reason}. What a handler does between its steps must be the same in every run`,
+    `Workflow replay mismatch: ${reason}. The code between the steps of a handler must be deterministic`,
   );
 }

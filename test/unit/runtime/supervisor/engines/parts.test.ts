@@ -42,7 +42,7 @@ test('a migrator apart needs the database service, and runs where it is asked fo
     DB_SERVICE_TOKEN: token,
   };
   assert.throws(() => partsFrom(migrator), {
-    message: 'DB_MIGRATIONS_EXECUTOR must be migrator: say so to the migrator, the API and the handlers alike',
+    message: 'DB_MIGRATIONS_EXECUTOR must be migrator: set it for the migrator, the API and the handlers',
   });
   const asked = { ...migrator, DB_MIGRATIONS_EXECUTOR: 'migrator' };
   assert.equal(partsFrom(asked).has('migrator'), true);
@@ -56,7 +56,7 @@ test('a migrator apart needs the database service, and runs where it is asked fo
 test('a schedule of backups is refused where nothing makes them', () => {
   assert.throws(() => partsFrom({ ...api, BACKUP_CRON: '0 3 * * *' }), {
     message:
-      'BACKUP_CRON is set, and nothing makes backups here: add backups to PLATFORM_PARTS where all data are at hand',
+      'BACKUP_CRON is set, but no process creates backups here: add backups to PLATFORM_PARTS on the machine with all data',
   });
   const alone = { PLATFORM_PARTS: 'backups', BACKUP_CRON: '0 3 * * *' };
   assert.throws(() => partsFrom(alone), { message: /^FS_PATH is not set: .*\nDATABASE_URL is not set: / });
@@ -67,7 +67,7 @@ test('with certificates of the platform, handlers and the API apart from the edg
   for (const part of [handler, api]) {
     assert.throws(() => partsFrom({ ...part, PUBLIC_HTTPS: 'on' }), {
       message:
-        'EDGE_TOKEN must have at least 16 characters: PUBLIC_HTTPS is on, and by it they know what comes over the edge; run `platform secrets init`, and give all parts the same .env',
+        'EDGE_TOKEN must have at least 16 characters: PUBLIC_HTTPS is on, and it identifies requests through the edge; run `platform secrets init`, and give all parts the same .env',
     });
     assert.equal(partsFrom({ ...part, PUBLIC_HTTPS: 'on', EDGE_TOKEN: token }).isChosen, true);
   }
@@ -96,7 +96,7 @@ test('a mirror needs a bucket and what reads routes, and a handler that is given
   };
   assert.throws(() => partsFrom({ ...handler, PLATFORM_PARTS: 'handler' }), {
     message:
-      'ARTIFACTS_S3_* is set, and nothing brings routes here: add mirror to PLATFORM_PARTS, or leave ARTIFACTS_S3_* to the mirror of this machine',
+      'ARTIFACTS_S3_* is set, but no mirror updates the routes here: add mirror to PLATFORM_PARTS, or leave ARTIFACTS_S3_* to the mirror of this machine',
   });
   assert.equal(partsFrom({ ...handler, PLATFORM_PARTS: 'handler,mirror' }).has('mirror'), true);
 });

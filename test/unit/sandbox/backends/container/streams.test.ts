@@ -95,7 +95,7 @@ test('a sandbox that reads nothing loses its channel, however often it is asked'
     },
     { code: 'ECONNRESET' },
   );
-  assert.equal(host.state.lost, "The other side of a sandbox's channel reads nothing");
+  assert.equal(host.state.lost, "The other side of a sandbox's channel does not read");
 });
 
 test('of a flood of frames, each turn takes a few', async () => {
