@@ -282,7 +282,7 @@ async function tellPointers(source: string, { maybePointers }: GitTree, { onLine
 
 function checkoutFailure({ stderr }: FencedExit): Failure<'build'> {
   if (/File too large|No space left/i.test(stderr))
-    return buildFailure('source_too_large', 'A file of the commit is larger than its bound (BUILD_SOURCE_BYTES_MAX)');
+    return buildFailure('source_too_large', 'A file of the commit is larger than the limit (BUILD_SOURCE_BYTES_MAX)');
   return buildFailure('source_unsafe', `Git cannot check the commit out: ${firstLine(stderr)}`);
 }
 

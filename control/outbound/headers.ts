@@ -1,4 +1,4 @@
-// Headers that users set for the requests of a subscription: which are allowed. Used by drains and collectors.
+// The headers that users can set for the requests of a subscription. Used by drains and collectors.
 import Type from '#core/typebox/typebox.mjs';
 import { ApiError } from '../http/errors.ts';
 

@@ -1,5 +1,6 @@
 // The page on which an account sets the address for lost passwords. The address counts once the account has opened the
-// link that was sent there, signed in. Nobody is found or let in by an address. Part of ui-app.ts.
+// link that was sent there, signed in. An email address neither identifies an account nor allows a sign-in. Part of
+// ui-app.ts.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { EmailAddress } from '../http/schemas.ts';

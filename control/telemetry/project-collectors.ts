@@ -6,7 +6,7 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import type { OwnedSpan } from './otlp.ts';
 
-/** Maximum of buffered spans: of all projects, and of one. */
+/** Maximum number of buffered spans: for all projects, and per project. */
 const WAITING_MAX = 20_000;
 const WAITING_OF_ONE_MAX = 2000;
 const TELL_MS = 2000;

@@ -97,7 +97,7 @@ export function toTerminalArguments({ command, cwd, env, cols, rows }: Fields): 
 /** Environment variables of commands. */
 export function toVariables(value: unknown): Readonly<Record<string, string>> {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
-    throw invalid(`Variables must be an object of texts, but are ${kindOf(value)}`);
+    throw invalid(`Variables must be an object with string values, but are ${kindOf(value)}`);
   const entries = Object.entries(value);
   if (entries.length > variablesMax) throw invalid(`There are ${entries.length} variables, and may be ${variablesMax}`);
   let size = 0;

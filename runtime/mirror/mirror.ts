@@ -150,7 +150,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
       one.bringing = 0;
       one.notBefore = Date.now() + Math.min(AGAIN_MS_MAX, AGAIN_MS * 2 ** one.failures);
       if (one.failures++ === 0)
-        log.error({ name, reason: (error as Error).message }, 'Route file not brought here: retrying');
+        log.error({ name, reason: (error as Error).message }, 'Route file not copied: retrying');
     }
     if (waiting.size === 0) wake.now();
   }

@@ -79,7 +79,7 @@ test('a call waits for approval across kill -9, and is made once', async () => {
   assert.deepEqual(texts('payer', 'effect'), ['paid 5']);
   await agent.killAndStart();
   assert.equal((await agent.workspace('payer'))!.approvals[0]!.id, '1.2');
-  assert.equal(await agent.command('approve', 'payer', '9.9'), 'Nothing waits for approval as "9.9".');
+  assert.equal(await agent.command('approve', 'payer', '9.9'), 'There is no pending approval "9.9".');
   assert.equal(await agent.command('approve', 'payer', '1.2'), 'Approved: pay.');
   await agent.came(() => texts('payer').some((text) => text.includes('"euros":70')));
   assert.equal(await agent.command('deny', 'payer'), 'Denied: pay.');

@@ -46,7 +46,7 @@ test('a call waits for approval across a restart, and is made once', async () =>
   await agent.dev.close();
   await agent.start();
   assert.equal((await agent.workspace('payer'))!.approvals[0]!.id, '1.2');
-  assert.equal(await agent.command('approve', 'payer', '9.9'), 'Nothing waits for approval as "9.9".');
+  assert.equal(await agent.command('approve', 'payer', '9.9'), 'There is no pending approval "9.9".');
   assert.equal(await agent.command('approve', 'payer', '1.2'), 'Approved: pay.');
   await agent.came(() => texts('payer').some((text) => text.includes('"euros":70')));
   assert.equal(await agent.command('deny', 'payer'), 'Denied: pay.');

@@ -202,7 +202,7 @@ test('while the store is away a change waits, and another one of the same projec
   machine.mirror.wake();
   await until(() => machine.said.length > 0);
   assert.deepEqual(machine.said, [
-    'Route file not brought here: retrying: {"name":"held.json","reason":"s3://files/ cannot be used: no route"}',
+    'Route file not copied: retrying: {"name":"held.json","reason":"s3://files/ cannot be used: no route"}',
   ]);
   assert.equal(machine.file('held.json'), recordText(recordOf('held', [one], idOf(0))));
   assert.equal(machine.figure('platform_routes_waiting'), 1);

@@ -40,7 +40,7 @@ const tags = ['alerts'];
 const Channels = Type.Object({ sendsMail: Type.Boolean(), items: Type.Array(ChannelSchema) });
 const Tested = Type.Object({ eventId: nullable(Id) });
 
-/** Whose alerts these are, and who may do what with them. */
+/** Whose alerts these are, and permissions with them. */
 interface AlertAccess {
   readonly reads: Needs;
   readonly writes: Needs;

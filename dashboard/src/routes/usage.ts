@@ -17,7 +17,7 @@ export const usageSearch = ({ range, kind, route }: Record<string, unknown>): Us
   ...(typeof route === 'string' && { route }),
 });
 
-/** Validates search parameters; what is not valid is dropped. */
+/** Validates search parameters; invalid ones are dropped. */
 function analyticsSearch(given: Record<string, unknown>): AnalyticsSearch {
   const { range, from, to, kind, order } = given;
   const texts = (['route', 'deployment', 'compare'] as const).flatMap((name) => {

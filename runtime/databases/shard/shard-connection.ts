@@ -31,7 +31,7 @@ const LEAST_MS = 100;
 const TICK_MS = 4;
 /** Answers that wait for a slow engine, before no more of its requests are read. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
-/** How long responses may wait for those of the requests behind them. */
+/** Maximum delay of responses that are sent together with later ones. */
 const FLUSH_AFTER_MS = 1;
 
 /** Operations without a time limit: they copy whole files. */

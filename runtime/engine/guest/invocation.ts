@@ -89,7 +89,10 @@ export class GuestInvocation implements Context, Account {
     if (this.#budget > 0) this.limit = Math.max(0.001, this.#budget - cpuMs);
   }
 
-  /** A timer of an open socket, which sends without being asked: renews the budget from time to time. `now` in ms. */
+  /**
+   * A timer of an open socket renews its budget from time to time, because it sends data without a request. `now` in
+   * ms.
+   */
   renewForTimer(now: number): void {
     if (!this.isSocketOpen || now - this.#renewedAt < TIMER_BUDGET_MS) return;
     this.#renewedAt = now;

@@ -26,7 +26,7 @@ test('chats get their own JSON, in which names are no mark-up', async () => {
   await until(() => alerts.receiver.received.length === 2);
   const page = `http://localhost:3002/projects/${alerts.project.name}/settings/alerts`;
   const words = (name: string): string =>
-    `Test: ${name} (${alerts.project.name})\nA test of this channel: nothing is wrong\n${page}`;
+    `Test: ${name} (${alerts.project.name})\nThis is a test of the alert channel: there is no problem\n${page}`;
   assert.deepEqual(
     new Set(alerts.receiver.received.map(({ body }) => body)),
     new Set([

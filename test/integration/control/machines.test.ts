@@ -136,9 +136,7 @@ test('another ENCRYPTION_KEY is refused, one that is being replaced is not', asy
   const other = await machine({ name: 'm2', keyIds: ['bbbbbbbb'] });
   const both = await machine({ name: 'm3', keyIds: ['bbbbbbbb', 'aaaaaaaa'] });
   const none = await machine({ name: 'm4', keyIds: [] });
-  assert.deepEqual(other.refusals, [
-    'ENCRYPTION_KEY is another one than that of machine m1: give this machine the same key',
-  ]);
+  assert.deepEqual(other.refusals, ['ENCRYPTION_KEY differs from that of machine m1: give this machine the same key']);
   assert.deepEqual([both.refusals, none.refusals], [[], []]);
 });
 

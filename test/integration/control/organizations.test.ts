@@ -293,7 +293,7 @@ test('the operator reads how backups went and asks for one, where something make
   for (const name of ['backups.json', 'backup-schedule.json', 'backup-requested.json']) rmSync(path.join(folder, name));
 });
 
-test('the operator reads what the platform finds of its own health, a silent part as a finding', async (context) => {
+test('the operator reads health checks of the platform, a silent part as a finding', async (context) => {
   // On every machine there is one certificate to look at.
   const named = process.env['SSL_CERT_FILE'];
   context.after(() => {

@@ -31,7 +31,7 @@ export function createMcpEndpoint<Env extends AgentEnv>(resolved: ResolvedAgent<
     async answer(request, env, agent) {
       const userId = await (authenticate === undefined ? byToken(request, env) : authenticate(request, env));
       if (userId === null)
-        return refuse(401, UNAUTHORISED, 'Who calls must be known', null, { 'www-authenticate': 'Bearer' });
+        return refuse(401, UNAUTHORISED, 'The caller must be authenticated', null, { 'www-authenticate': 'Bearer' });
       workspaceKey(userId);
       return answerRpc(request, servedTo(resolved, tools, name, userId, agent));
     },

@@ -111,7 +111,8 @@ function requestOf(
   if (rest['input'] !== undefined) return { path: '/embeddings', body };
   if (prompt === undefined) return { path: '/chat/completions', body };
   if (typeof prompt !== 'string') throw new TypeError('The prompt must be a string');
-  if (rest['messages'] !== undefined) throw new TypeError('The inputs have a prompt and messages: one of them');
+  if (rest['messages'] !== undefined)
+    throw new TypeError('The inputs have both a prompt and messages: pass one of them');
   return { path: '/chat/completions', body: { ...body, messages: [{ role: 'user', content: prompt }] } };
 }
 

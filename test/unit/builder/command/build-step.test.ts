@@ -106,7 +106,7 @@ for (const kind of ['static', 'dynamic']) {
       await assert.rejects(built(idle, `kind: ${kind}\nbuild: sh make.sh\nout: dist\n`), {
         code: 'assets',
         message:
-          /^The build command "sh make.sh" made nothing: what lies in "dist" is from before, and is not published\. /,
+          /^The build command "sh make.sh" created no output: the files in "dist" are older and are not published\. /,
       });
       assert.equal(readFileSync(join(idle, 'dist/index.html'), 'utf8'), 'stale');
       assert.deepEqual(
@@ -122,7 +122,7 @@ test('a worker that an earlier build left is not published either', async (t) =>
   const root = project(t, '', { 'dist/worker.js': worker });
   await assert.rejects(built(root, 'build: sh make.sh\nmain: dist/worker.js\n'), {
     code: 'assets',
-    message: /made nothing: what lies in "dist"/,
+    message: /created no output: the files in "dist"/,
   });
 });
 
@@ -130,7 +130,7 @@ test('without "out" a stale folder is not taken for the result', async (t) => {
   const root = project(t, '', { 'dist/index.html': 'stale' });
   await assert.rejects(built(root, 'kind: static\nbuild: sh make.sh\n'), {
     code: 'assets',
-    message: /made nothing: what lies in "dist"/,
+    message: /created no output: the files in "dist"/,
   });
 });
 

@@ -1,4 +1,4 @@
-// runtime/mirror/needed-artifacts.ts: which artifacts a record waits for.
+// runtime/mirror/needed-artifacts.ts: artifacts that a route record requires.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
