@@ -9,7 +9,7 @@ import { isArtifactId, isProjectName } from '#core/names.ts';
 import { previewOf } from '#core/preview.ts';
 import { changeRoute, temporaryFolder, writable } from './route-records.ts';
 
-/** What to publish, and how. */
+/** Parameters of a publication. */
 export interface Publication {
   /** Data folder of the handler (`FS_PATH`). */
   readonly dataFolder: string;

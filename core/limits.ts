@@ -155,9 +155,9 @@ export const limitVariables: readonly string[] = [
 export const fixedLimits = {
   /** platform.yaml and platform-workspace.yaml. */
   projectFileBytesMax: 64 * KB,
-  /** One record of state; the values of one get together. */
+  /** Limits of a record of state, and of one `get` with several keys. */
   state: { keyBytesMax: 512, valueBytesMax: 25 * MB, metadataBytesMax: 1024, keysMax: 100, pageMax: 1000 },
-  /** One file, and calls for several. */
+  /** Limits of a file, and of calls with several files. */
   files: {
     keyBytesMax: 1024,
     metadataBytesMax: 8192,

@@ -14,7 +14,7 @@ export interface SmtpServer {
   readonly login: { readonly user: string; readonly password: string } | null;
 }
 
-/** What takes emails: an endpoint for a POST of JSON, or a mail server. */
+/** The target of emails: an HTTP endpoint for JSON, or a mail server. */
 type MailTarget = { readonly kind: 'post'; readonly url: string } | SmtpServer;
 
 /** Who emails are from. */

@@ -1,7 +1,7 @@
 // The address of an event for a durable object, between engines and into the isolate, and where its storage lies. Pure.
 import { ofPreview } from './preview.ts';
 
-/** What an event is for the object: a request, calls of another worker or object, its alarm, one of its WebSockets. */
+/** Kind of an object's event: a request, calls of another worker or object, its alarm, or one of its WebSockets. */
 type ObjectEventKind = 'fetch' | 'rpc' | 'alarm' | 'socket';
 
 /** An event's address. */
@@ -13,7 +13,7 @@ export interface ObjectAddress {
   /** The name that the id was made from; absent: none. */
   readonly name?: string;
   readonly op: ObjectEventKind;
-  /** Of `alarm`: how often it was tried before. */
+  /** Only for `alarm`: number of earlier attempts. */
   readonly retries?: number;
   /** Protocol of the URL that the object sees. */
   readonly protocol: 'http:' | 'https:';

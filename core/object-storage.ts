@@ -29,7 +29,7 @@ export const objectOps = {
   look: 14,
 } as const;
 
-/** What happens to the transaction after the steps. */
+/** How the transaction continues after the steps. */
 export const transactionEnds = { stays: 0, commit: 1, undo: 2, commitUnlessRefused: 3 } as const;
 
 /** Code of the refusal that another holder is there. */

@@ -1,5 +1,5 @@
-// What the builder needs to clone a connected repository: its URL and short-lived credentials (for a Git host, a token
-// that can only read this repository). Resolved when a build starts; the result is never stored.
+// Data for cloning a connected repository: its URL and short-lived credentials (for a Git host, a token that can only
+// read this repository). Resolved when a build starts; the result is never stored.
 import { isIPv4 } from 'node:net';
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { Failure, isFailure } from '#core/failure.ts';
@@ -38,7 +38,7 @@ export interface RemoteCredentials {
   readonly username?: string;
   readonly password?: string;
   readonly sshKey?: string;
-  /** Of a key that the platform generated. */
+  /** Public key of a key pair that the platform generated. */
   readonly publicKey?: string;
   readonly knownHosts?: string;
 }

@@ -24,8 +24,8 @@ interface Need {
 type DiskOf = (folder: string) => { readonly disk: number; readonly free: number };
 
 /**
- * What a backup writes. Most contents compress, but files and artifacts may be compressed already. Database copies are
- * staged in the data folder, one at a time.
+ * Bytes that a backup writes. Most contents compress, but files and artifacts may be compressed already. Database
+ * copies are staged in the data folder, one at a time.
  *
  * @param sql the open database; null: there is none.
  * @param target folder of the archive; null: a bucket.
@@ -46,7 +46,7 @@ export async function backupNeeds(
   ];
 }
 
-/** What a restore writes. */
+/** Bytes that a restore writes. */
 export function restoreNeeds({ folder, postgres, databases, bucket }: Locations, parts: readonly Part[]): Need[] {
   const bytesOf = (...kinds: readonly Part['kind'][]): number =>
     sum(parts.filter(({ kind }) => kinds.includes(kind)).map(({ bytes }) => bytes));

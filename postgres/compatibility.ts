@@ -42,7 +42,7 @@ function numbersOf(version: string): number[] | null {
   return found === null ? null : found.slice(1).map(Number);
 }
 
-/** What the database says of versions; null: it is from before they were noted. */
+/** The versions recorded in the database; null: it is from before they were recorded. */
 export async function databaseVersion(sql: Statements): Promise<ProgramVersion | null> {
   const [column] = await sql.all(
     `SELECT FROM information_schema.columns

@@ -37,7 +37,7 @@ export const defaultAssets: AssetsConfig = {
   errorPages: {},
 };
 
-/** What to build, and where to write it. */
+/** Source and output of a build. */
 interface BuildOptions {
   /** The project's folder (repository root plus `base`). */
   readonly root: string;

@@ -1,4 +1,5 @@
-// What CommonJS code gets from `require('node:x')`: in Node an object it may assign into. Bundled by node-compat.ts.
+// The value of `require('node:x')` for CommonJS code, which can assign its properties in Node. Bundled by
+// node-compat.ts.
 
 /** The namespace of a module as one mutable object; a module whose default export is a function or a proxy is that. */
 export function toMutable(namespace: Readonly<Record<string, unknown>>): unknown {

@@ -6,7 +6,7 @@ import { Duplex as DuplexBase } from './stream.ts';
 type Done = (error?: Error | null) => void;
 type Listener = (...args: never[]) => void;
 
-/** What the host says about an open connection. */
+/** The host's data about an open connection. */
 export interface Opened {
   readonly remoteAddress: string;
   readonly remotePort: number;
@@ -214,7 +214,7 @@ export class Socket extends Duplex {
     clearTimeout(this.#timer);
     this.connecting = false;
     const raw = this.#raw;
-    // What was written before the end still goes out.
+    // Data written before the end is still sent.
     if (error === null && this.writableFinished) raw?.cancel();
     else raw?.destroy();
     done(error);

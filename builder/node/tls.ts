@@ -172,7 +172,7 @@ export function checkServerIdentity(
   });
 }
 
-/** Those of the host are used. */
+/** The certificates of the host are used. */
 export const rootCertificates: readonly string[] = Object.freeze([]);
 export const getCiphers = (): string[] => [];
 export const DEFAULT_MIN_VERSION = 'TLSv1.2';

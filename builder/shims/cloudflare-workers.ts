@@ -1,5 +1,5 @@
 // `cloudflare:workers` for workers written for that platform: base classes, `env`, `waitUntil`. Bundled by
-// cloudflare-modules.ts. What has no counterpart here throws when it is used, not when it is imported.
+// cloudflare-modules.ts. Unsupported exports throw when they are used, not when they are imported.
 
 import { AsyncLocalStorage } from '../node/async-hooks.ts';
 

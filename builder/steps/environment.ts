@@ -62,7 +62,7 @@ export function baseVariables(
   return { ...machineVariables(environment), PATH: [...new Set(path)].join(':'), ...folderVariables(folders) };
 }
 
-/** Those that do not depend on folder paths. */
+/** Variables that do not depend on folder paths. */
 export function folderVariables({ cache, home, tmp }: Pick<BuildFolders, 'cache' | 'home' | 'tmp'>) {
   return {
     HOME: home,

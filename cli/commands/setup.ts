@@ -103,7 +103,7 @@ async function offer(shell: Shell, api: Api, setup: Setup): Promise<void> {
   if (isOpen('example') && (await agreed('Deploy an example?'))) await deployExample(shell, api, EXAMPLE);
 }
 
-/** Does what a file says, in the order of the steps. What is done already is left as it is. */
+/** Does what a file says, in the order of the steps. Completed steps are not changed. */
 async function apply(shell: Shell, api: Api, wanted: SetupFile, { steps }: Setup): Promise<void> {
   const { account, settings, test_mail: testMail, ai, invitations = [], example, skip = [], finish } = wanted;
   const isDone = (name: string): boolean => steps.some((step) => step.name === name && step.state === 'done');
@@ -142,7 +142,7 @@ async function setAi(api: Api, { name, ...provider }: NonNullable<SetupFile['ai'
   await ask(api, 'PUT', `/orgs/${await organizationOf(api)}/ai/providers/${name}`, { body: { url: '', ...provider } });
 }
 
-/** Those who have an invitation already get no second one. */
+/** People who already have an invitation get no second one. */
 async function invite(
   api: Api,
   invitations: NonNullable<SetupFile['invitations']>,

@@ -50,7 +50,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
   const contents = new Map<string, string>();
   /** Folders created by the command. */
   const made = new Set<string>();
-  /** Files rewritten on each run. One that changes while the command is not running is a source after all. */
+  /** Files rewritten on each run. A folder that changes while the command is not running contains sources. */
   const generated = new Set<string>();
 
   const ending = new AbortController();

@@ -26,7 +26,8 @@ interface ServiceDeps {
 /** The called projects. */
 export interface Services {
   /**
-   * Those that a project calls now. Builds what is new or has changed; warns of a project that the workspace lacks.
+   * Services that a project currently calls. Builds what is new or has changed; warns of a project that the workspace
+   * lacks.
    *
    * @throws {BuildError} of a called project.
    */

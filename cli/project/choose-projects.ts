@@ -45,7 +45,7 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
   if (project === undefined && all !== true) {
     if (config !== undefined || isProject(folder)) return [folder];
     const found = projectsIn(folder, folder);
-    // One that lies deeper is no choice; what is wrong with this folder is said by the build.
+    // A project in a subfolder is not chosen; the build reports problems with this folder.
     if (found.length === 0) return [folder];
     throw new CliError(
       `${found.length === 1 ? 'There is a project' : `There are ${found.length} projects`} in subfolders: choose one`,

@@ -67,7 +67,7 @@ const setupSchema = {
   },
 } as const;
 
-/** What the file asks for. */
+/** Content of the file. */
 export type SetupFile = XStatic<typeof setupSchema>;
 
 /** Parses it; `setup` is null if a problem is an error. */

@@ -76,7 +76,7 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
   writeQueues(values, writer);
   writeRest(values, writer);
   for (const key of Object.keys(values)) {
-    // What tools generate names every kind of binding, most of them empty.
+    // Generated files contain every kind of binding, mostly empty.
     if (taken.has(key) || leavesOf(given[key], key).length === 0) continue;
     const note = Object.hasOwn(unsupported, key) ? unsupported[key]! : 'unknown key: omitted';
     writer.note(key, note);

@@ -1,4 +1,4 @@
-// What the actor of a request may do. The access that a route declares (api/request/needs.ts) is checked before the
+// Permissions of the actor of a request. The access that a route declares (api/request/needs.ts) is checked before the
 // request is read; routes check the rest themselves and get the ids they need. If a route never checks access to its
 // subject, middleware.ts replaces its response with an error, so that a forgotten check is noticed.
 import type { Sql } from '#postgres/sql.ts';

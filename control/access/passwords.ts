@@ -1,5 +1,5 @@
 // Passwords of accounts: hashed with scrypt on threads of the pool, few at a time, and refused where they are short or
-// common. Nothing is sent anywhere to judge one. Created once per process by sign-in/open.ts.
+// common. Passwords are never sent elsewhere for this check. Created once per process by sign-in/open.ts.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

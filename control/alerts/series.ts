@@ -1,4 +1,4 @@
-// What a rule measured over the last windows, for the graph beside its threshold. Called by the routes of alert rules.
+// Values of a rule in the last windows, for the graph with its threshold. Called by the routes of alert rules.
 import { invocationKinds } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';

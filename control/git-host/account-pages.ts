@@ -29,7 +29,7 @@ const asked = {
   redirect: Type.Optional(Type.String({ maxLength: 2048 })),
 };
 
-/** What a state names. */
+/** Content of a state. */
 interface Subject {
   readonly hostId: string;
   readonly organizationId: string;
@@ -137,7 +137,7 @@ async function hostWithClient(
   return { host, client };
 }
 
-/** What the host's error means. Its description may be anything. */
+/** Explanation of the host's error. Its description may be anything. */
 function refusal(error: string | null, { name }: HostRow): string {
   if (error === 'access_denied') return `Access was refused at ${name}.`;
   if (error === 'invalid_scope')

@@ -14,7 +14,7 @@ import { disconnectReasons } from './installations.ts';
 
 /** Accounts of an organization on one host. */
 const ACCOUNTS_MAX = 20;
-/** What a token with the scopes of its kind may do, in the words of the application of the other host. */
+/** Permissions of a token with the scopes of its kind, in the terms of GitHub Apps. */
 const granted = { contents: 'read', statuses: 'write', pull_requests: 'write' };
 
 /** An account's row, with its host. */
@@ -30,7 +30,7 @@ export interface AccountRow {
   readonly created_at: Date;
 }
 
-/** What connects an account: a token that a person created, or the grant of the host's OAuth application. */
+/** How an account is connected: a token that a person created, or a grant of the host's OAuth application. */
 type Credential = { readonly token: string } | { readonly grant: Grant };
 
 /**

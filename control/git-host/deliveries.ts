@@ -103,7 +103,7 @@ function handle(deps: Dependencies, delivery: Delivery | RemotePush, stored: Sto
   }
 }
 
-/** Deletes old deliveries. Of {@link REMOVING} events only the details are deleted. */
+/** Deletes old deliveries. For {@link REMOVING} events, only the details are deleted. */
 export async function forgetOld({ sql }: Pick<Dependencies, 'sql'>): Promise<void> {
   const old = sql`received_at < now() - ${`${KEPT_DAYS} days`}::interval AND due_at IS NULL`;
   await sql`DELETE FROM control.webhook_received WHERE ${old} AND event <> ALL(${REMOVING})`;

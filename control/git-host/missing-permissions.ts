@@ -25,7 +25,7 @@ const events = [
   ['delete', false, 'where a push does not tell of it, the preview of a removed branch stays'],
 ] as const;
 
-/** What the application is missing. @throws {Failure} `git_host` */
+/** Missing permissions of the application. @throws {Failure} `git_host` */
 export async function missingPermissions(host: GitHost): Promise<Missing[]> {
   const app = await readApp(host);
   return [

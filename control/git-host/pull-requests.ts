@@ -1,6 +1,6 @@
-// Pull requests. Those from the same repository use the deployments of their branch, which pushes create: only the
-// number is stored. Those of forks contain code of strangers: their commits wait for approval, under a branch name that
-// no branch of the repository can have.
+// Pull requests. Pull requests from the same repository use the deployments of their branch: only the number is stored.
+// Pull requests of forks contain untrusted code: their commits wait for approval, under a branch name that no branch of
+// the repository can have.
 import { forkBranch } from '#core/names.ts';
 import type { PullRequest } from '#git/host/delivery.ts';
 import { createDeployment } from '../releases/create-deployment.ts';

@@ -46,7 +46,7 @@ export async function workOnReports(deps: Dependencies): Promise<number> {
      WHERE deployment_id IN (SELECT deployment_id FROM control.git_report WHERE due_at <= now()
                              ORDER BY due_at LIMIT ${TOGETHER} FOR UPDATE SKIP LOCKED)
     RETURNING deployment_id, version, attempt, told`;
-  // One host that does not answer delays the reports to others once, not for each of its deployments.
+  // An unresponsive host delays reports to other hosts once, not for each of its deployments.
   const away = new Map<string, Error>();
   for (const row of claimed) {
     if (deps.stopping.aborted) break;

@@ -122,7 +122,7 @@ function checkedRows(sql: Sql, condition: ReturnType<Sql>) {
      WHERE ${condition} ORDER BY repository.checked_at NULLS FIRST LIMIT ${CHECKS_MAX}`;
 }
 
-/** What a check found. */
+/** Result of a check. */
 interface Checked {
   /** Null: the repository is no longer there. */
   readonly webhook: WebhookState | null;
@@ -214,7 +214,7 @@ export function followChecks(deps: Dependencies): Promise<void> {
 /** Checks the repositories that are due. @returns whether there may be more */
 export async function workOnChecks(deps: Dependencies): Promise<boolean> {
   const { sql } = deps;
-  // Another API process does not take them, too. Those that are not reached here are due again after RETRY_HOURS.
+  // Another API process does not take them, too. Repositories that are not checked now are due again after RETRY_HOURS.
   const due = await sql<{ id: string }[]>`
     UPDATE control.repository SET checked_at = now() - ${`${CHECK_HOURS - RETRY_HOURS} hours`}::interval
      WHERE id IN (
@@ -225,7 +225,7 @@ export async function workOnChecks(deps: Dependencies): Promise<boolean> {
     RETURNING id`;
   if (due.length === 0) return false;
   const rows = await checkedRows(sql, sql`repository.id IN ${sql(due.map(({ id }) => id))}`);
-  // One host that does not answer delays the others once, not for each of its repositories.
+  // An unresponsive host delays other hosts once, not for each of its repositories.
   const away = new Set<string>();
   for (const row of rows) {
     if (deps.stopping.aborted) break;

@@ -15,7 +15,7 @@ interface SetupStep {
   readonly name: SetupStepName;
   readonly state: 'done' | 'open' | 'skipped';
   readonly message: string;
-  /** What to do; null where there is nothing. */
+  /** Instructions; null: there is nothing to do. */
   readonly advice: string | null;
 }
 
@@ -26,7 +26,7 @@ interface Looking {
   readonly organizationId: string | null;
 }
 
-/** What a check finds; without `advice` the step is done. */
+/** Result of a check; without `advice`, the step is done. */
 type Found = readonly [message: string, advice?: string];
 type Check = (deps: Dependencies, looking: Looking) => Promise<Found>;
 

@@ -12,7 +12,7 @@ import { operatorSettingsFrom, type OperatorSettings } from './configuration.ts'
 export const settingNames = ['AUTH_MAIL_URL', 'MAIL_FROM', 'SIGN_IN', 'SIGN_UP'] as const;
 export type SettingName = (typeof settingNames)[number];
 
-/** Those whose value is never shown. */
+/** Settings whose value is never shown. */
 const SECRETS = new Set<SettingName>(['AUTH_MAIL_URL']);
 const CHANNEL = 'control_setting';
 const POLL_MS = 30_000;

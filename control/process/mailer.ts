@@ -14,7 +14,7 @@ export interface Mail {
 export interface MailResult extends AttemptResult {
   /** Whether a later attempt may succeed. */
   readonly isTemporary: boolean;
-  /** What the mail server replied, for operators. */
+  /** Reply of the mail server, for operators. */
   readonly reply: string | null;
 }
 

@@ -1,5 +1,5 @@
-// What AI calls cost in the current month (UTC), what they will have cost at its end, and the budget for it. Called by
-// the routes of AI usage.
+// Cost of AI calls in the current month (UTC), the forecast for its end, and the budget. Called by the routes of AI
+// usage.
 import type { Sql } from '#postgres/sql.ts';
 
 const DAY_MS = 86_400_000;
@@ -51,7 +51,7 @@ export async function readAiMonth(
 }
 
 /**
- * What will be spent if each remaining day costs as much as the average of the last seven.
+ * Expected cost if each remaining day costs as much as the average of the last seven.
  * @example forecastOf(10, 7, 5 * 86_400_000) // 15
  */
 export const forecastOf = (spent: number, lastWeek: number, leftMs: number): number =>

@@ -42,7 +42,7 @@ interface AnalyticsCounts extends Latencies {
   readonly failures: number;
   readonly status: Readonly<Record<StatusClass, number>>;
   readonly cpuMs: number;
-  /** Of the most expensive invocation. */
+  /** CPU of the most expensive invocation. */
   readonly cpuMsMax: number;
 }
 

@@ -5,7 +5,7 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 export const guardedStates = ['running', 'promoted', 'rolled_back', 'canceled'] as const;
 export type GuardedState = (typeof guardedStates)[number];
 
-/** What the visitors of one deployment saw during a step. */
+/** Metrics of one deployment during a step. */
 export interface SeenFigures {
   readonly requests: number;
   /** Answered with a status of 5xx. */
@@ -22,10 +22,10 @@ export interface SeenStep {
   readonly startedAt: string;
   /** Null: it is the current one. */
   readonly endedAt: string | null;
-  /** Of the new deployment, and of production; null: not judged yet. */
+  /** Figures of the new deployment and of production; null: not judged yet. */
   readonly now: SeenFigures | null;
   readonly before: SeenFigures | null;
-  /** What was decided last, as a sentence; null: not judged yet. */
+  /** The last decision, as a sentence; null: not judged yet. */
   readonly verdict: string | null;
 }
 

@@ -1,4 +1,4 @@
-// What became of emails, as operators see it. Written by control/outbound/send-mail.ts.
+// Delivery results of emails, for operators. Written by control/outbound/send-mail.ts.
 import type { Sql } from '#postgres/sql.ts';
 
 /** The last email of a kind. */

@@ -23,7 +23,7 @@ export interface HeldPasskey {
   readonly user: Buffer;
 }
 
-/** What an authenticator has created. */
+/** A passkey that an authenticator has created. */
 export type NewPasskey = Pick<HeldPasskey, 'credentialId' | 'publicKey' | 'counter'>;
 
 /** Passkeys of one account. */

@@ -1,4 +1,4 @@
-// What operators remember of the first setup: skipped steps, and its end.
+// Stored state of the first setup: skipped steps, and its completion.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 /** Steps, in their order. */

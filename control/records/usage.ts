@@ -43,7 +43,7 @@ interface Group {
 }
 
 interface Row extends Group {
-  /** Of the group, for its latencies. */
+  /** Key of the group, for its latencies. */
   readonly key: string;
   readonly invocations: number;
   readonly failures: number;

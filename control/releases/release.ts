@@ -101,7 +101,7 @@ async function steps(deps: Dependencies, job: ReleaseJob, row: Row): Promise<voi
   await succeed(deps, job, row);
 }
 
-/** What serves it now, as a line of the log. */
+/** The current deployment, as a log line. */
 async function servedBy({ sql }: Dependencies, row: Row): Promise<string> {
   const [guarded] = await sql<{ percent: number }[]>`
     SELECT (settings->'steps'->>step)::integer AS percent FROM control.guarded_release

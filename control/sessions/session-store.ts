@@ -19,8 +19,8 @@ export interface SessionStore {
   /** Null if it does not exist or has expired. */
   get(hash: Buffer, now: Date): Promise<StoredSession | null>;
   /**
-   * Replaces a session; the old one then expires at `graceUntil`. Of several callers that have seen the same
-   * `expiresAt`, one succeeds.
+   * Replaces a session; the old one then expires at `graceUntil`. If several callers have seen the same `expiresAt`,
+   * only one succeeds.
    */
   replace(
     hash: Buffer,

@@ -12,7 +12,7 @@ import { GIT_HOST, tokenContext } from './git-host-token.ts';
 /** The account, or the reason for refusal. */
 type Admission = { readonly accountId: string } | { readonly refused: 'not_invited' | 'belongs_to_another_account' };
 
-/** What a person brings to a sign-in. */
+/** Data of a person at a sign-in. */
 interface Claims {
   /** Account that was signed in at the start: gets this identity. */
   readonly linkTo: string | null;

@@ -17,7 +17,7 @@ const KIND = 'email';
 const SECONDS = 3600;
 const Text = Type.String({ maxLength: 400 });
 
-/** What a link confirms. */
+/** Content of a confirmation link. */
 interface Asked extends Record<string, string> {
   readonly accountId: string;
   readonly email: string;

@@ -13,7 +13,7 @@ import { applyGroups, holdOrganizations } from './oidc-groups.ts';
 /** The account, or the code of the sign-in page's message. */
 type Admission = { readonly accountId: string } | { readonly refused: string };
 
-/** What a person brings to a sign-in. */
+/** Data of a person at a sign-in. */
 interface Claims {
   /** Account that was signed in at the start: gets this identity. */
   readonly linkTo: string | null;
@@ -21,7 +21,7 @@ interface Claims {
   readonly invitation: Buffer | null;
 }
 
-/** What an identity said at its last sign-in. */
+/** Claims of an identity at its last sign-in. */
 interface Known {
   readonly account_id: string;
   readonly username: string | null;

@@ -54,7 +54,7 @@ export const oidcApp = platform<UiRequest>()
         await lockPasskeys(tx, accountId);
         if (!(await hasOtherWay(tx, env, accountId, 'oidc'))) return false;
         await tx`DELETE FROM control.oidc_identity WHERE account_id = ${accountId}`;
-        // Nothing would end them any more.
+        // Otherwise they would never end.
         await applyGroups(env, tx, accountId, new Map());
         await recordSignIn(tx, accountId, 'account.oidc_remove');
         return true;

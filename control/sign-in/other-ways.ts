@@ -9,7 +9,7 @@ import { offersPasskeys } from './passkey-offer.ts';
 import { hasSignInToken } from './tokens.ts';
 import { hostName, offeredProvider, type UiRequest } from './ui-request.ts';
 
-/** What is removed: the passkey of an id, or the identity at the OpenID Connect provider. */
+/** The removed sign-in method: a passkey by its id, or the identity at the OpenID Connect provider. */
 type Removed = { readonly passkeyId: string } | 'oidc';
 
 /** By another passkey, a password, another identity, or a token. */

@@ -129,7 +129,7 @@ const signInNotes: Readonly<Record<string, string>> = {
   again: 'Sign in again to change how your account signs in.',
 };
 
-/** What the sign-in page offers and says. */
+/** Content of the sign-in page. */
 interface SignInOffer {
   /** Label of the Git host's button; null: no button. */
   readonly gitHost: string | null;

@@ -38,13 +38,13 @@ export function checkPasskeys(deps: Pick<Dependencies, 'signIn' | 'addresses'>):
 
 const base64url = (charsMax: number) => Type.String({ minLength: 1, maxLength: charsMax, pattern: '^[A-Za-z0-9_-]+$' });
 
-/** What the script writes into a form for a new passkey. */
+/** Form fields that the script fills for a new passkey. */
 export const attestationFields = {
   id: base64url(1364),
   clientDataJSON: base64url(4096),
   attestationObject: base64url(16_384),
 };
-/** What it writes into a form for a sign-in. */
+/** Form fields that it fills for a sign-in. */
 export const assertionFields = {
   id: base64url(1364),
   clientDataJSON: base64url(4096),

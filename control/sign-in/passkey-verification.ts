@@ -4,14 +4,14 @@ import { isSame } from '../access/secrets.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { HeldPasskey, NewPasskey } from '../records/passkeys.ts';
 
-/** What a browser returns for a new passkey; base64url, as all of these. */
+/** Response of a browser with a new passkey. All values are base64url. */
 interface Attestation {
   readonly id: string;
   readonly clientDataJSON: string;
   readonly attestationObject: string;
 }
 
-/** What a browser returns for a sign-in. */
+/** Response of a browser to a sign-in. */
 interface Assertion {
   readonly id: string;
   readonly clientDataJSON: string;
@@ -20,7 +20,7 @@ interface Assertion {
   readonly userHandle: string;
 }
 
-/** What it must have been signed for. */
+/** Expected origin and challenge of the signature. */
 interface Expected extends Pick<Dependencies, 'addresses' | 'log'> {
   readonly challenge: string;
   readonly rpId: string;
@@ -117,7 +117,7 @@ async function withoutStatement(attestationObject: string): Promise<string> {
   return Buffer.from(isoCBOR.encode(plain)).toString('base64url');
 }
 
-/** What the library throws is a refusal. */
+/** Errors of the library mean that the response is refused. */
 async function orRefused<Result>({ log }: Expected, verify: () => Promise<Result | null>): Promise<Result | null> {
   let reason = 'the signature is wrong';
   try {

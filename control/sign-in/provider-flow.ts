@@ -18,7 +18,7 @@ export interface Purpose {
   readonly linkTo?: string;
   /** Hash of an invitation's link, which the person uses. */
   readonly invitation?: Buffer;
-  /** What else the way back needs. */
+  /** Further data for the callback. */
   readonly subject?: string;
 }
 
@@ -31,7 +31,7 @@ interface Returned {
   readonly subject: string | null;
 }
 
-/** What a state keeps. */
+/** Content of a state. */
 interface Kept extends Record<string, string | null> {
   readonly redirect: string;
   /** Hash of the cookie that binds it to a browser. */

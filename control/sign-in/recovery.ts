@@ -2,7 +2,7 @@
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { holdOnce, makeOnce, onceHash } from './single-use.ts';
 
-/** What a link is for. */
+/** Purpose of a link. */
 interface Recovery extends Record<string, string | boolean> {
   readonly accountId: string;
   /** Whether it also turns off two-factor authentication: only links of operators do. */

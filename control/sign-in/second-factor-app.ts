@@ -30,7 +30,7 @@ const STEP_SECONDS = 300;
 const KIND = 'second-factor';
 const Text = Type.String({ maxLength: 400 });
 
-/** What the first step of a sign-in keeps. */
+/** Data from the first step of a sign-in. */
 interface Begun extends Record<string, string> {
   readonly accountId: string;
   readonly redirect: string;

@@ -1,4 +1,4 @@
-// What the pages of sign-in know about a request, and what several of them do: open a session, go to the sign-in page.
+// Shared code of the sign-in pages: data about a request, opening a session, redirecting to the sign-in page.
 import type { SignedIn } from '../access/actor.ts';
 import type { OidcProvider } from '../access/oidc/provider.ts';
 import type { Dependencies } from '../process/dependencies.ts';

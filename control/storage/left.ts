@@ -40,7 +40,7 @@ export function storageLimitOf(limits: StorageLimits, plan: Plan): number | null
 }
 
 /**
- * What organizations may still store (docs/decisions/120-storage-by-organization.md). The last bytes of the disk above
+ * Remaining storage of organizations (docs/decisions/120-storage-by-organization.md). The last bytes of the disk above
  * the reserve are for organizations below the average, so that one cannot fill the disk while another stores little.
  *
  * @returns the organizations that have a limit.

@@ -1,5 +1,6 @@
-// What the other folders read about a kind of binding. Each other file of this folder describes one kind, and kinds.ts
-// lists them. Data only, no I/O: the types are also checked with the guest, and the pages of the dashboard bundle it.
+// The descriptor of a kind of binding, for the other folders. Each other file of this folder describes one kind, and
+// kinds.ts lists them. Data only, no I/O: the types are also checked with the guest, and the pages of the dashboard
+// bundle it.
 
 /** A kind of binding. */
 export interface BindingDescriptor {
@@ -9,7 +10,7 @@ export interface BindingDescriptor {
   readonly otherNames: readonly string[];
   /** Its type in `@platform-run/types`. */
   readonly type: string;
-  /** What env.d.ts calls it. */
+  /** Its type in env.d.ts. */
   readonly label: string;
   /** Name of its modules in the engine and its guest, and the first part of its host calls. */
   readonly module: string;
@@ -20,8 +21,8 @@ export interface BindingDescriptor {
   /** Whether values are all that its methods take and return, so that the mock server offers `/<kind>/<method>`. */
   readonly isPlain: boolean;
   /**
-   * What a preview has of its own. `resource`: resources with other names, which count for the project, for stored
-   * data. `namespace`: all names in a namespace of its own, for events and for data that may be dropped.
+   * Resources that each preview has separately. `resource`: resources with other names, which count for the project,
+   * for stored data. `namespace`: all names in a namespace of its own, for events and for data that may be dropped.
    */
   readonly ofPreview: 'resource' | 'namespace';
   /** Whether the calls of workers are counted for each resource: rate, latency, failures. */

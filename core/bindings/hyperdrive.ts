@@ -1,5 +1,5 @@
-// The kind `hyperdrive`: pools of connections to a Postgres server. What a binding names is a variable of the project,
-// with the URL of the server; the worker does not get that variable.
+// The kind `hyperdrive`: pools of connections to a Postgres server. A binding refers to a variable of the project with
+// the URL of the server; the worker does not get this variable.
 import type { BindingDescriptor } from './descriptor.ts';
 import { bindingName, EXPECTS_NAMES } from './schemas.ts';
 

@@ -57,7 +57,7 @@ type WrittenObject =
   | string
   | { readonly class: string; readonly project?: string; readonly previews?: 'branch' | 'production' };
 
-/** What an object binding reaches. */
+/** Target of an object binding. */
 interface ObjectTarget {
   readonly class: string;
   /** The project that has the class; null: the own one. */

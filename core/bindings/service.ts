@@ -61,7 +61,7 @@ export const service = {
   storage: null,
 } as const satisfies BindingDescriptor;
 
-/** What a service binding reaches. */
+/** Target of a service binding. */
 export interface ServiceTarget {
   readonly project: string;
   /** Null: the default export. */

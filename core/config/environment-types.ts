@@ -37,7 +37,7 @@ const NO_SOURCES: WorkerSources = { own: null, others: new Map() };
 export function environmentTypes(config: ProjectConfig, sources: WorkerSources = NO_SOURCES): string {
   const body = `/// <reference types="${typesPackage}" />
 
-/** What the worker gets as \`env\`. */
+/** Type of the worker's \`env\`. */
 interface PlatformEnv {
 ${membersOf(config, sources).join('\n')}
 }

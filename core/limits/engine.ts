@@ -132,7 +132,7 @@ export const engineLimits = {
   quarantineEnginesMax: [null, 4, 'Quarantine engines at a time'],
   crashLedgerMs: [null, DAY_MS, 'Time after which a crash of an engine no longer counts against a deployment'],
   drainMs: ['DRAIN_MS', 10_000, 'Time that running work gets to finish when an engine is replaced or stopped'],
-  deliveryBytesMax: [null, 32 * MB, 'One delivery to the private port'],
+  deliveryBytesMax: [null, 32 * MB, 'Size of a delivery to the private port'],
   deliveriesMax: [null, 1000, 'Deliveries to the private port at a time'],
   logKeptBytesMax: [null, 128 * KB, 'Last log lines of a project that an engine keeps for `platform logs`'],
   logKeptProjectsMax: [null, 100, 'Projects whose last log lines an engine keeps'],

@@ -5,7 +5,7 @@ export const gatewayLimits = {
   callsMax: ['AI_CALLS_MAX', 2000, 'Concurrent AI gateway calls; more are refused (status 429)'],
   bodyBytesMax: ['AI_BODY_BYTES_MAX', 20 * MB, "Size of a call's body (status 413)"],
   answerBytesMax: [null, 64 * MB, 'Response of a provider without streaming'],
-  eventCharactersMax: [null, 16 * MB, 'One event of a stream that a provider sends'],
+  eventCharactersMax: [null, 16 * MB, 'Size of an event in the stream of a provider'],
   answerMs: ['AI_ANSWER_MS', 120_000, "Timeout for the start of a provider's response, for each attempt"],
   streamIdleMs: ['AI_STREAM_IDLE_MS', 120_000, "Longest pause within a provider's response"],
   keepAliveMs: [null, 15_000, 'Silence of a stream after which the client gets a comment as keep-alive'],

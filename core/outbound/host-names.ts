@@ -113,7 +113,7 @@ export function createResolve(
       throw error;
     }
   }
-  /** Those who want one name at once ask for it once. */
+  /** Concurrent lookups of a name share one query. */
   const asked = new Map<string, Promise<readonly Address[]>>();
   return async (name) => {
     const known = asked.get(name);

@@ -79,7 +79,7 @@ export async function post(
       request.destroy();
     });
     request.on('error', (error) => done({ status: null, error: reasonOf(error) }));
-    // One that asks for another protocol ends the request without an error.
+    // A response that requests another protocol ends the request without an error.
     request.once('close', () => done({ status: null, error: UNREADABLE }));
     request.end(body);
   } catch (error) {

@@ -76,7 +76,7 @@ export async function runProcess(
       closeWith: (given) => void (close = given),
     });
   } catch (error) {
-    // What `start` waited for was closed.
+    // The resources of `start` were closed.
     if (isStopping) return;
     exit(options.onFailure?.(error) ?? failWith(log, error));
   }

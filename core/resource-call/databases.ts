@@ -59,7 +59,7 @@ interface ImportProgress {
   readonly part: number;
   /** Why it failed; then nothing was changed. */
   readonly reason: string | null;
-  /** What was not imported. */
+  /** Data that was not imported. */
   readonly leftOut: readonly string[];
 }
 

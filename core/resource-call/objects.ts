@@ -64,7 +64,7 @@ export interface ObjectOperations {
   };
   /** Null: it has stored nothing, and is not in memory. */
   readonly 'object.get': { readonly takes: OfObject; readonly gives: { readonly object: DescribedObject | null } };
-  /** What it stored by key, in the order of keys. */
+  /** Its stored values, sorted by key. */
   readonly 'object.values': {
     readonly takes: OfObject & Page & { readonly prefix?: string | undefined };
     readonly gives: { readonly values: readonly ObjectValue[]; readonly cursor: string | null };

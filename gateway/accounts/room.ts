@@ -27,7 +27,7 @@ export function keyOf(caller: Caller, limit: Limit): string | null {
 export const counterKey = ({ scope, of, per }: Omit<Limit, 'most'>, owner: string): string =>
   `${scope} ${owner} ${of} ${per}`;
 
-/** What a call takes of a limit; null: one request. */
+/** Amount of a limit that a call uses; null: one request. */
 export function amountOf({ of }: Limit, { promptTokens, completionTokens, costMicros }: Spend): number | null {
   if (of === 'requests') return null;
   return of === 'tokens' ? promptTokens + completionTokens : costMicros;

@@ -20,7 +20,7 @@ export interface TokenCount {
   readonly completionTokens: number;
 }
 
-/** What a call may use at most, or what it has used. */
+/** Maximum usage of a call, or its actual usage. */
 export interface Spend extends TokenCount {
   /** Millionths of the price table's currency; 0 for models without a price. */
   readonly costMicros: number;

@@ -10,7 +10,7 @@ import { sampleOf } from './mock-sample.ts';
 
 export const mockModels = ['echo', 'reasoning', 'tools', 'json', 'fail', 'embed'] as const;
 
-/** Of embeddings, unless `dimensions` asks for others. */
+/** Length of embeddings, unless `dimensions` is set. */
 const DIMENSIONS = 32;
 const DIMENSIONS_MAX = 4096;
 /** Words of a text that its embedding reflects. */

@@ -31,7 +31,7 @@ const changes: Readonly<Record<string, Change>> = {
   },
   newName: { names: /\bmax_tokens\b/, amend: renamed('max_tokens', 'max_completion_tokens') },
   oldName: { names: /max_completion_tokens/, amend: renamed('max_completion_tokens', 'max_tokens') },
-  // What the Anthropic adapter creates from `reasoning_effort`.
+  // The field that the Anthropic adapter creates from `reasoning_effort`.
   thinking: {
     names: /thinking|effort/,
     amend({ thinking, output_config: config, ...rest }, request) {

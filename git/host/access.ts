@@ -1,5 +1,5 @@
-// What the platform needs of a Git host, whichever kind it is: the drivers in kinds/ implement it, and one contract
-// suite (test/contract/git-hosts.ts) runs over all of them. Types, and what all drivers do alike.
+// The interface of Git hosts of all kinds. The drivers in kinds/ implement it, and one contract suite
+// (test/contract/git-hosts.ts) tests all of them. Types, and what all drivers do alike.
 import { isFailure } from '#core/failure.ts';
 import type { Delivery } from './delivery.ts';
 import type { HostRepository } from './repositories.ts';
@@ -30,7 +30,7 @@ export interface HostComment {
   readonly body: string;
 }
 
-/** What is done with a connected repository. All methods throw {@link Failure} `git_host`. */
+/** Operations on a connected repository. All methods throw {@link Failure} `git_host`. */
 export interface RepositoryAccess {
   /** Null: it does not exist, or the credentials may not see it. */
   readRepository(repository: RepositoryRef): Promise<HostRepository | null>;
@@ -58,10 +58,10 @@ export interface HostWebhook {
   readonly secret: string;
 }
 
-/** What was done to a webhook. */
+/** Result for a webhook. */
 export type WebhookState = 'created' | 'updated' | 'kept';
 
-/** What is done with a token, as the account that it belongs to. */
+/** Operations with a token, as its account. */
 export interface TokenAccess extends RepositoryAccess {
   readAccount(): Promise<HostAccount>;
   /** @param page from 1. */
@@ -90,7 +90,7 @@ export interface HostOAuth {
   readonly advice: string;
 }
 
-/** What opening an account needs. */
+/** Parameters for opening an account. */
 export interface OpenedWith {
   /** Sends a request with the token. */
   readonly ask: Ask;
@@ -114,9 +114,9 @@ export interface TokenHostKind {
   /** Which URL to pass, for people. */
   readonly urlAdvice: string;
   readonly apiUrlOf: (url: string) => string;
-  /** What is wrong with a URL; null: nothing. */
+  /** The problem with a URL; null: none. */
   readonly urlProblem?: (url: string) => string | null;
-  /** What to add where its API is not found, for people. */
+  /** Hint for people if its API is not found. */
   readonly absentAdvice?: string;
   /** Path of the API that answers without a token, or asks for one. */
   readonly probe: (url: string) => string;

@@ -51,7 +51,7 @@ export function githubApiUrl(url: string): string {
   return `${url}/api/v3`;
 }
 
-/** What an application of the platform asks for, in GitHub's words. */
+/** Permissions that the platform's application requests, in GitHub's terms. */
 export function applicationManifest({
   api,
   ui,

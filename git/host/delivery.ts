@@ -1,6 +1,6 @@
-// What Git hosts report, in the few fields in use: the rest of a delivery is dropped before it is stored. Bodies were
-// signed by the host but contain texts of users, which are truncated and made storable. Drivers of this folder parse
-// them, control/git-host/ handles them. Pure.
+// Webhook deliveries of Git hosts, reduced to the used fields before they are stored. Bodies were signed by the host
+// but contain texts of users, which are truncated and made storable. Drivers of this folder parse them,
+// control/git-host/ handles them. Pure.
 import { Failure } from '#core/failure.ts';
 import { isBranchName, isCommitSha } from './remote-url.ts';
 

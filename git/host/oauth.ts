@@ -124,7 +124,7 @@ async function send(
   } catch (error) {
     if (!isFailure(error, 'git_host')) throw error;
     const { reason, status } = error;
-    // What the host says may repeat what was sent.
+    // The host's message may repeat the sent credentials.
     if (reason === 'unreachable') {
       const said = status === 0 ? error.message : `${hostTitle(host)} answered ${status} to the request of a token`;
       throw new Failure('git_host', said, { reason, status });

@@ -22,7 +22,7 @@ interface RestOptions {
   readonly apiUrl: string;
   /** Names the host in errors, at the start of a sentence. */
   readonly who?: string;
-  /** What is wrong where the responses are no JSON. */
+  /** The message for responses that are not JSON. */
   readonly urlName?: string;
   /** Whether its address may be private, and its URL plain http. Undefined: the operator's variables name it. */
   readonly isPrivate?: boolean;

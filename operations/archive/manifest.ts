@@ -44,7 +44,7 @@ const headerSchema = Type.Object(
   closed,
 );
 
-/** What can be read from a backup without its passphrase. */
+/** Parts of a backup that are readable without its passphrase. */
 export type BackupHeader = Static<typeof headerSchema>;
 
 const partSchema = Type.Object(

@@ -18,7 +18,7 @@ import { addBucketFiles, addFiles } from './files.ts';
 import { addTree } from './tree.ts';
 import { folderOf, openTarget, type Target } from './target.ts';
 
-/** What to back up, and where. */
+/** Sources and target of a backup. */
 interface BackupOptions {
   readonly locations: Locations;
   readonly target: Target;
@@ -50,7 +50,7 @@ export interface BackupReport {
   /** Migrations of its tables; null: it has no tables. */
   readonly schema: number | null;
   readonly hasKeys: boolean;
-  /** What it does not include, in words. */
+  /** Descriptions of data that it does not include. */
   readonly leftOut: readonly string[];
 }
 

@@ -25,7 +25,7 @@ import { encryptionKeyIds, openDatabase, type Locations } from '../locations.ts'
 import { checkSpace, restoreNeeds } from '../space.ts';
 import { putFiles } from './files.ts';
 
-/** What to restore, and where. */
+/** Source and target of a restore. */
 interface RestoreOptions {
   readonly backup: OpenBackup;
   readonly locations: Locations;

@@ -109,8 +109,8 @@ export function bounded(text: string): string {
 }
 
 /**
- * Calls as stored: without values of secrets. Those of `memory_set` are returned separately, by the calls' keys: they
- * are kept in the workspace until the call is completed.
+ * Calls as stored: without values of secrets. Secrets of `memory_set` are returned separately, by the keys of the
+ * calls: they stay in the workspace until the call is completed.
  */
 export function concealCalls(
   calls: readonly ToolCall[],

@@ -130,7 +130,7 @@ export interface WebSocketAutoResponse {
   readonly response: string;
 }
 
-/** What the constructor of a class of objects gets. */
+/** The `ctx` of a class of objects, passed to its constructor. */
 export interface DurableObjectState {
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;

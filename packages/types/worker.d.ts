@@ -14,7 +14,7 @@ export interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void;
   /** When the handler throws, the static files answer the request instead of an error. */
   passThroughOnException(): void;
-  /** What the caller passed to `ctx.exports.NAME({ props })`; empty for other invocations. */
+  /** The `props` that the caller passed to `ctx.exports.NAME({ props })`; empty for other invocations. */
   readonly props: Record<string, unknown>;
   /** Stubs of the worker's own entrypoints, by the name of the export. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the module's exports are not known here

@@ -49,7 +49,7 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
   /** Ids of modules whose importers were invalidated. */
   const dropped = new Set<string>();
   let known = new Map<string, WorkerModule>();
-  /** One that others load has no modules until then. */
+  /** A module that others import is not loaded until then. */
   let isCollected = false;
 
   const isBuiltin = (url: string): boolean =>

@@ -1,5 +1,5 @@
-// What the plugin reads of a project: the few keys of platform.yaml that Vite needs before the engine runs, and the
-// entry of the worker. The program validates everything and reports problems.
+// The parts of a project that the plugin reads: the keys of platform.yaml that Vite needs before the engine runs, and
+// the entry of the worker. The program validates everything and reports problems.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';

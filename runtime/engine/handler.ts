@@ -48,7 +48,10 @@ export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
   readonly passGate?: PassGate;
   /** Null: no `/auth/*`. */
   readonly authRoutes: AuthRoutes | null;
-  /** What a call between projects reaches: a branch if the project has it, else production; absent: nothing. */
+  /**
+   * The route that a call between projects reaches: a branch if the project has it, else production. Absent: there are
+   * no such calls.
+   */
   readonly calledRoute?: (project: string, branch: string | null) => Route | null;
   /** The route of a deployment by its id. */
   readonly findDeployment: (id: string) => Route | null;

@@ -62,7 +62,7 @@ export async function attemptRun(deps: AttemptDeps, run: ClaimedRun): Promise<vo
         : (error as Error).message,
     );
   }
-  // One more than allowed: it checks the state left by the others, and applies nothing.
+  // One attempt more than allowed: it only checks the state after the others.
   const isOver = run.attempt > limits.attemptsMax;
   const preview = run.branch === null ? null : branchSlug(run.branch, run.projectName);
   const audited = auditedDatabases(deps, run, preview);

@@ -13,7 +13,7 @@ import { openListener, type Listener } from '#postgres/listener.ts';
 import { atMost } from '#postgres/wake.ts';
 import { startMirror, type Mirror } from './mirror.ts';
 
-/** A machine without routes serves nothing: it waits for them. One that has some serves them. */
+/** A machine without routes serves nothing: it waits for them. A machine with routes serves them. */
 const [FIRST_SYNC_MS_MAX, SYNC_MS_MAX] = [60_000, 3000];
 const TRIM_MS = 600_000;
 const LISTEN_AGAIN_MS = 1000;

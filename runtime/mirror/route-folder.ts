@@ -16,7 +16,7 @@ interface Note {
   readonly syncedAt: string;
 }
 
-/** Not `.json`, because it is no route record. */
+/** Not `.json`, because it is not a route record. */
 const NOTE_FILE = 'mirror';
 
 /** Whether a name may be written to the folder. */

@@ -44,7 +44,7 @@ async function shareControllers(folder: string): Promise<void> {
   const init = path.join(folder, INIT);
   await mkdir(init, { recursive: true });
   const ids = (await readFile(path.join(folder, 'cgroup.procs'), 'utf8')).split('\n').filter(Boolean);
-  // One may have ended meanwhile.
+  // A process may have ended in the meantime.
   for (const id of ids) await writeFile(path.join(init, 'cgroup.procs'), id).catch(() => {});
   const offered = (await readFile(path.join(folder, 'cgroup.controllers'), 'utf8')).trim().split(' ');
   const wanted = CONTROLLERS.filter((name) => offered.includes(name)).map((name) => `+${name}`);

@@ -192,7 +192,7 @@ async function openAlone(path: string): Promise<CachedFile> {
   const file = await open(path);
   return {
     read: async (...where) => (await file.read(...where)).bytesRead,
-    // One that is being read is closed after the read.
+    // A file that is being read is closed afterwards.
     close: () => void file.close().catch(() => {}),
   };
 }
@@ -280,7 +280,7 @@ async function writeAll(
   for (let left = chunks; left.length > 0;) {
     let { bytesWritten } = await file.writev(left);
     const whole = left.findIndex((chunk) => (bytesWritten -= chunk.byteLength) < 0);
-    // Of the first partly written chunk, the last bytes remain: as many as the count is below zero.
+    // A negative count is the number of remaining bytes of the first, partly written chunk.
     left = whole < 0 ? [] : [left[whole]!.subarray(bytesWritten), ...left.slice(whole + 1)];
   }
   if (after !== undefined) for (const chunk of chunks) after(chunk);

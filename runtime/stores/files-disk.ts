@@ -31,7 +31,7 @@ interface FilesDiskOptions {
   readonly now?: () => number;
 }
 
-/** What the operations share. */
+/** Shared state of the operations. */
 interface DiskDeps {
   readonly rows: FileRows;
   readonly content: Contents;

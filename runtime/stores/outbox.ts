@@ -139,7 +139,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       let group = groups.get(key);
       if (group === undefined) {
         const sender = { project, branch, binding, trace };
-        // Those of a preview's database are for its branch's queues.
+        // Messages of a preview's database are for the queues of its branch.
         const namespace = ofPreview(place.namespace, previewIn(place.resource));
         groups.set(key, (group = { to: { namespace, resource }, sender, messages: [] }));
       }

@@ -148,7 +148,7 @@ export function limitQueue(store: QueueStore, limit: ProjectLimit): QueueStore {
     async send(place, sender, messages, now) {
       let bytes = 0;
       for (const { payload } of messages) bytes += payload.length + ROW_BYTES;
-      // Those of previews count for the project.
+      // Usage of previews counts for the project.
       await limit.admit(withoutPreview(place.namespace), bytes);
       return store.send(place, sender, messages, now);
     },

@@ -49,8 +49,8 @@ interface TimerDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<TimerRow>;
   /**
-   * Ends a firing: the timer continues at `next`, or is finished (null). One that was set again meanwhile keeps its
-   * new setting.
+   * Ends a firing: the timer continues at `next`, or is finished (null). A timer that was set again in the meantime
+   * keeps its new setting.
    */
   settle(row: TimerRow, next: number | null, outcome: string, now: number): Promise<void>;
 }

@@ -81,6 +81,9 @@ export interface Sandboxes {
   deleteSnapshot(snapshot: SandboxPlace): Promise<void>;
   /** Running calls fail with `sandbox_destroyed`. No error if it does not exist. */
   destroy(place: SandboxPlace): Promise<void>;
-  /** Destroys all sandboxes of a project. Those available here are destroyed even if others are held elsewhere. */
+  /**
+   * Destroys all sandboxes of a project. Sandboxes that are available here are destroyed even if others are in use
+   * elsewhere.
+   */
   destroyProject(project: string): Promise<void>;
 }

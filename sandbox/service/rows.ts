@@ -61,7 +61,7 @@ export interface SandboxRows {
    * Unclaimed rows that are due: idle for long enough, of a deleted project, or left behind by a dead replica.
    */
   due(): Promise<readonly { readonly key: string; readonly what: DueFor }[]>;
-  /** Those of these keys that have a row. */
+  /** The given keys that have a row. */
   known(keys: readonly string[]): Promise<ReadonlySet<string>>;
   close(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export function subjectOf({ sub }: Claims): string {
 }
 
 /**
- * The person of an ID token. What it leaves out is taken from userinfo.
+ * The person of an ID token. Missing claims are taken from userinfo.
  *
  * @throws {Failure} `oidc_refused` if the groups cannot be read: a person must not keep roles because of that.
  */

@@ -202,7 +202,7 @@ export async function changeRule(scope: RequestScope, owner: Owner, id: string, 
   return toRule(row);
 }
 
-/** What a rule measured; null if it has no window. @throws {ApiError} `not_found`. */
+/** The values of a rule; null if it has no window. @throws {ApiError} `not_found`. */
 export async function readSeries(env: Dependencies, { projectId }: Owner, id: string) {
   return readWithin(env.sql, env.telemetryLimits.scanMs, async (sql) => {
     const [rule] = await sql<Measured[]>`

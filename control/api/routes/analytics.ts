@@ -39,7 +39,7 @@ const counts = {
   failures: Type.Integer(),
   status: StatusSchema,
   cpuMs: Type.Number(),
-  // Of the most expensive invocation; the budget limits each one.
+  // CPU of the most expensive invocation; the budget limits each one.
   cpuMsMax: Type.Number(),
   firstByteMs: LatencySchema,
   // To the end of the response; without WebSockets.

@@ -27,7 +27,7 @@ import { guardedStates } from '../../records/guarded-releases.ts';
 const Status = Type.Enum([...deploymentStates]);
 const Target = Type.Enum(['production', 'preview']);
 const Text = nullable(Type.String());
-// What the visitors of one deployment saw.
+// Metrics of one deployment.
 const Seen = nullable(
   Type.Object({
     requests: Type.Integer(),

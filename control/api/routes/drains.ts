@@ -39,7 +39,7 @@ const Drain = Type.Object({
   allowPrivate: Type.Boolean(),
   // `paused`: the platform stopped after failing for too long; `enabled: true` resumes where it stopped.
   state: Type.Enum(['on', 'retrying', 'paused', 'off']),
-  // Of the last attempt, if it failed.
+  // Error of the last attempt, if it failed.
   error: nullable(Type.String()),
   failures: Type.Integer(),
   failedAt: nullable(Timestamp),

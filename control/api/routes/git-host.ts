@@ -160,7 +160,8 @@ export const gitHost = platform<Dependencies, RequestState>()
       ...needs('operator'),
       tags: ['git hosts'],
       summary: 'Remove the GitHub App that was created in the dashboard; deployments stay',
-      description: 'The app stays on GitHub: delete it there. One that variables configure is not removed.',
+      description:
+        'The app stays on GitHub: delete it there. An application that is configured by variables is not removed.',
       query: Type.Object({
         disconnect: Type.Optional(Type.Boolean({ description: 'Also if repositories are connected' })),
       }),

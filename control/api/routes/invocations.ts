@@ -32,7 +32,7 @@ const fields = {
   path: Type.String({ description: 'Without the query' }),
   route: Type.String(),
   status: Type.Integer({ description: '0: no request' }),
-  outcome: Type.String({ description: 'Of the platform: `ok`, or the code it failed with' }),
+  outcome: Type.String({ description: 'Outcome: `ok`, or an error code of the platform' }),
   isFailure: Type.Boolean({ description: 'Its outcome is not `ok`, or its status is 5xx' }),
   error: Type.String(),
   cpuMs: Type.Number(),

@@ -21,7 +21,7 @@ const Machine = Type.Object({
   version: Type.String(),
   memoryBytes: Type.Integer(),
   memoryFreeBytes: Type.Integer(),
-  diskBytes: Type.Integer({ description: 'Of the disk with the data folder' }),
+  diskBytes: Type.Integer({ description: 'Size of the disk with the data folder' }),
   diskFreeBytes: Type.Integer(),
   announcedAt: Timestamp,
   seenAt: Timestamp,

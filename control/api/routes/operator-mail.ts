@@ -19,7 +19,7 @@ const Outcome = Type.Object({
   project: nullable(Type.String({ description: 'The project whose app sent it. Null: the platform' })),
   recipient: Type.String({ description: 'Shortened' }),
   error: nullable(Type.String()),
-  reply: nullable(Type.String({ description: 'Of the mail server' })),
+  reply: nullable(Type.String({ description: 'Reply of the mail server' })),
 });
 const MailState = Type.Object({
   kind: nullable(Type.Enum(['smtp', 'post'])),

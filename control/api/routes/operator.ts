@@ -31,7 +31,7 @@ const Overview = Type.Object({
     load: Type.Number(),
     memoryBytes: Type.Integer(),
     memoryFreeBytes: Type.Integer(),
-    // Of the disk with the data.
+    // Size of the disk with the data.
     diskBytes: Type.Integer(),
     diskFreeBytes: Type.Integer(),
   }),
@@ -49,7 +49,7 @@ const Overview = Type.Object({
       }),
     ),
   ]),
-  // Of the last hour: the twenty with the most invocations, and the twenty with the most failures.
+  // In the last hour: the twenty with the most invocations, and the twenty with the most failures.
   projects: Type.Array(
     Type.Object({
       projectId: Type.String(),

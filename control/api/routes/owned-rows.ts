@@ -9,7 +9,7 @@ import type { AuditEvent } from '../../records/audit.ts';
 import type { OwnedTable, Owner } from '../../records/owned-table.ts';
 import type { RequestState } from '../request/middleware.ts';
 
-/** What these functions need of a request. */
+/** The parts of a request that these functions use. */
 export interface RequestScope {
   readonly env: Dependencies;
   readonly state: RequestState;

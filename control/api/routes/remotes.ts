@@ -25,7 +25,7 @@ export const PollSeconds = nullable(
 
 const Remote = Type.Object({
   url: Type.String(),
-  /** Of the deploy key that the platform generated; null: none. */
+  /** Public key of the generated deploy key; null: none. */
   publicKey: nullable(Type.String()),
   /** Fingerprints of the keys of its host, which must stay the same. */
   hostKeys: Type.Array(Type.String()),

@@ -23,7 +23,7 @@ const Repository = Type.Object({
   source: Type.Union([Type.Literal('git-host'), Type.Literal('remote'), Type.Literal('builtin')]),
   fullName: Type.String(),
   defaultBranch: Type.String(),
-  /** Of a Git host: which kind it is, and the repository's page. */
+  /** Kind of the Git host, and the page of the repository. */
   hostKind: nullable(Type.String()),
   url: nullable(Type.String()),
   /** Why the repository is disconnected; null: it is connected. */
@@ -70,7 +70,7 @@ const HostedBody = Type.Object({
   source: Type.Literal('git-host'),
   installationId: Type.String({
     pattern: '^(?:[0-9]{1,16}|gac_[a-z0-9]{20})$',
-    description: 'Of the application, or the ID of an account from `GET /git-accounts`',
+    description: 'ID of an installation of the application, or of an account from `GET /git-accounts`',
   }),
   hostId: Type.String({ pattern: '^(?:[0-9]{1,16}|[0-9a-f-]{36})$' }),
 });

@@ -34,7 +34,7 @@ const Delivery = Type.Object({
   id: Id,
   event: Type.String(),
   attempt: Type.Integer(),
-  // Of the last attempt.
+  // Result of the last attempt.
   status: nullable(Type.Integer()),
   error: nullable(Type.String()),
   createdAt: Timestamp,

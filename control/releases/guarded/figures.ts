@@ -33,9 +33,9 @@ const NO_FIGURES: Figures = {
 
 /** Figures of a step. */
 export interface StepFigures {
-  /** Of the new deployment. */
+  /** Figures of the new deployment. */
   readonly now: Figures;
-  /** Of the deployment that is production meanwhile. */
+  /** Figures of the current production deployment. */
   readonly before: Figures;
 }
 
@@ -64,7 +64,7 @@ export async function readFigures(
     FROM control.usage_minute
     WHERE project_id = ${step.projectId} AND minute >= date_trunc('minute', ${step.since}::timestamptz)
       AND deployment_id = ANY(${[step.deploymentId, step.previousId]}) AND kind = 'http' AND route <> '(files)'`;
-  // Of invocations that used x of m ms at most, the sum of x^2 is at most that of x times m.
+  // If each value x is at most m ms, the sum of x^2 is at most m times the sum of x.
   const sums = await tx<SumRow[]>`
     SELECT deployment_id, sum(invocations)::bigint AS requests, sum(status_5xx)::bigint AS failures,
       coalesce(sum(invocations) FILTER (WHERE is_measured), 0)::bigint AS measured,

@@ -30,7 +30,7 @@ const CHOICE = 'PLATFORM_FENCE';
 /** Timeout of a probe. */
 const PROBE_MS = 10_000;
 
-/** What to probe, and where. */
+/** Parameters of the check. */
 interface ProbeOptions {
   /** Parent of work folders, which a build must be able to reach. Must exist. */
   readonly workFolders: string;

@@ -29,7 +29,7 @@ interface Window {
 /** A limit in the current window. */
 interface Wanted extends Window {
   readonly limit: Limit;
-  /** What the call takes of it; null: one request. */
+  /** Amount that the call uses; null: one request. */
   readonly amount: number | null;
 }
 

@@ -14,7 +14,7 @@ const UNKNOWN_MAX = 1000;
 /** The part of a token that is shown to users. */
 const HINT_CHARS = 14;
 
-/** What is stored with a token, besides its owner. */
+/** Stored fields of a token, besides its owner. */
 interface TokenAbout {
   readonly name?: string;
   /** For a key. */

@@ -42,7 +42,7 @@ export const bitbucket: TokenHostKind = {
     authorizePath: '/site/oauth2/authorize',
     tokenPath: '/site/oauth2/access_token',
     revokePath: null,
-    // Those of the consumer.
+    // Scopes of the OAuth consumer.
     scopes: '',
     clientAuth: 'basic',
     advice:

@@ -19,7 +19,7 @@ const when = {
   runAt: { type: 'string', description: 'First time, ISO 8601 with a time zone' },
   delaySeconds: { type: 'number', minimum: 0, description: 'Instead of runAt: seconds from now' },
   recurring: { type: 'boolean' },
-  intervalSeconds: { type: 'number', minimum: INTERVAL_SECONDS_LEAST, description: 'Of a recurring task' },
+  intervalSeconds: { type: 'number', minimum: INTERVAL_SECONDS_LEAST, description: 'Only for a recurring task' },
   cron: { type: 'string', description: 'Instead of intervalSeconds: five or six fields' },
   timezone: { type: 'string', description: 'IANA time zone of cron' },
 } as const;

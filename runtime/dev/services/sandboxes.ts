@@ -157,7 +157,7 @@ const asStopped = (row: SandboxRow): SandboxRow => ({
   state: row.state === 'creating' ? 'creating' : 'stopped',
 });
 
-/** None without a valid file: data of such sandboxes is removed. */
+/** Sandboxes without a valid file are ignored, and their data is removed. */
 function readRows(file: string): readonly SandboxRow[] {
   try {
     const rows = JSON.parse(readFileSync(file, 'utf8')) as readonly SandboxRow[];

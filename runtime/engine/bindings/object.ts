@@ -17,7 +17,7 @@ import type { WorkerSession } from './worker-calls.ts';
 
 /** A class of objects that a deployment declares. */
 export interface ObjectClass {
-  /** What its ids are made of. */
+  /** The text from which its ids are derived. */
   readonly key: string;
   readonly class: string;
   /** The first name of the class, which events are addressed to. */
@@ -113,7 +113,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
           const { key, class: className, isForeign } = classOf(toRecord(args)['binding']);
           return { key, class: className, isForeign };
         } catch (error) {
-          // What a synchronous call throws has no code in the isolate.
+          // Errors of synchronous calls have no code in the isolate.
           const { code, message } = error as PlatformError;
           return { failure: { code, message } };
         }

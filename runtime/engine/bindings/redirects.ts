@@ -8,7 +8,7 @@ const REDIRECTS_MAX = 20;
 export const SECRET_HEADERS = /^(?:authorization|cookie|host|proxy-authorization)$/;
 const CONTENT_HEADERS = /^content-(?:encoding|language|location|type|length)$/;
 
-/** What is sent after a redirect. */
+/** The request after a redirect. */
 interface Request {
   readonly verb: string;
   readonly body: Uint8Array | string | Readable | null;

@@ -6,13 +6,13 @@ import type { CallOwner } from '../bridge/call-owner.ts';
 import type { GuestStream, HostCall } from '../bridge/host-calls.ts';
 import type { Hold } from '../bridge/host-memory.ts';
 
-/** What carries the bytes: a socket, or a session of a pool. Emits `connect`. */
+/** The underlying stream: a socket, or a session of a pool. Emits `connect`. */
 export type Wire = Duplex &
   Pick<Socket, 'remoteAddress' | 'remotePort' | 'remoteFamily' | 'localAddress' | 'localPort'> & {
     setTimeout(ms: number, onTimeout?: () => void): unknown;
   };
 
-/** What a connection is made of. */
+/** Dependencies of a connection. */
 interface Opening {
   /** Number of the guest's stream. */
   readonly out: number;
@@ -25,7 +25,7 @@ interface Opening {
   readonly mayStartTls: boolean;
 }
 
-/** What the guest learns of an open connection. */
+/** Data about an open connection for the guest. */
 export interface Opened {
   /** Number of the stream into the guest. */
   readonly stream: number;
@@ -199,7 +199,7 @@ export class TcpConnection {
     const stream = call.isolate.openStream({
       resume: () => socket.resume(),
       cancel: () => {
-        // What arrives is read on: the end of the connection is behind it.
+        // Reading continues, because the end of the connection follows the data.
         this.#isReaderGone = true;
         socket.resume();
         this.#closeWhenDone();
@@ -315,7 +315,7 @@ function failed(code: string, message: string): Error {
 }
 
 function failureOf({ code = 'ECONNRESET', message }: NodeJS.ErrnoException): { code: string; message: string } {
-  // Of several addresses, each error has a message.
+  // With several addresses, each has its own error message.
   return { code, message: message === '' ? code : message };
 }
 

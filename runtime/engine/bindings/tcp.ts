@@ -79,7 +79,7 @@ function connect(deps: TcpDeps, call: HostCall): Promise<HostReply> {
   return openConnection(deps.places, call, { out, name: host, target, open, tls: options, mayStartTls: true });
 }
 
-/** What a socket of a worker is made of. */
+/** Dependencies of a worker's socket. */
 interface Opening {
   /** Number of the guest's stream. */
   readonly out: number;

@@ -30,7 +30,7 @@ export function carriedTrace({ owner, span }: Pick<HostCall, 'owner' | 'span'>):
   return `00-${trace.traceId}-${span?.id ?? trace.parentId}-${spans === null ? '00' : '01'}`;
 }
 
-/** Of the digits of a UUID that are all random: Node draws many of them at once. */
+/** Uses the random digits of a UUID, because Node generates many UUIDs at once. */
 function parentId(): string {
   const id = randomUUID();
   return id.slice(0, 8) + id.slice(28);

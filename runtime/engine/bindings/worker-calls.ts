@@ -7,7 +7,7 @@ import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { FetchedResponse } from './fetched-response.ts';
 import type { PlatformHostRequest } from './platform-hosts.ts';
 
-/** What a call reaches; null: the caller's own deployment. */
+/** Target of a call; null: the caller's own deployment. */
 export interface WorkerTarget {
   readonly service: ServiceTarget | null;
   /** Name of the export; null: the default one. */

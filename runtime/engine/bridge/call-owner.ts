@@ -2,7 +2,7 @@
 import type { TraceContext } from '../tracing/trace.ts';
 import type { InvocationSpans } from '../tracing/invocation-spans.ts';
 
-/** What the call is charged to. */
+/** The account of a call. */
 export interface CallOwner {
   /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
   countSubrequest(): void;

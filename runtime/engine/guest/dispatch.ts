@@ -257,7 +257,7 @@ function serialised(url: string): string {
     : new URL(url).href;
 }
 
-/** What the request of the next record is for; null: for the worker. */
+/** Target of the request in the next record; null: the worker. */
 let nextCallee: Callee | null = null;
 
 /** @param isOfObject an event of a durable object, whose address comes first. */

@@ -42,7 +42,7 @@ export function isCondemned(): boolean {
 export function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): void {
   flushPumps();
   if (ended === undefined) flushStorage();
-  // What was cut off is not stored: the host replaces the isolate.
+  // Interrupted changes are not stored: the host replaces the isolate.
   else dropStorage();
   const touched = touchedInvocations();
   const breached = ended === undefined ? undefined : culprit(ended, touched);

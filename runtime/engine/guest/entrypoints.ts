@@ -11,7 +11,7 @@ import { fromJson } from './safe.ts';
 import type { SessionMain } from './session-main.ts';
 import { connectEnd, disconnectEnd, NetworkEnd } from './sockets.ts';
 
-/** What another worker calls, as the host says. */
+/** The entrypoint that another worker calls, as sent by the host. */
 export interface Callee {
   /** Name of the export. */
   readonly entrypoint: string;
@@ -69,7 +69,7 @@ export function contextOf(callee: Callee | null, invocation: GuestInvocation): E
   return new ExecutionContext(invocation, onSettled, callee === null ? undefined : fromJson(callee.props));
 }
 
-/** What a session with an entrypoint calls. */
+/** The object that a session with an entrypoint calls. */
 export function mainOf(callee: Callee, env: unknown, invocation: GuestInvocation): SessionMain {
   let isNew = false;
   const context = contextOf(callee, invocation);

@@ -53,7 +53,7 @@ export class GuestInvocation implements Context, Account {
   /** Last entry in which it ran: each entry's CPU is shared among those that ran in it. */
   entry = -1;
   logBytes = 0;
-  /** Of an event of a durable object; null for all others. */
+  /** Only for events of a durable object; otherwise null. */
   gate: InputGate | null = null;
   /** The handler requested static assets instead of an error. */
   passThrough = false;

@@ -34,7 +34,7 @@ interface ObjectModule {
   event(address: unknown, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown>;
   /** An event of a WebSocket that the engine keeps for an object. */
   socketEvent(event: unknown, data: Part | null, env: unknown, invocation: GuestInvocation): Promise<unknown>;
-  /** What the calls of a session reach. */
+  /** The object that the calls of a session reach. */
   session(address: unknown, env: unknown, invocation: GuestInvocation): SessionMain;
   forget(id: string): void;
 }
@@ -60,7 +60,7 @@ export function settleObjects(): void {
 let first: StorageBatch | null = null;
 let exported: Readonly<Record<string, unknown>> = {};
 
-/** What the worker's module exports by a name. */
+/** An export of the worker's module, by its name. */
 export function exportOf(name: string): unknown {
   return Object.hasOwn(exported, name) ? exported[name] : undefined;
 }

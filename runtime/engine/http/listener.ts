@@ -81,7 +81,7 @@ export interface Exchange {
   onDrain: (() => void) | null;
 }
 
-/** What another worker calls instead of the default export's `fetch` (guest/entrypoints.ts). */
+/** The entrypoint that another worker calls instead of the default export's `fetch` (guest/entrypoints.ts). */
 export interface Callee {
   /** URL of the request, with a host that leads nowhere. */
   readonly url: string;

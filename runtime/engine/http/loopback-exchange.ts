@@ -14,7 +14,7 @@ import { createSocketPair } from './socket-pair.ts';
 /** Number of hops between workers of this platform. */
 export const HOPS_HEADER = 'x-platform-hops';
 export const HOPS_MAX = 16;
-/** Of the error of a request, or a call of an object, that goes in a circle. */
+/** Code of the error for requests and calls of objects in a circle. */
 export const LOOP_REASON = `Workers of this platform have passed the request on ${HOPS_MAX} times: they fetch each other`;
 /** Headers set by the exchange or the platform. */
 const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;

@@ -8,7 +8,7 @@ import { SESSION_FAILED, SessionExchange } from './session-exchange.ts';
 /** Bytes for the isolate, or for the link, above which their sender pauses. */
 const WINDOW_BYTES = 256 * 1024;
 
-/** What `upgrade` of a forwarded exchange returns. */
+/** Result of `upgrade` for a forwarded exchange. */
 type LinkWire = SocketWire & { onDrain?: (() => void) | null };
 
 /**

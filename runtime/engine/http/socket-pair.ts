@@ -19,7 +19,7 @@ export class PairedWire implements SocketWire {
   onPaused: ((isPaused: boolean) => void) | null = null;
   /** Where what arrives here goes on to; null: it stays. */
   next: SocketWire | null = null;
-  /** What arrives waits until somebody attaches, also after its end. */
+  /** Messages wait until the socket is attached, also after its end. */
   isUnread = false;
   /** Called when the other end has taken all that this one sent. */
   onDrain: (() => void) | null = null;
@@ -74,7 +74,7 @@ export class PairedWire implements SocketWire {
     else this.other.onDrain?.();
   }
 
-  /** What this end sent and the other has not taken. */
+  /** Sent bytes that the other end has not taken. */
   get bufferedBytes(): number {
     return this.other.#waitingBytes + (this.other.next?.bufferedBytes ?? 0);
   }

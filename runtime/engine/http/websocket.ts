@@ -21,7 +21,7 @@ export const closeOptions: object = { closeTimeout: 5000 };
 const QUEUED_MESSAGE_BYTES = 512;
 /** A partial message below this is part of the fixed cost of an open socket. */
 const UNFINISHED_BYTES_MIN = 64 * 1024;
-/** What each piece of a message costs beside its bytes. */
+/** Overhead of a message fragment, in bytes. */
 const PIECE_BYTES = 256;
 
 /** Compression that a peer may negotiate; no state is kept between messages, which would take 300 KB per socket. */

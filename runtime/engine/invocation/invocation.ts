@@ -67,7 +67,7 @@ export class Invocation<Answer> {
   isClientGone = false;
   /** Why it has no response while its work continues; null otherwise. */
   failure: (Outcome & { kind: 'failed' }) | null = null;
-  /** Of an event of a durable object: what it is for; null for all others. */
+  /** Only for events of a durable object: the target; otherwise null. */
   object: ObjectEvent | null = null;
   /** How long it may run, in ms; 0: as its kind. */
   wallMsMax = 0;
@@ -194,7 +194,7 @@ export interface ObjectEvent {
   readonly address: ObjectAddress;
   /** Counts the object's open WebSockets; absent before the event starts. */
   sockets?: { open: number };
-  /** Of a WebSocket that its engine keeps; null: another event. */
+  /** Only for events of a WebSocket that the engine keeps; otherwise null. */
   readonly socketEvent: KeptSocketEvent | null;
 }
 

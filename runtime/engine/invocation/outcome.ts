@@ -36,7 +36,7 @@ export const FAILURE_CODES = [
 ] as const satisfies readonly ErrorCode[];
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** What a worker threw. Only for its author. */
+/** An error that a worker threw. Only for its author. */
 interface Thrown {
   readonly name: string;
   readonly message: string;

@@ -62,10 +62,10 @@ function measured(calls: Calls, meters: ReadonlyMap<unknown, CallMeter>): Calls 
   return Object.fromEntries(Object.entries(calls).map(([name, run]) => [name, withMeter(run)]));
 }
 
-/** What a preview has of its own, as the kind's descriptor says. */
+/** Separate resources of previews, by the kind's descriptor. */
 function ofBranch(scope: BindingScope, kind: Kind): BindingScope {
   const { preview } = scope;
-  // What they name is no resource: which deployment is called depends on the preview, and variables do.
+  // They do not refer to resources: the called deployment depends on the preview, and so do variables.
   if (preview === null || kind === 'service' || kind === 'hyperdrive') return scope;
   return bindings[kind].ofPreview === 'namespace'
     ? { ...scope, namespace: ofPreview(scope.namespace, preview) }

@@ -30,7 +30,7 @@ export type Calls = Readonly<Record<string, HostFunction>>;
 /** Binding declarations of a deployment. */
 export type Declared = Pick<Manifest, 'bindings' | 'queues' | 'workflowClasses'>;
 
-/** What the calls of one kind are made of. */
+/** Dependencies of the calls of a kind. */
 interface CallDeps {
   /** The kind's own: of the preview, if the deployment is one. */
   readonly scope: BindingScope;

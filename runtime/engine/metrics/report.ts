@@ -8,7 +8,7 @@
  */
 export type Sample = readonly [name: string, labels: string, value: number];
 
-/** What a deployment serves as. After promotion it counts separately, as production. */
+/** The role of a deployment. After promotion it counts separately, as production. */
 export interface Serves {
   readonly branch: string;
   readonly target: 'production' | 'preview';

@@ -2,7 +2,7 @@
 // by the records of invocations. Pure.
 
 const SEGMENTS_SHOWN = 2;
-/** What a name may consist of: paths of files and pages, percent-encoded texts are not names. */
+/** Characters of a name. Paths of files and pages, and percent-encoded texts, are not names. */
 const NAME = /^[a-z0-9._~-]{1,32}$/i;
 const LETTER = /[a-z]/i;
 /** Ids: UUIDs and other hexadecimal numbers of eight digits and more that have a decimal digit. */

@@ -1,7 +1,6 @@
 // Usage of deployments since it was last taken: invocations, failures, status classes, latency and CPU by kind and
 // route, for the ledger of the control plane. Counted at the end of each invocation; main.ts sends it to the supervisor
-// once a second, so that a dying engine loses at most that. Nothing is allocated for a request whose path was seen
-// before.
+// once a second, so that a dying engine loses at most that. Requests with a known path cause no allocation.
 import { bucketOf, cpuScale, latencyScale, NO_COUNTS, toSparse } from '#core/histogram.ts';
 import type { MeasuredKind } from '#core/bindings/kinds.ts';
 import type { InvocationKind } from '#core/plans.ts';

@@ -246,8 +246,8 @@ async function copiesOf(
 }
 
 /**
- * Replaces the database by a snapshot. What is replaced becomes a snapshot in the same step, so that no write is
- * between them. @returns its name.
+ * Replaces the database by a snapshot. The replaced data becomes a snapshot in the same step, so that no write can
+ * happen in between. @returns its name.
  */
 async function replaceBy(
   { deps }: RequestScope,

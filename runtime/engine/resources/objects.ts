@@ -18,14 +18,14 @@ const SQL_CHARS_MAX = 100_000;
 const ROWS_MAX = 1000;
 /** Characters of a value in a list. */
 const VALUE_CHARS_MAX = 4000;
-/** Of a key in a list. */
+/** Maximum length of a key in a list. */
 const KEY_BYTES_MAX = 2000;
-/** Of a key in a cursor, as JSON: less than in a list. */
+/** Maximum length of a key in a cursor, as JSON. */
 const CURSOR_KEY_BYTES_MAX = 1900;
 /** Objects that are looked at in one request. */
 const LOOKED_MAX = 500;
 
-/** What `look` says of an object. */
+/** Result of `look` for an object. */
 interface Looked {
   readonly name: string | null;
   readonly alarm: number | null;
@@ -96,7 +96,7 @@ export const objectOperations: OperationsOf<'object'> = {
       throw new PlatformError('conflict', { reason: `The deployment has the class ${firstName}` });
     const { ids, cursor } = await pageOf(scope, key);
     const live = await deps.objects.live(route);
-    // Those that stored nothing have WebSockets at most.
+    // Objects without stored data have at most WebSockets.
     const others = cursor === null ? Object.keys(live).filter((id) => isObjectId(key, id)) : [];
     let removed = 0;
     for (const id of [...ids, ...others]) {
@@ -173,7 +173,7 @@ function toKeyCursor(
   const { key, isKeyCut } = values.at(-1)!;
   let after = key;
   while (Buffer.byteLength(JSON.stringify(after)) > CURSOR_KEY_BYTES_MAX)
-    // Not within a character of two halves.
+    // Does not split a surrogate pair.
     after = after.slice(0, Math.floor(after.length * 0.8)).replace(/[\ud800-\udbff]$/, '');
   if (after === key && !isKeyCut) return `0 ${JSON.stringify(key)}`;
   const listed = values.filter((one) => one.key.startsWith(after)).length;

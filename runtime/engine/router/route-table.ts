@@ -36,8 +36,8 @@ export interface RouteTable {
   /** The route of a deployment by its id. */
   findDeployment(id: string): Route | null;
   /**
-   * Whether it is its project's production. Not part of the route, so that a deployment that becomes production, or
-   * stops being it, continues unchanged.
+   * Whether it is its project's production. Not part of the route, so that a deployment continues unchanged when it
+   * becomes production or stops being production.
    */
   isProduction(route: Route): boolean;
   /** Applies new records of some projects. */
@@ -48,7 +48,7 @@ export interface RouteTable {
   /** Routes of one project. */
   routesOf(project: string): readonly Route[];
   /**
-   * What other projects call: the latest deployment of a branch if there is one, else production.
+   * The deployment that other projects call: the latest one of a branch if there is one, else production.
    *
    * @param branch null: production.
    */

@@ -53,7 +53,7 @@ export class ProxiedRequest {
     });
     this.#request.once('response', (response) => this.#respond(response));
     this.#request.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
-    // One that asks for another protocol ends the request without an error.
+    // A response that requests another protocol ends the request without an error.
     this.#request.once('close', () => this.#response === null && this.#fail(new Error('it ended without a response')));
   }
 

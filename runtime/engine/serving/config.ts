@@ -1,4 +1,4 @@
-// What a deployment runs, and what the files of this folder need to serve it. handler.ts makes both; types only.
+// The configuration of a deployment, and the dependencies for serving it. Both are created by handler.ts; types only.
 import type { ObjectClasses } from '#core/bindings/object-classes.ts';
 import type { Limits } from '#core/limits.ts';
 import type { InvocationKind, Plan } from '#core/plans.ts';
@@ -13,7 +13,7 @@ import type { LogLine } from '../invocation/log.ts';
 import type { Outcome } from '../invocation/outcome.ts';
 import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts';
 
-/** What a deployment runs. */
+/** The configuration of a deployment. */
 export interface DeploymentConfig {
   readonly id: string;
   readonly project: string;

@@ -43,7 +43,7 @@ interface ObjectEventsDeps {
 /** Begins the key of a forwarded event of an object. */
 const OBJECT_KEY = 'object ';
 
-/** What the key says. */
+/** Content of the key. */
 interface ForwardedObject {
   readonly deployment: string;
   readonly address: ObjectAddress;
@@ -109,7 +109,7 @@ export class ObjectEvents {
     const { deployment: id, address, frame } = JSON.parse(key.slice(OBJECT_KEY.length)) as ForwardedObject;
     const asked = this.#deps.findDeployment(id);
     if (asked === null) return false;
-    // One that comes back from an engine that died is not forwarded.
+    // An event that returns from an engine that died is not forwarded again.
     const isForwarded = exchange.isOfObject !== true;
     if (isForwarded && address.op === 'rpc')
       receiveSession(exchange, frame?.text ?? new Uint8Array(Buffer.from(frame?.bytes ?? '', 'base64')), (session) =>

@@ -263,7 +263,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     const invocation = this.#running.get(id);
     if (invocation === undefined) return;
     this.#accounts.renew(invocation);
-    // Of a session with an object: each call is an event.
+    // For a session with an object, each call is an event.
     invocation.wallFrom = performance.now();
   }
 

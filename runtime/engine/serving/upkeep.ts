@@ -8,7 +8,7 @@ import { Shedder } from './shedding.ts';
 const WALL_MS = 1000;
 const SHED_MS = 250;
 
-/** What the checks read and call. */
+/** Dependencies of the checks. */
 interface UpkeepDeps {
   readonly limits: Pick<Limits, 'engineRequestsMax' | 'engineLagMsMax'>;
   readonly deployments: () => Iterable<Deployment>;

@@ -1,6 +1,6 @@
-// What is stored of a request besides its record: the query, some headers, the client, and the sizes of the bodies.
-// Called by recorder.ts for requests that are stored, on the main thread: all work here is bounded. Secrets must not
-// leave the engine: only harmless headers are stored, and values of the query that may be secret are replaced.
+// Stored details of a request: the query, some headers, the client, and the sizes of the bodies. Called by recorder.ts
+// for requests that are stored, on the main thread: all work here is bounded. Secrets must not leave the engine: only
+// harmless headers are stored, and values of the query that may be secret are replaced.
 import type { RequestDetails } from '#core/telemetry.ts';
 import type { Exchange } from '../http/listener.ts';
 
@@ -28,7 +28,7 @@ const SECRET = new Set(['authorization', 'cookie']);
 /** Headers that are looked at. */
 const SCANNED_MAX = 64;
 const VALUE_CHARS_MAX = 256;
-/** Of all values together. */
+/** Maximum length of all values together. */
 const HEADERS_CHARS_MAX = 1024;
 const QUERY_CHARS_MAX = 1024;
 const HIDDEN = '***';

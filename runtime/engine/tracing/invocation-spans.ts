@@ -9,7 +9,7 @@ import type { TraceContext } from './trace.ts';
 const TRACED =
   /^(?:ai|fetch|socket\.connect|tcp\.connect|hyperdrive|cache|database|state|files|auth|queue|timer|workflow|service|exports|object|sandbox)\b/;
 const PRODUCERS = /^(?:queue\.send|database\.send|timer\.set|workflow\.trigger)$/;
-/** Those that are steps of a run: they include the start time of the step. */
+/** Calls that report a step of a run: they include the start time of the step. */
 const STEPS = /^workflow\.(?:stepDone|stepFailed|sleep|waitForEvent)$/;
 const TEXT_CHARS_MAX = 500;
 
@@ -142,7 +142,7 @@ export function newTraceId(): string {
   return randomUUID().replaceAll('-', '');
 }
 
-/** Of the digits of a UUID that are all random. */
+/** Uses only the random digits of a UUID. */
 export function newSpanId(): string {
   const id = randomUUID();
   return id.slice(0, 8) + id.slice(28);

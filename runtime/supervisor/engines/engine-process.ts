@@ -38,7 +38,7 @@ export class EngineProcess {
   restarts = 0;
   /** `booted`: ready for an assignment; `assigned`: opening its sockets. */
   state: 'starting' | 'booted' | 'assigned' | 'listening' | 'draining' | 'gone' = 'starting';
-  /** What accepts its requests, and why it is node:http; null: it does not listen. */
+  /** Its HTTP listener, and the reason if it is node:http; null: it does not listen. */
   listener: { readonly technology: 'node' | 'uws'; readonly reason: string | null } | null = null;
   /** Deployments whose code was running at its last report. */
   running: readonly DeploymentKey[] = [];

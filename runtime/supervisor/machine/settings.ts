@@ -48,7 +48,7 @@ export function machineSettings(
         );
   const hosts = Object.values(listens);
   const host = hosts.find((one) => isIP(one) !== 0 && !isLoopback(one) && !EVERYWHERE.has(one)) ?? '';
-  // One address that all listen on needs no variable.
+  // If all parts listen on one address, no variable is needed.
   const found = given !== '' ? given : hosts.every((one) => one === host || EVERYWHERE.has(one)) ? host : '';
   return {
     name: chosen === '' ? nameOf(ownName) : chosen,

@@ -30,7 +30,7 @@ interface QuarantinePolicy {
 /** Maximum extension of a pause while engines are missing. */
 const FULL_MS_MAX = 60_000;
 
-/** What a deployment that is certainly to blame did. */
+/** The incident of a deployment that is certainly to blame. */
 export interface Deed {
   /** For operators. */
   readonly reason: string;

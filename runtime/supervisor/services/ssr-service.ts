@@ -24,8 +24,8 @@ interface ServerDeps {
 }
 
 /**
- * Beside engines, on demand; or standalone, for handlers that share a folder of sockets with it (`SSR_SOCKETS_DIR`),
- * as in containers.
+ * Runs next to the engines on demand, or standalone for handlers that share a folder of sockets with it
+ * (`SSR_SOCKETS_DIR`), such as in containers.
  *
  * @param sockets private folder of the supervisor's sockets
  */

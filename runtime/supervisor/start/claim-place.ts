@@ -53,7 +53,7 @@ export async function claimPlace(
     shared,
     socket: given?.socket ?? null,
     version,
-    // One of several handlers on the folder keeps its own ledger.
+    // If several handlers use the folder, each has its own ledger.
     ledgerFolder: folder === '' || ownsFolder ? folder : cacheFolder(environment),
     leaveRecord() {
       if (ownsFolder) leaveRecord(environment, folder, about);

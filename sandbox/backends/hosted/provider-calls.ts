@@ -22,7 +22,7 @@ interface ProviderCallsDeps {
   readonly retryMs?: number;
 }
 
-/** What requests are made with. */
+/** Dependencies of the requests. */
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The API of a provider. */

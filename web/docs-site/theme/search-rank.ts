@@ -20,7 +20,7 @@ const INTERNALS = new Set(['add-a-binding', 'architecture', 'contributing', 'san
 /** Folders of pages that show one way to use what a guide describes. */
 const EXAMPLES = /^\/(?:quickstart|recipes)\/\w/;
 
-/** What MiniSearch stores of a section. */
+/** Fields of a section that MiniSearch stores. */
 interface Section {
   /** Headings above it; empty for the first section of a page. */
   readonly titles?: readonly string[];

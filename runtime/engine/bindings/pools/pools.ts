@@ -11,7 +11,7 @@ interface PoolLimits {
   readonly poolIdleMs: number;
 }
 
-/** What a session needs. */
+/** Parameters of a session. */
 interface Wanted {
   /** Owner of the connection: no other namespace gets it. */
   readonly namespace: string;
@@ -46,7 +46,7 @@ class ProjectConnections {
   readonly namespace: string;
   /** Open, or being opened. */
   count = 0;
-  /** Those that were used last are last. */
+  /** Ordered by their last use, the most recent last. */
   readonly idle: ServerConnection[] = [];
   readonly waiting: Waiter[] = [];
   /** Running sessions by the key that cancels them. */
@@ -106,7 +106,7 @@ export class Pools {
   async take(wanted: Wanted, signal: AbortSignal): Promise<ServerConnection> {
     if (this.#isClosed) throw new Failure('pool_refused', 'The engine is shutting down', { state: '57P01' });
     const project = this.#projectOf(wanted.namespace);
-    // Those that wait already come first.
+    // Sessions that already wait come first.
     if (project.waiting.length === 0) {
       const idle = takeIdle(project, keyOf(wanted));
       if (idle !== null) return idle;

@@ -31,7 +31,7 @@ const modes: Readonly<Record<string, TlsMode>> = {
   'verify-ca': 'verify-ca',
   'verify-full': 'verify-full',
 };
-/** What a URL may set of a session. */
+/** Session settings that a URL can contain. */
 const SESSION_PARAMETERS = ['application_name', 'options', 'search_path'];
 
 /** @returns what is wrong with the URL, without its text. */

@@ -57,7 +57,7 @@ const SMTP_PORT = 25;
 const RESET = message('Q', 'DISCARD ALL\0');
 
 export class ServerConnection {
-  /** What equal connections have in common. */
+  /** Parameters that connections with the same key share. */
   readonly key: string;
   /** Reported by the server, as in ParameterStatus. */
   readonly parameters = new Map<string, Buffer>();
@@ -363,7 +363,7 @@ function opened(socket: Socket, name: 'connect' | 'secureConnect', late: string)
   });
 }
 
-/** Of several addresses, each error has a message. */
+/** With several addresses, each has its own error message. */
 function refusalOf(error: Error): Failure<'pool_refused'> {
   if (isFailure(error, 'pool_refused')) return error;
   const { code, message: text } = error as NodeJS.ErrnoException;

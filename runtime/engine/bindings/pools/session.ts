@@ -38,9 +38,9 @@ const STARTUP_BYTES_MAX = 10_000;
 const PARAMETERS_MAX = 20;
 /** Types of messages of a client after its authentication. */
 const CLIENT_TYPES = new Set([...'QPBEDCFdcfHSX'].map(codeOf));
-/** Those that the server answers with ReadyForQuery. */
+/** Messages that the server answers with ReadyForQuery. */
 const ANSWERED = new Set([...'QSF'].map(codeOf));
-/** Those after which a Sync has to follow. */
+/** Messages that must be followed by a Sync. */
 const EXTENDED = new Set([...'PBEDC'].map(codeOf));
 const SYNCED = new Set([...'QS'].map(codeOf));
 
@@ -54,7 +54,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
   #pool: SessionPool;
   /** Requests for encryption so far: a client has two kinds. */
   #encryptions = 0;
-  /** What arrived before the session is open. */
+  /** Data that arrived before the session was open. */
   #greeting: Buffer = Buffer.alloc(0);
   #connection: ServerConnection | null = null;
   #reader: MessageReader;
@@ -263,7 +263,7 @@ function cancelKeyOf(preview: string | null, key: Buffer): string {
   return `${preview ?? ''}/${key.toString('hex')}`;
 }
 
-/** What is wrong with the parameters of a session. */
+/** The problem with the parameters of a session. */
 function problemOf(given: Readonly<Record<string, string>>): string | null {
   const names = Object.keys(given);
   if (names.length > PARAMETERS_MAX) return `A session has at most ${PARAMETERS_MAX} parameters`;

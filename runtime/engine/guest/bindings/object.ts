@@ -4,7 +4,7 @@ import type { LazyDeps } from '../lazy.ts';
 import { DurableObjectId, idOfName, isIdOf, uniqueId } from '../lazy/objects/ids.ts';
 
 interface ObjectClass {
-  /** What ids of the class are made of. */
+  /** The text from which ids of the class are derived. */
   readonly key: string;
   readonly class: string;
   /** Whether it belongs to another project. */

@@ -22,7 +22,7 @@ interface WorkflowEvent {
 
 type Handler = (context: object) => unknown;
 
-/** What a worker exports for a workflow. */
+/** The export of a worker for a workflow. */
 interface Exported {
   readonly handler?: Handler;
   readonly onError?: (error: unknown, context: object) => unknown;

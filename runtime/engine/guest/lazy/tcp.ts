@@ -27,7 +27,7 @@ interface OpenArguments {
   readonly tls?: object;
 }
 
-/** What the host says about an open connection. */
+/** The host's data about an open connection. */
 interface Opened {
   readonly handle: number;
   readonly stream: number;
@@ -45,7 +45,7 @@ interface RawSocket {
   readonly closed: Promise<void>;
   /** The next bytes; null at their end. */
   read(): Promise<Uint8Array | null>;
-  /** Nothing more is read. */
+  /** No more data is read. */
   cancel(): void;
   /** Resolves when the next bytes may follow. */
   write(bytes: Uint8Array): Promise<void>;
@@ -213,7 +213,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
         localAddress: at(localAddress, localPort),
       }));
       this.#opened.catch(() => {});
-      // Of one that is upgraded: when TLS takes the connection over.
+      // For an upgraded socket: when TLS takes over the connection.
       let upgraded!: () => void;
       this.#upgrade = () => upgraded();
       const takenOver = new Promise<void>((resolve) => (upgraded = resolve));

@@ -63,7 +63,7 @@ export interface Attempt {
 
 /** Longest wait that the host accepts. */
 const DELAY_MS_MAX = 365 * 86_400_000;
-/** What a handler may do between two steps while another one sleeps. */
+/** Time for a handler between two steps while another one sleeps. */
 const IDLE_MS = 1000;
 /** As on the host, which is checked before a step runs instead of afterwards. */
 const NAME_BYTES_MAX = 256;

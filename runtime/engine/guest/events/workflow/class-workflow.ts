@@ -17,7 +17,7 @@ interface ClassRun {
   readonly createdAt: number;
 }
 
-/** What a step may undo once the run has failed. */
+/** Rollback of a step after a failed run. */
 interface Rollback {
   readonly key: string;
   readonly name: string;

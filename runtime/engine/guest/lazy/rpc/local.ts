@@ -1,4 +1,4 @@
-// What RPC does without the other side: results that are in this isolate already, and disposers.
+// RPC within this isolate: results that are already here, and disposers.
 import { createPromise, innerOf, memberOf, type Receiver, type Result } from './stubs.ts';
 
 /** A result that is found in this isolate. */
@@ -15,7 +15,7 @@ export function local(run: () => unknown): Result {
   };
 }
 
-/** What is at a path of a value of this isolate, called with arguments unless they are null. */
+/** Reads a path of a value in this isolate, and calls it with the arguments unless they are null. */
 export function follow(from: unknown, path: readonly string[], args: readonly unknown[] | null): unknown {
   let self: unknown = undefined;
   let value = from;

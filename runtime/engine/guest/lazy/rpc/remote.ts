@@ -1,8 +1,8 @@
-// What one side of an RPC session has of the other: handles of its objects, and questions that it has not answered.
+// References of one side of an RPC session to the other: handles of its objects, and pending questions.
 import { disposeAll, disposerOf, follow, local } from './local.ts';
 import { innerOf, type Receiver, type Result } from './stubs.ts';
 
-/** What they belong to. */
+/** The session of these objects. */
 export interface Asking {
   /** Sends a call, or with `args` null reads a property. @param target negative: the result of `from`. */
   ask(target: number, path: readonly string[], args: readonly unknown[] | null, from?: Question): Result;
@@ -49,7 +49,7 @@ export class Handle implements Receiver {
   }
 }
 
-/** What a question about a result does with it. */
+/** The operation of a question about a result. */
 interface Origin {
   readonly from: Question;
   readonly path: readonly string[];

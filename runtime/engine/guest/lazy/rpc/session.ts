@@ -39,7 +39,7 @@ function toError(reason: Error | string): Error {
   return typeof reason === 'string' ? new Error(reason) : reason;
 }
 
-/** What a caller sees of errors. */
+/** Error handling for the caller. */
 export interface SessionErrors {
   /** The other side's code threw it. */
   thrown(error: unknown): void;
@@ -318,7 +318,7 @@ export class RpcSession {
     return !this.#opens && isOnly && this.#passed.isEmpty && !this.#passed.hasStreams;
   }
 
-  /** The other side has answered and ended. What it did not read any more goes on from the answer, which is here. */
+  /** The other side has answered and ended. Its unread questions continue with the answer, which is on this side. */
   #endAnswered(): void {
     const left = Array.from(this.#questions.values());
     this.#questions.clear();

@@ -17,13 +17,13 @@ export interface Receiver {
 /** The result of a call, before it is there. */
 export interface Result {
   readonly promise: Promise<unknown>;
-  /** What the call returns, for calls that do not wait for it. */
+  /** Return value of calls that do not wait. */
   readonly receiver: Receiver;
   /** The result is not needed any more: disposes of its stubs. */
   dispose(): void;
 }
 
-/** What a proxy is, for the platform. */
+/** Internal data of a proxy. */
 interface Inner {
   readonly kind: 'stub' | 'promise' | 'property';
   readonly receiver: Receiver;

@@ -1,5 +1,5 @@
-// What an RPC session sends its frames over. session.ts uses it and knows nothing else of the outside;
-// socket-transport.ts is one over a socket of the bridge, and tests join two in memory.
+// The transport of an RPC session's frames. It is the only dependency of session.ts on the outside; socket-transport.ts
+// is one over a socket of the bridge, and tests join two in memory.
 import type { Part } from '../../../bridge/protocol.ts';
 
 /**

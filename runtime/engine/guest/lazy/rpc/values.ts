@@ -18,7 +18,7 @@ export interface References {
   addToResult(value: object): Reference | null;
   addSource(stream: object): number;
   addSink(stream: object): number;
-  /** What the other side's reference stands for. */
+  /** The value of a reference from the other side. */
   stub(reference: Reference): object;
   source(id: number): object;
   sink(id: number): object;

@@ -107,7 +107,7 @@ export class Outgoing implements HostBody {
     });
   }
 
-  /** What was held back may follow. */
+  /** Sends the data that was held back. */
   release(): void {
     const later = this.#later;
     this.#later = null;
