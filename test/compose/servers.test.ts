@@ -131,7 +131,7 @@ test('without its rights the container says what it takes, and runs no server', 
   try {
     const said = await eventually('its word', async () => {
       const log = await platform.engine.docker('logs', name);
-      return /Servers of ssr projects [^"]*/.exec(log)?.[0] ?? null;
+      return /Node servers are refused[^"]*/.exec(log)?.[0] ?? null;
     });
     assert.match(said, /are refused/);
     assert.match(said, /In a container, use cap_add and security_opt of containers\/servers\.yaml/);

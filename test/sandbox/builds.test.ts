@@ -149,7 +149,7 @@ describe(`builds in sandboxes of ${engineName}`, () => {
       await kill();
       const { reason, text } = await built(id);
       assert.equal(reason, 'sandbox_unavailable', text);
-      assert.match(text, /cannot be used, and nothing is built elsewhere/);
+      assert.match(text, /cannot be used, and builds run only in sandboxes/);
     } finally {
       api.close();
     }

@@ -211,7 +211,7 @@ test('one subject for two people is refused; a person whose name or address chan
   comes('mary', { name: 'Mallory', email: 'mallory@example.com', preferred_username: 'mallory' });
   const page = await site.browser().visit(SIGN_IN);
   assert.equal(page.url, `${site.ui}/api/auth/sign-in?error=oidc_somebody_else`);
-  assert.match(page.text, /it may take you for somebody else/);
+  assert.match(page.text, /it may have confused you with another person/);
 });
 
 test('with OIDC_DOMAINS only confirmed addresses of these domains sign in, also people who are members', async () => {

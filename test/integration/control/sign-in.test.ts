@@ -73,7 +73,7 @@ test('somebody whom nobody invited is turned away, and leaves no account', async
   const browser = site.browser();
   const page = await browser.visit('/api/auth/sign-in/git-host');
   assert.equal(page.url, `${site.ui}/api/auth/sign-in?error=not_invited`);
-  assert.match(page.text, /role="alert">Nobody has invited you yet/);
+  assert.match(page.text, /role="alert">You have not been invited yet/);
   assert.equal(await sessionOf(browser), null);
   assert.equal((await site.deps.sql`SELECT 1 FROM control.account WHERE login = 'stranger'`).length, 0);
 });

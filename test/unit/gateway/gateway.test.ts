@@ -223,7 +223,7 @@ test('where nothing says what auto is, the error names the variable', async () =
   assert.equal(code, 'provider_not_configured');
   assert.match(
     message,
-    /^The model "auto" is not configured: name one as provider\/model, or the operator sets AI_AUTO/,
+    /^The model "auto" is not configured: use provider\/model, or set it as the operator \(AI_AUTO\)/,
   );
   await silent.close();
 });
