@@ -20,6 +20,7 @@ import { releases } from './routes/releases.ts';
 import { invocations } from './routes/invocations.ts';
 import { logs } from './routes/logs.ts';
 import { collector } from './routes/collector.ts';
+import { calls } from './routes/calls.ts';
 import { traces } from './routes/traces.ts';
 import { uploads } from './routes/uploads.ts';
 import { remotes } from './routes/remotes.ts';
@@ -112,6 +113,7 @@ export function createApi() {
     .route('/', logs(createEventStreams('logs')))
     .route('/', invocations)
     .route('/', traces)
+    .route('/', calls)
     .route('/', drains)
     .route('/', collector)
     .route('/', aiSettings)

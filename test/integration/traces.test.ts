@@ -208,6 +208,33 @@ test('calls of another project and of an object are spans, which what they call 
     ['RPC /user', 'AUTH.user'],
   ]);
   assert.equal(callerOf(own.find(({ name }) => name === 'object /say')!), 'ROOM.say');
+  const counts = async (project: string): Promise<Record<'calls' | 'callers', [string, string, number, number][]>> => {
+    const { body } = await control.call('GET', `/projects/${project}/calls`);
+    const rows = (list: { project: string; name: string; calls: number; failures: number; msP99: number }[]) =>
+      list.map(({ project: other, name, calls, failures, msP99 }) => {
+        assert.ok(msP99 > 0);
+        return [other, name, calls, failures] as [string, string, number, number];
+      });
+    return { calls: rows(body.calls), callers: rows(body.callers) };
+  };
+  const [fetched, called] = [
+    ['AUTH.fetch', 1, 0],
+    ['AUTH.user', 2, 0],
+  ] as const;
+  assert.deepEqual(await counts(shop), {
+    calls: [
+      ['auth', ...called],
+      ['auth', ...fetched],
+    ],
+    callers: [],
+  });
+  assert.deepEqual(await counts(auth), {
+    calls: [],
+    callers: [
+      ['shop', ...called],
+      ['shop', ...fetched],
+    ],
+  });
 });
 
 test('a timer goes on with the trace of the request that set it', async () => {

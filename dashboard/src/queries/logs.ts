@@ -178,6 +178,23 @@ const readTraces = (id: string, asked: LogSearch, cursor?: string, signal?: Abor
   );
 };
 
+const HOUR_MS = 3_600_000;
+
+/** Traced calls of the last hour between a project and others. */
+export const callsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['calls', id] as const,
+    refetchInterval: 60_000,
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.get('/projects/:id/calls', {
+          params: { id },
+          query: { from: new Date(Date.now() - HOUR_MS).toISOString() },
+          signal,
+        }),
+      ),
+  });
+
 /** A trace, described by its root span. */
 export type TraceSummary = Awaited<ReturnType<typeof readTraces>>['items'][number];
 

@@ -24,6 +24,8 @@ export interface ObjectClass {
   readonly firstName: string;
   /** Whether it belongs to another project: which branch has it may change. */
   readonly isForeign: boolean;
+  /** The project whose code it is, in traces; null: the own one. */
+  readonly project: string | null;
   /** Sends a request to an object, wherever it lives. */
   readonly reach: (address: ObjectAddress, target: URL, request: ObjectRequest) => Promise<FetchedResponse>;
   /** Opens an RPC session with an object; resolves at its end. */
@@ -103,6 +105,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
         const address = addressOf(of, args, 'rpc', 'https:');
         call.span?.set('object.class', of.class);
         call.span?.set('object.id', address.id);
+        if (of.project !== null) call.span?.set('peer.service', of.project);
         await of.connect(address, sessionOf(call));
         return {};
       },
@@ -138,6 +141,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
     span?.set('http.request.method', method.toUpperCase());
     span?.set('object.class', of.class);
     span?.set('object.id', address.id);
+    if (of.project !== null) span?.set('peer.service', of.project);
     const leave = places.take(call.isolate);
     let response: FetchedResponse;
     try {

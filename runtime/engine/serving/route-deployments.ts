@@ -179,6 +179,7 @@ export function createRouteDeployments(
         class: home.class,
         firstName,
         isForeign: owner !== null || home.isReceived,
+        project: owner?.project ?? null,
         reach: (address, target, request) => serving.objectEvents.reach(found, address, target, request),
         connect: (address, session) => serving.objectEvents.connect(found, address, session),
       };

@@ -26,6 +26,7 @@ import { FirstDeployment } from '../deployments/deployments.tsx';
 import styles from '../deployments/deployments.module.css';
 import { FailingLine } from '../deployments/failing-line.tsx';
 import { Building, FiringAlerts, LastFailure } from './attention.tsx';
+import { Calls } from './calls.tsx';
 import { Health } from './health.tsx';
 import own from './overview.module.css';
 
@@ -80,6 +81,7 @@ function Overview({ project }: { readonly project: Project }) {
       {hasFailed && <FailedDeployment deployment={newest} />}
       <Live project={project} liveId={liveId} />
       <Health project={project} />
+      <Calls project={project} />
       <LastFailure project={project} />
       <Section
         title="Recent deployments"
