@@ -55,6 +55,7 @@ const databaseCommands: Readonly<Record<string, Entry>> = {
   export: { summary: 'Write a copy into a file', load: () => import('./db/export.ts') },
   restore: { summary: 'Restore a moment into a copy, or in place', load: () => import('./db/restore.ts') },
   migrate: { summary: 'Apply pending migrations', load: () => import('./db/migrate.ts') },
+  move: { summary: 'Move them to another machine', load: () => import('./db/move.ts') },
   insights: { summary: 'Count the rows of each table', load: () => import('./db/insights.ts') },
 };
 

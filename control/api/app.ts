@@ -38,6 +38,7 @@ import { analytics } from './routes/analytics.ts';
 import { drains } from './routes/drains.ts';
 import { domains } from './routes/domains.ts';
 import { invitations } from './routes/invitations.ts';
+import { databaseHomes } from './routes/database-homes.ts';
 import { machines } from './routes/machines.ts';
 import { members } from './routes/members.ts';
 import { operator } from './routes/operator.ts';
@@ -104,6 +105,7 @@ export function createApi() {
     .route('/', operatorSettings)
     .route('/', operatorSetup)
     .route('/', machines)
+    .route('/', databaseHomes)
     .route(
       '/',
       platform<Dependencies, RequestState>()

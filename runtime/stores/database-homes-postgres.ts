@@ -52,6 +52,10 @@ export interface HomesTable {
   restored(home: HomeRow): Promise<boolean>;
   /** Hands a project over. @returns its new number; null: it had another home. */
   hand(home: HomeRow, to: string): Promise<number | null>;
+  /** Moves of a service's projects that an operator has asked for. */
+  wanted(service: string): Promise<{ readonly project: string; readonly to: string }[]>;
+  /** A move is over; or was not possible, and why. */
+  settleMove(project: string, service: string, problem: string | null): Promise<void>;
   /** Forgets a service that has no project. */
   forget(service: Pick<ServiceRow, 'id' | 'renewals'>): Promise<void>;
   close(): Promise<void>;
@@ -195,7 +199,8 @@ export function openHomesTable(url: string): HomesTable {
       sql.transaction(async (tx) => {
         const next = await nextFence(tx);
         const rows = await tx.all(
-          `UPDATE database_home SET service = $4, fence = $5, state = 'serving', changed_at = clock_timestamp()
+          `UPDATE database_home SET service = $4, fence = $5, state = 'serving', changed_at = clock_timestamp(),
+            move_to = NULL, move_problem = NULL
             WHERE project = $1 AND service = $2 AND fence = $3 RETURNING project`,
           project,
           service,
@@ -205,6 +210,19 @@ export function openHomesTable(url: string): HomesTable {
         );
         return rows.length > 0 ? next : null;
       }),
+    wanted: (service) =>
+      sql.all<{ project: string; to: string }>(
+        `SELECT project, move_to AS "to" FROM database_home WHERE service = $1 AND move_to IS NOT NULL LIMIT 16`,
+        service,
+      ),
+    async settleMove(project, service, problem) {
+      await sql.all(
+        'UPDATE database_home SET move_to = NULL, move_problem = $3 WHERE project = $1 AND service = $2',
+        project,
+        service,
+        problem,
+      );
+    },
     async forget({ id, renewals }) {
       await sql.all(
         `DELETE FROM database_service WHERE id = $1 AND renewals = $2

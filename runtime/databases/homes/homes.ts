@@ -472,6 +472,7 @@ export class Homes {
       if (!this.#moves.isBusy) await this.#drain();
       return;
     }
+    await this.#moveWanted(table);
     for (const peer of this.#peers.all) {
       if (!this.#peers.isLost(peer.id)) continue;
       const projects = await table.some(peer.id, RESTORES_MAX);
@@ -480,6 +481,19 @@ export class Homes {
       for (const project of projects)
         if (this.#restoring < RESTORES_MAX) await this.#take(table, project, peer).catch(() => {});
     }
+  }
+
+  /** Moves that an operator has asked for. */
+  async #moveWanted(table: HomesTable): Promise<void> {
+    if (this.#moves.isBusy) return;
+    for (const { project, to } of await table.wanted(this.#identity.id))
+      try {
+        await this.move(`${project}/any`, to);
+        // A row that moved is another service's.
+        await table.settleMove(project, this.#identity.id, null);
+      } catch (error) {
+        await table.settleMove(project, this.#identity.id, reasonOf(error));
+      }
   }
 
   async #drain(): Promise<void> {
