@@ -291,3 +291,39 @@ export default { async fetch(request, env) { await env.ROOM.getByName('lobby').a
   );
   file('platform.yaml', 'kind: worker\nname: shop\n');
 });
+
+test('a class of durable objects moves to another project when both say so', async () => {
+  const code = (name: string): string =>
+    `export class ${name} { constructor(ctx) { this.ctx = ctx; }
+  async add() { const n = ((await this.ctx.storage.get('n')) ?? 0) + 1; await this.ctx.storage.put('n', n); return '${name} ' + n; } }
+export default { async fetch(request, env) { return new Response(await env.ROOM.getByName('lobby').add()); } };\n`;
+  const from = (yaml: string): void => file('platform.yaml', `kind: worker\nname: lobby\n${yaml}`);
+  const to = (): void => {
+    const received = 'object_classes: { received: { Hall: { project: lobby, class: Room } } }\n';
+    file('platform.yaml', `kind: worker\nname: hall\nobject: { ROOM: Hall }\n${received}`);
+    file('src/index.ts', code('Hall'));
+  };
+  from('object: { ROOM: Room }\n');
+  file('src/index.ts', code('Room'));
+  await ok('deploy', '--prod');
+  await says('lobby', 'Room 1');
+  const moved =
+    'object: { ROOM: { class: Hall, project: hall } }\n' +
+    'object_classes: { transferred: { Room: { project: hall, class: Hall } } }\n';
+  from(moved);
+  assert.match(
+    (await call('deploy', '--prod')).errors[0]!,
+    /transferred to hall, whose production does not receive it/,
+  );
+  to();
+  await ok('deploy', '--prod');
+  from(moved);
+  await ok('deploy', '--prod');
+  await says('lobby', 'Hall 2');
+  await says('hall', 'Hall 3');
+  file('platform.yaml', 'kind: worker\nname: hall\n');
+  assert.match((await call('deploy', '--prod')).errors[0]!, /has the objects that lobby transferred/);
+  from('');
+  assert.match((await call('deploy', '--prod')).errors[0]!, /durable objects of the class Room, such as "lobby"/);
+  file('platform.yaml', 'kind: worker\nname: shop\n');
+});
