@@ -15,6 +15,7 @@ export default {
       '500 memory_limit_exceeded',
       '500 worker_threw',
       '500 cpu_limit_exceeded',
+      '504 wall_limit_exceeded',
       '503 isolate_replaced',
     ],
   },
