@@ -75,6 +75,7 @@ process.exit(0);
 /** A blank isolate gets its worker and one request; the time begins when it is blank. */
 async function start(text: WorkerText): Promise<{ isolate: WorkerIsolate; cpuMs: number }> {
   const isolate = new WorkerIsolate(deps);
+  await isolate.ready;
   const batch = new HostRecords(memory.open('bench/d1'));
   batch.record(toGuest.start);
   const url = batch.part('http://bench.localhost/');
