@@ -109,10 +109,12 @@ interface WorkerCode {
   readonly hash: string;
 }
 
-/** A hello worker holds 1.2 MB, of which trimming would free nothing. */
+/** Smaller ones, as hello workers, give back 0.25 MB, for which a trim soon after their last request costs too much. */
 const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
 /** One that holds little more than after its last trim is left alone: a few requests leave less than a trim costs. */
 const GROWN_BYTES_MIN = 512 * 1024;
+/** The same once it has been idle for long. */
+const RESTING_GROWN_BYTES_MIN = 128 * 1024;
 const COPY = { arguments: { copy: true } } as const;
 
 /** Made beside the main thread, and blank until `load`; then `enter` takes batches until it is disposed or dies. */
@@ -243,11 +245,15 @@ export class WorkerIsolate implements Enterable {
     );
   }
 
-  /** Frees memory while nothing runs, if the isolate holds enough for that to be worth the time. */
-  async trim(): Promise<void> {
+  /**
+   * Frees memory while nothing runs, if the isolate holds enough for that to be worth the time. @param isResting
+   * whether it has been idle for long: less is worth it then.
+   */
+  async trim(isResting: boolean): Promise<void> {
     if (this.#gone || this.#connection === null || this.entryState !== 'idle') return;
     const bytes = await this.heapBytes();
-    if (bytes < TRIM_BYTES_MIN || bytes - this.#trimmedBytes < GROWN_BYTES_MIN) return;
+    const grown = bytes - this.#trimmedBytes;
+    if (isResting ? grown < RESTING_GROWN_BYTES_MIN : bytes < TRIM_BYTES_MIN || grown < GROWN_BYTES_MIN) return;
     if (this.#gone || this.entryState !== 'idle') return;
     await this.#connection.trim.apply(undefined, []);
     this.#trimmedBytes = await this.heapBytes();

@@ -16,10 +16,15 @@ export interface Tenant {
   evict(): void;
   /** Disposes its isolate, with everything it serves, because the engine uses too much memory. */
   disposeForMemory(): void;
-  /** Frees memory; called once after some time without work. Never rejects. */
-  trim(): Promise<void>;
+  /**
+   * Frees memory; called once after some time without work, and once more after a long time (`isResting`). Never
+   * rejects.
+   */
+  trim(isResting: boolean): Promise<void>;
   /** Entries since its isolate was last trimmed, and invocations that ended in them. */
   readonly uses: number;
+  /** Whether it was trimmed for the long time, and has not been used since. */
+  readonly isResting: boolean;
   /** Heap and buffers of its isolate, and memory held for it outside. */
   heldBytes(): Promise<number>;
 }
@@ -37,7 +42,8 @@ const MEMORY_MS = 1000;
 const IDLE_MS = 3000;
 /** One with this many uses would lose compiled code that cost more than that: it is trimmed later. */
 const USES_HOT = 1000;
-const IDLE_HOT_MS = 60_000;
+/** A long time. */
+const IDLE_LONG_MS = 60_000;
 /** After a start, others may follow within this time and need the CPU more: all isolates are trimmed later. */
 const STARTS_MS = 1000;
 /** Smaller isolates are not the reason why an engine uses too much memory. */
@@ -172,8 +178,9 @@ export class Pool {
       if (this.#closed || this.#deps.scheduler.waiting > 0) break;
       const isLeftAlone = tenant.uses >= USES_HOT || now - this.#tookAt < STARTS_MS;
       const idleMs = now - tenant.lastUsedAt;
-      if (tenant.uses === 0 || idleMs < (isLeftAlone ? IDLE_HOT_MS : IDLE_MS) || !tenant.isIdle) continue;
-      await tenant.trim();
+      const isLong = idleMs >= IDLE_LONG_MS;
+      const isDone = isLong ? tenant.isResting : tenant.uses === 0 || isLeftAlone || idleMs < IDLE_MS;
+      if (!isDone && tenant.isIdle) await tenant.trim(isLong);
     }
     this.#isTrimming = false;
   }

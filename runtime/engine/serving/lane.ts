@@ -161,8 +161,12 @@ export class Lane implements Tenant, ServingLane {
     return this.#serving?.uses ?? 0;
   }
 
-  async trim(): Promise<void> {
-    await this.#serving?.trim();
+  get isResting(): boolean {
+    return this.#serving?.isResting ?? true;
+  }
+
+  async trim(isResting: boolean): Promise<void> {
+    await this.#serving?.trim(isResting);
   }
 
   async heldBytes(): Promise<number> {

@@ -59,6 +59,8 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #unattributed: UnattributedOwner;
   /** Entries since the last heap trim, and invocations that ended in them. */
   uses = 0;
+  /** Whether its heap was trimmed after a long time without work, and no entry has run since. */
+  isResting = false;
   /** It died in an entry that also brought requests, so its top level may not be the cause. */
   #diedServing = false;
   /** CPU of the entry whose records are being read. */
@@ -209,6 +211,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
 
   #read(reader: RecordReader, shareMs: number, cpuMs: number): void {
     this.#unreadMs = cpuMs;
+    this.isResting = false;
     this.#start.beginReading();
     this.#running.beginReading();
     this.#dispatch.readRest(reader);
@@ -317,9 +320,10 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#accounts.chargeAlike(invocations, cpuMs);
   }
 
-  async trim(): Promise<void> {
+  async trim(isResting: boolean): Promise<void> {
     this.uses = 0;
-    if (this.#state === 'ready') await this.#isolate.trim().catch(() => {});
+    this.isResting = isResting;
+    if (this.#state === 'ready') await this.#isolate.trim(isResting).catch(() => {});
   }
 
   /** 0 if the heap cannot be measured. */

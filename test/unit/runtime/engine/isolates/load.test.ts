@@ -175,14 +175,14 @@ test('an idle isolate gives back what it does not need', async () => {
     await start(`let junk = Array.from({ length: 100_000 }, (_, at) => ({ at })); export default { fetch: () => junk };
     await null; junk = null;`);
   const before = await isolate.heapBytes();
-  await isolate.trim();
+  await isolate.trim(false);
   const left = await isolate.heapBytes();
   assert.ok(left < before - 2_000_000, `of ${before} bytes too many are left`);
   // It has not grown since, so it is not collected again.
-  await isolate.trim();
+  await isolate.trim(false);
   assert.equal(await isolate.heapBytes(), left);
   isolate.dispose();
-  await isolate.trim();
+  await isolate.trim(false);
 });
 
 /** A tenant of a pool that was last used at 1,000, and the names of those that were asked to give memory back. */
@@ -190,6 +190,7 @@ function tenants(): { trimmed: string[]; tenant: (name: string, isIdle: boolean,
   const trimmed: string[] = [];
   const tenant = (name: string, isIdle: boolean, used: number): Tenant => {
     let uses = used;
+    let isResting = false;
     return {
       lastUsedAt: 1000,
       get uses() {
@@ -199,9 +200,13 @@ function tenants(): { trimmed: string[]; tenant: (name: string, isIdle: boolean,
       conduct: { slowUntil: 0, isBurning: false },
       evict: () => {},
       disposeForMemory: () => {},
-      async trim() {
+      get isResting() {
+        return isResting;
+      },
+      async trim(isLong) {
         uses = 0;
-        trimmed.push(name);
+        isResting = isLong;
+        trimmed.push(isLong ? `${name}, resting` : name);
       },
       heldBytes: async () => 0,
     };
@@ -209,7 +214,7 @@ function tenants(): { trimmed: string[]; tenant: (name: string, isIdle: boolean,
   return { trimmed, tenant };
 }
 
-test('a pool asks each idle tenant once after its last request to give memory back, and one that much came to later', async (t) => {
+test('a pool asks each idle tenant soon after its last request to give memory back, and once more after a minute', async (t) => {
   t.mock.method(performance, 'now', () => 1000);
   const pool = new Pool(deps, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
   const { trimmed, tenant } = tenants();
@@ -227,7 +232,7 @@ test('a pool asks each idle tenant once after its last request to give memory ba
   assert.deepEqual(trimmed, ['idle']);
   await pool.trimIdle(61_000);
   await pool.trimIdle(600_000);
-  assert.deepEqual(trimmed, ['idle', 'hot']);
+  assert.deepEqual(trimmed, ['idle', 'idle, resting', 'hot, resting', 'unused, resting']);
   pool.close();
   for (const isolate of isolates) isolate.dispose();
 });
@@ -246,7 +251,7 @@ test('a pool leaves idle tenants alone while isolates start, but for a minute', 
   assert.deepEqual(trimmed, []);
   now = 61_000;
   await pool.trimIdle();
-  assert.deepEqual(trimmed, ['idle']);
+  assert.deepEqual(trimmed, ['idle, resting']);
   pool.close();
   for (const isolate of isolates) isolate.dispose();
 });
