@@ -122,8 +122,9 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     warned = warnings.join('\n');
     return project;
   };
-  warnOfAgentFlag(shell, load);
-  const root = rootOf(load) ?? folder;
+  const first = once(load);
+  warnOfAgentFlag(shell, first);
+  const root = rootOf(first) ?? folder;
   if (isViteProject(root)) {
     if (!watching) shell.err(shell.paint('yellow', '--no-watch has no effect: Vite watches the files of this project'));
     return runVite(shell, {
@@ -141,13 +142,13 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const environment = { ...readVariables(folder), ...shell.env };
   const ai = openAi({
     environment,
-    organization: await organizationAi(load, shell, folder, environment),
+    organization: await organizationAi(first, shell, folder, environment),
     project: projectNameFrom(folder),
     limits: defaultLimits,
     log: (level, message) => printLog(shell, { level, message }, verbose),
   });
-  const { port: wanted, host } = addressFrom(load, { port: portFlag, host: flags.host ?? null }, watching);
-  const plan = serverPlan(load);
+  const { port: wanted, host } = addressFrom(first, { port: portFlag, host: flags.host ?? null }, watching);
+  const plan = serverPlan(first);
   // The port must be known before the framework's dev server starts.
   const port = plan !== null && wanted === 0 ? await freePort(host) : wanted;
   const engine = await openEngine(open, {
@@ -192,6 +193,20 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     await ai.close();
   }
   return 0;
+}
+
+/** The same project, or the same error, at each call: the session reads the file again. */
+function once(load: () => Project): () => Project {
+  let found: { readonly project: Project } | { readonly error: unknown } | null = null;
+  return () => {
+    try {
+      found ??= { project: load() };
+    } catch (error) {
+      found = { error };
+    }
+    if ('error' in found) throw found.error;
+    return found.project;
+  };
 }
 
 /** Null if the configuration is invalid, which is reported later. */

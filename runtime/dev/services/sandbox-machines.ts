@@ -1,6 +1,5 @@
 // Machines for the sandboxes of `platform dev`: containers, if a running container engine has their image, else
-// processes of this computer, which are not isolated. PLATFORM_DEV_SANDBOX overrides it. Opened by sandboxes.ts, with
-// the first call.
+// processes of this computer, which are not isolated. PLATFORM_DEV_SANDBOX overrides it. Opened by sandbox-service.ts.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -12,15 +11,12 @@ import { guardedLookup } from '#core/outbound/host-names.ts';
 import type { SandboxBackend } from '#sandbox/backends/backend.ts';
 import { createLocalBackend } from '#sandbox/backends/local/local.ts';
 import { containerMachines, DEFAULT_IMAGE } from '#sandbox/service/configuration.ts';
+import type { SandboxChoice } from './sandbox-choice.ts';
 
 // An import reads all its exports, including the getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Values of `PLATFORM_DEV_SANDBOX`. */
-const CHOICES = ['container', 'local'] as const;
-export type SandboxChoice = (typeof CHOICES)[number];
 
 /** Dependencies. */
 interface DevMachinesDeps {
@@ -38,15 +34,6 @@ interface DevMachinesDeps {
 const PING_MS = 1000;
 const INSTALLATION_CHARS = 11;
 const DOCKERFILE = path.join(import.meta.dirname, '../../../containers/Dockerfile.sandbox');
-
-/** Null: automatic. @throws {Error} with valid values. */
-export function sandboxChoice(environment: Environment): SandboxChoice | null {
-  const given = environment['PLATFORM_DEV_SANDBOX']?.trim() ?? '';
-  if (given === '') return null;
-  const choice = CHOICES.find((each) => each === given);
-  if (choice === undefined) throw new Error(`PLATFORM_DEV_SANDBOX is "${given}": it takes ${CHOICES.join(' or ')}`);
-  return choice;
-}
 
 /** @throws {PlatformError} `sandbox_unavailable` with the reason, if containers are required and not available. */
 export async function openDevMachines(deps: DevMachinesDeps): Promise<SandboxBackend> {
