@@ -11,6 +11,7 @@ import type { RouteRecord } from '#core/manifest.ts';
 import type { UpgradeState } from '#operations/upgrade/state.ts';
 import { noteHolder, notedHolder, takeLock } from '#artifacts/file-lock.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
+import { smallHeapFlags } from '#core/process/node-command.ts';
 import { takeActivatedSocket, variablesWithSocket } from '#core/process/socket-activation.ts';
 import { readRoutes } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -194,7 +195,8 @@ async function superviseUntil(
     .catch((error: Error) => `Could not check whether servers for Node can be isolated: ${error.message}`);
   const isMock = !hasAi(shell.env);
   const child = fork(supervisor, {
-    execArgv: [...nodeFlags],
+    // It runs no isolates: with Node's own snapshot it starts sooner and holds less.
+    execArgv: [...smallHeapFlags],
     env: {
       ...shell.env,
       ...variablesWithSocket(given),

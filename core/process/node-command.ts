@@ -2,12 +2,18 @@
 // library than the system's (.ci/with-new-glibc): the loader needs its own arguments and the program again.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { nodeFlags } from '../node-flags.mjs';
 
 /**
  * Node's flags for processes whose requests are rare and small: modules that load make V8's young generation grow to
  * 48 MB, which an idle process never gives back (`npm run bench idle`: the API process holds 66 MB instead of 93).
  */
 export const smallHeapFlags: readonly string[] = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'];
+
+/** Node's flags of an engine, whose supervisor has flags of its own: a debugger's stay, a small heap does not. */
+export function engineFlags(ofSupervisor: readonly string[]): string[] {
+  return [...new Set([...nodeFlags, ...ofSupervisor.filter((flag) => !smallHeapFlags.includes(flag))])];
+}
 
 /** Options of the loader that take a value. */
 const WITH_VALUE = new Set([

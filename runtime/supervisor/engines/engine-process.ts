@@ -4,7 +4,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SentHandle } from '#core/process/socket-activation.ts';
-import { nodeCommand } from '#core/process/node-command.ts';
+import { engineFlags, nodeCommand } from '#core/process/node-command.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineRole, EngineState } from './state.ts';
 
@@ -64,7 +64,7 @@ export class EngineProcess {
     const [program, ...before] = nodeCommand() as [string, ...string[]];
     const child = fork(deps.script, {
       execPath: program,
-      execArgv: [...before, ...process.execArgv],
+      execArgv: [...before, ...engineFlags(process.execArgv)],
       env: {
         ...deps.environment,
         ENGINE_ID: String(deps.id),

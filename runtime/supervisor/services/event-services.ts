@@ -2,7 +2,7 @@
 // workflows and state then report that they are not available.
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { nodeCommand } from '#core/process/node-command.ts';
+import { nodeCommand, smallHeapFlags } from '#core/process/node-command.ts';
 import type { Handlers } from '../machine/handlers.ts';
 import type { ServiceSpec } from './services.ts';
 
@@ -45,7 +45,7 @@ export function eventServices({
   let engineUrl = '';
   const postgres: ServiceSpec = {
     name: 'postgres',
-    start: () => start('../../../postgres/main', { ...pick(environment, ofPostgres), FS_PATH: folder }),
+    start: () => start('../../../postgres/main', smallHeapFlags, { ...pick(environment, ofPostgres), FS_PATH: folder }),
     onMessage(message) {
       const { engineUrl: url, ownerUrl, sandboxUrl } = message as Readonly<Record<string, unknown>>;
       if (typeof sandboxUrl === 'string') onSandboxUrl(sandboxUrl);
@@ -62,7 +62,7 @@ export function eventServices({
     name: 'broker',
     start() {
       const { urls, token, machineOrigin } = handlers();
-      return start('../../broker/main', {
+      return start('../../broker/main', ['--disable-warning=ExperimentalWarning'], {
         ...pick(environment, ofBroker),
         FS_PATH: folder,
         ENGINE_DATABASE_URL: engineUrl,
@@ -81,12 +81,12 @@ function pick(environment: Environment, names: RegExp): Record<string, string | 
   return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
 }
 
-function start(module: string, env: Record<string, string | undefined>): ChildProcess {
+function start(module: string, flags: readonly string[], env: Record<string, string | undefined>): ChildProcess {
   const [program, ...before] = nodeCommand();
   const script = join(import.meta.dirname, `${module}${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
   return fork(script, {
     execPath: program,
-    execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+    execArgv: [...before, ...flags],
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

@@ -74,7 +74,7 @@ test('the examples are published and requested once; started again, they keep th
   // One that does not answer well is named without its URL; the token of the first admin is shown by this start alone.
   assert.deepEqual(first.errors, ['  broken does not respond: HTTP 500']);
   assert.equal(first.output[10], 'First-run token, shown once: plt_first');
-  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--no-node-snapshot.* AI=mock LOG=warn\n$/);
+  assert.match(readFileSync(path.join(cwd, 'state/starts.txt'), 'utf8'), /--max-semi-space-size=2 AI=mock LOG=warn\n$/);
   const said = 'AI uses the mock provider: set AI_PROVIDER_<NAME>_KIND to use another';
   assert.ok(first.output.includes(said));
 
