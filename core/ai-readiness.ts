@@ -15,11 +15,11 @@ export type AiReadiness = 'ready' | 'mock' | 'no_auto' | 'no_provider' | 'no_gat
 /** Advice for each state. */
 export const aiAdvice = {
   ready: null,
-  mock: 'AI requests are answered by the mock provider: for others, the operator sets AI_PROVIDER_<NAME>_KEY',
+  mock: 'The mock provider answers AI requests. To use a real model, the operator sets AI_PROVIDER_<NAME>_KEY',
   no_auto:
     'The model "auto" is not configured: use provider/model, or set it as the operator (AI_AUTO) or as an owner of the organization (page AI)',
   no_provider:
-    'No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO (AI_PROVIDER_MOCK_KIND=mock needs no key), or an owner of the organization adds a provider on its page AI',
+    'No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO (AI_PROVIDER_MOCK_KIND=mock needs no key), or an owner of the organization adds a provider on its AI page',
   no_gateway:
     'This platform runs no AI gateway: the operator sets AI_GATEWAY_URL to the address of the API that has the AI_PROVIDER_<NAME>_KEY and AI_AUTO, or ENCRYPTION_KEY so that one starts here',
 } as const satisfies Record<AiReadiness, string | null>;

@@ -112,7 +112,7 @@ const deployCommands: Readonly<Record<string, Entry>> = {
   },
 };
 
-const lookCommands: Readonly<Record<string, Entry>> = {
+const observeCommands: Readonly<Record<string, Entry>> = {
   open: { summary: 'Open this project in the browser', load: () => import('./open.ts') },
   logs: { summary: 'Show the logs of this project', load: () => import('./logs.ts') },
   analytics: { summary: 'Show requests, failures and latency of this project', load: () => import('./analytics.ts') },
@@ -373,7 +373,7 @@ const operatorCommands: Readonly<Record<string, Entry>> = {
 export const sections: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   'Start a project': startCommands,
   Deploy: deployCommands,
-  Look: lookCommands,
+  Observe: observeCommands,
   Data: dataCommands,
   Organization: accountCommands,
   'Operate a platform': operatorCommands,

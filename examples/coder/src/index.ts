@@ -3,6 +3,7 @@
 import { createAgent } from '@platform-run/agent';
 import { tools } from './tools.ts';
 
+const routes = ['POST /ask/<user>', 'GET /conversation/<user>', 'DELETE /sandbox/<user>'];
 const USER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 export default createAgent<PlatformEnv>({
@@ -19,7 +20,8 @@ export default createAgent<PlatformEnv>({
   },
   async handle(request, env, agent) {
     const [, route, userId = ''] = new URL(request.url).pathname.split('/');
-    // Whoever may ask for which user is yours to say: see the page on users, docs/auth.md.
+    if (route === '') return Response.json({ name: 'coder', routes });
+    // It answers everyone for every user. To check who asks, see docs/auth.md.
     if (!USER.test(userId)) return Response.json({ error: 'Name a user, as in /ask/ada' }, { status: 404 });
     if (route === 'ask' && request.method === 'POST') {
       const text = await request.text();
@@ -37,9 +39,6 @@ export default createAgent<PlatformEnv>({
       await env.BOX.get(userId).destroy();
       return new Response(null, { status: 204 });
     }
-    return Response.json(
-      { error: 'POST /ask/<user>, GET /conversation/<user>, DELETE /sandbox/<user>' },
-      { status: 404 },
-    );
+    return Response.json({ error: 'Not found', routes }, { status: 404 });
   },
 });

@@ -106,7 +106,7 @@ test('a deploy of a project that calls models says what is missing for them', as
   file('src/index.ts', worker('models'));
   try {
     assert.deepEqual(await deployed({ kinds: [], auto: [] }), [
-      'AI: No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO (AI_PROVIDER_MOCK_KIND=mock needs no key), or an owner of the organization adds a provider on its page AI',
+      'AI: No AI provider is set up: the operator sets AI_PROVIDER_<NAME>_KEY and AI_AUTO (AI_PROVIDER_MOCK_KIND=mock needs no key), or an owner of the organization adds a provider on its AI page',
       'no_provider',
     ]);
     assert.deepEqual(await deployed(operatorAi), ['', 'ready']);

@@ -21,7 +21,7 @@ test('without a command, and with --help, every command is listed once, by what 
   const listed = parts.map((part) => part.split('\n').map((line) => line.trim().split(' ')[0]));
   assert.deepEqual(
     parts.map((part) => part.split('\n')[0]),
-    ['Start a project', 'Deploy', 'Look', 'Data', 'Organization', 'Operate a platform'],
+    ['Start a project', 'Deploy', 'Observe', 'Data', 'Organization', 'Operate a platform'],
   );
   const names = listed.flatMap(([, ...below]) => below);
   assert.deepEqual(names.toSorted(), Object.keys(commands).toSorted());

@@ -48,7 +48,7 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
               [
                 'Status',
                 <State key="end" tone={data.isFailure ? 'failed' : 'ok'}>
-                  {data.outcome === 'ok' ? 'OK' : data.outcome}
+                  {data.outcome === 'ok' ? 'OK' : data.outcome.replaceAll('_', ' ')}
                 </State>,
               ],
               ['HTTP status', data.status === 0 ? null : String(data.status)],

@@ -129,7 +129,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
                     Resume
                   </Button>
                 )}
-                <Button size="small" variant="danger" aria-label={`Destroy ${id}`} onClick={() => setDestroyed(id)}>
+                <Button size="small" variant="ghost" aria-label={`Destroy ${id}`} onClick={() => setDestroyed(id)}>
                   Destroy
                 </Button>
               </span>
