@@ -5,12 +5,12 @@ import { CopyButton } from './copy-button.tsx';
 
 interface CodeBlockProps {
   readonly code: string;
-  /** Shows a `$` prompt, which is not copied. */
+  /** Shows a `$` prompt, which is not copied. Long commands wrap. */
   readonly isCommand?: boolean;
   readonly wraps?: boolean;
 }
 
-export function CodeBlock({ code, isCommand = false, wraps = false }: CodeBlockProps) {
+export function CodeBlock({ code, isCommand = false, wraps = isCommand }: CodeBlockProps) {
   return (
     <div className={joined(styles.block, wraps && styles.wraps)}>
       <pre tabIndex={0} className={isCommand ? styles.prompt : undefined}>

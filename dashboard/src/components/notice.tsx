@@ -33,7 +33,7 @@ export function EmptyState({ icon, title, children, commands = [], action }: Emp
       {commands.length > 0 && (
         <div className={styles.steps}>
           {commands.map((command) => (
-            <CodeBlock key={command} code={command} isCommand wraps />
+            <CodeBlock key={command} code={command} isCommand />
           ))}
         </div>
       )}

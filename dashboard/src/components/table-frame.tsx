@@ -11,6 +11,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ReactNode;
   /** `end` for numbers; on phones their heading is shown before them. */
   readonly align?: 'start' | 'end';
+  /** On phones its heading is shown before it: what it says is not clear without. */
+  readonly isLabelled?: boolean;
   /** As wide as its content; the other columns share the rest. */
   readonly isFitted?: boolean;
   /** Share of the remaining width, such as `30%`; even by default. */
@@ -117,11 +119,11 @@ export function TableFrame<Row>(props: TableFrameProps<Row>) {
                 onClick={(event) => !isOfControl(event) && onOpen?.(row)}
                 onKeyDown={(event) => onKeyDown(event, row)}
               >
-                {columns.map(({ id, header, cell, align, isFitted, isExtra, phone }) => (
+                {columns.map(({ id, header, cell, align, isLabelled = align === 'end', isFitted, isExtra, phone }) => (
                   <td
                     key={id}
                     role="cell"
-                    data-label={align === 'end' ? header : undefined}
+                    data-label={isLabelled ? header : undefined}
                     className={joined(
                       align === 'end' && styles.end,
                       isFitted && styles.fit,

@@ -142,8 +142,20 @@ function Sessions() {
       ),
     },
     { id: 'address', header: 'Address', isFitted: true, cell: ({ address }) => <code>{address ?? 'unknown'}</code> },
-    { id: 'since', header: 'Signed in', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    {
+      id: 'since',
+      header: 'Signed in',
+      isLabelled: true,
+      isFitted: true,
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    {
+      id: 'ends',
+      header: 'Expires',
+      isLabelled: true,
+      isFitted: true,
+      cell: ({ expiresAt }) => <Time at={expiresAt} />,
+    },
   ];
   return (
     <Section title="Sessions" actions={<SignOutEverywhere />}>
@@ -223,7 +235,13 @@ function Invited() {
       cell: ({ organizationName }) => <strong dir="auto">{organizationName}</strong>,
     },
     { id: 'role', header: 'Role', isFitted: true, cell: ({ role }) => <Badge>{role}</Badge> },
-    { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    {
+      id: 'ends',
+      header: 'Expires',
+      isLabelled: true,
+      isFitted: true,
+      cell: ({ expiresAt }) => <Time at={expiresAt} />,
+    },
   ];
   return (
     <Section title="Invitations">

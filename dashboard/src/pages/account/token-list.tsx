@@ -65,10 +65,11 @@ const columns: readonly Column<Token>[] = [
   {
     id: 'used',
     header: 'Last used',
+    isLabelled: true,
     isFitted: true,
     cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
   },
-  { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Ends at={expiresAt} /> },
+  { id: 'ends', header: 'Expires', isLabelled: true, isFitted: true, cell: ({ expiresAt }) => <Ends at={expiresAt} /> },
 ];
 const columnsWithOwner = columns.toSpliced(1, 0, ownerColumn);
 

@@ -46,20 +46,22 @@ const columns: readonly Column<Machine>[] = [
     header: 'Runs',
     cell: ({ parts }) => <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>{parts.join(', ')}</div>,
   },
-  { id: 'version', header: 'Version', isFitted: true, cell: ({ version }) => version },
+  { id: 'version', header: 'Version', isLabelled: true, isFitted: true, cell: ({ version }) => version },
   {
     id: 'memory',
     header: 'Memory free',
+    isLabelled: true,
     isFitted: true,
     cell: ({ memoryFreeBytes, memoryBytes }) => `${bytesText(memoryFreeBytes)} of ${bytesText(memoryBytes)}`,
   },
   {
     id: 'disk',
     header: 'Disk free',
+    isLabelled: true,
     isFitted: true,
     cell: ({ diskFreeBytes, diskBytes }) => `${bytesText(diskFreeBytes)} of ${bytesText(diskBytes)}`,
   },
-  { id: 'seen', header: 'Last seen', isFitted: true, cell: ({ seenAt }) => <Time at={seenAt} /> },
+  { id: 'seen', header: 'Last seen', isLabelled: true, isFitted: true, cell: ({ seenAt }) => <Time at={seenAt} /> },
 ];
 
 export function MachinesPage() {

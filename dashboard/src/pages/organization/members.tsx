@@ -145,7 +145,13 @@ function Members({ organization }: { readonly organization: FullOrganization }) 
         </>
       ),
     },
-    { id: 'since', header: 'Joined', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      id: 'since',
+      header: 'Joined',
+      isLabelled: true,
+      isFitted: true,
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
   ];
   return (
     <>
@@ -220,7 +226,7 @@ function nameOf({ login, email }: Pick<Invitation, 'login' | 'email'>): string {
 const invitationColumns: readonly Column<Invitation>[] = [
   { id: 'who', header: 'For', phone: 'first', cell: nameOf },
   { id: 'role', header: 'Role', isFitted: true, cell: ({ role }) => <Badge>{role}</Badge> },
-  { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+  { id: 'ends', header: 'Expires', isLabelled: true, isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
 ];
 
 function Invitations({ id }: { readonly id: string }) {

@@ -77,6 +77,7 @@ function Objects({ place }: { readonly place: BindingPlace }) {
               {
                 id: 'alarm',
                 header: 'Alarm',
+                isLabelled: true,
                 isFitted: true,
                 cell: ({ alarm }) =>
                   alarm === null ? <span className={styles.faint}>none</span> : <Time at={alarm} />,

@@ -78,24 +78,26 @@ export function Rows({ place, table }: { readonly place: BindingPlace; readonly 
           table={table.name}
           note={rows.length < data.total ? `Only the ${rows.length} rows of this page` : undefined}
         />
-        <span className={styles.faint} aria-live="polite">
-          {data.total === 0 ? 'no rows' : `${countText(offset + 1)}–${countText(last)} of ${countText(data.total)}`}
-          {isFetching ? ' …' : ''}
+        <span className={styles.pager}>
+          <span className={styles.faint} aria-live="polite">
+            {data.total === 0 ? 'no rows' : `${countText(offset + 1)}–${countText(last)} of ${countText(data.total)}`}
+            {isFetching ? ' …' : ''}
+          </span>
+          <IconButton
+            label="Previous page"
+            disabled={offset === 0}
+            onClick={() => show({ offset: Math.max(0, offset - PAGE) || undefined, row: undefined })}
+          >
+            <ChevronLeftIcon />
+          </IconButton>
+          <IconButton
+            label="Next page"
+            disabled={last >= data.total}
+            onClick={() => show({ offset: offset + PAGE, row: undefined })}
+          >
+            <ChevronRightIcon />
+          </IconButton>
         </span>
-        <IconButton
-          label="Previous page"
-          disabled={offset === 0}
-          onClick={() => show({ offset: Math.max(0, offset - PAGE) || undefined, row: undefined })}
-        >
-          <ChevronLeftIcon />
-        </IconButton>
-        <IconButton
-          label="Next page"
-          disabled={last >= data.total}
-          onClick={() => show({ offset: offset + PAGE, row: undefined })}
-        >
-          <ChevronRightIcon />
-        </IconButton>
       </div>
       {rows.length === 0 ? (
         <EmptyState title={search.search === undefined ? 'No rows yet' : 'No results'}>
