@@ -118,6 +118,7 @@ export const suites: readonly Suite[] = [
       'runtime/mirror/',
       'artifacts/store/',
       'control/releases/routes/',
+      'operations/upgrade/',
     ],
   },
   {

@@ -1,11 +1,13 @@
 // `platform upgrade [version]`: upgrades the data folder to another version, after a backup, and can undo it. Uses
 // operations/upgrade/.
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { nodeCommand } from '#core/process/node-command.ts';
+import { runBackup } from '#operations/backup/run.ts';
+import { upgradeRolling } from '#operations/upgrade/rolling.ts';
 import { makeCurrent, installRelease, releaseOf } from '#operations/upgrade/releases.ts';
 import { isOlder } from '#operations/upgrade/pending.ts';
 import { undoUpgrade, upgrade, type UpgradeOptions } from '#operations/upgrade/upgrade.ts';
@@ -15,6 +17,7 @@ import { programVersion } from '../local/program-version.ts';
 import { confirm, yesFlag } from '../terminal/confirm.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
+import { plain } from '../terminal/plain.ts';
 import { print } from '../terminal/table.ts';
 
 /** User of a data folder. */
@@ -33,6 +36,22 @@ export const command = defineCommand({
     },
     resume: { type: 'boolean', description: 'Resume an interrupted upgrade' },
     undo: { type: 'boolean', description: 'Undo the last upgrade' },
+    rolling: { type: 'boolean', description: 'Upgrade this machine while others serve, one machine at a time' },
+    restart: {
+      type: 'string',
+      valueHint: 'command',
+      description: 'With --rolling: restarts the platform on this machine (default: its systemd service)',
+    },
+    timeout: {
+      type: 'string',
+      valueHint: 'seconds',
+      description: 'With --rolling: how long it may take to drain, and to come back (default: 300)',
+    },
+    skip: {
+      type: 'string',
+      valueHint: 'machine',
+      description: 'With --rolling: go on although this machine did not come back',
+    },
     ...yesFlag,
     json: { type: 'boolean', description: 'Print JSON' },
   },
@@ -49,10 +68,20 @@ export const command = defineCommand({
       say: (line) => (args.json === true ? shell.progress(line) : shell.out(line)),
     };
     const owner = ownerOf(folder);
+    if (args.rolling === true) {
+      if (args.resume === true || args.undo === true)
+        throw new CliError('--rolling goes with neither --resume nor --undo', { exitCode: 2 });
+      return rolling(shell, options, home, owner, args);
+    }
+    for (const name of ['restart', 'timeout', 'skip'] as const)
+      if (args[name] !== undefined) throw new CliError(`--${name} is for --rolling`, { exitCode: 2 });
     if (args.version !== undefined && args.resume !== true && args.undo !== true) {
       const release = await installRelease(home, args.version, shell.cwd, besides());
       options.say(`Version ${release.version} is installed in ${release.folder}`);
-      const code = await handOver(release.launcher, folder, owner, args.json === true ? ['--json'] : []);
+      const code = await handOver(release.launcher, folder, owner, [
+        'upgrade',
+        ...(args.json === true ? ['--json'] : []),
+      ]);
       if (code === 0 && owner !== null) makeCurrent(home, release.folder);
       return code;
     }
@@ -61,12 +90,7 @@ export const command = defineCommand({
         home,
         args.undo === true ? (readUpgrade(folder)?.from.program ?? null) : options.program,
       );
-      const code = await handOver(
-        options.launcher,
-        folder,
-        owner,
-        process.argv.slice(process.argv.indexOf('upgrade') + 1),
-      );
+      const code = await handOver(options.launcher, folder, owner, process.argv.slice(process.argv.indexOf('upgrade')));
       if (code === 0 && release !== null) makeCurrent(home, release);
       return code;
     }
@@ -86,6 +110,93 @@ export const command = defineCommand({
     return 0;
   },
 });
+
+/** As root it stays root: only root restarts the service. What it writes into the data folder is the owner's. */
+async function rolling(
+  shell: Shell,
+  options: UpgradeOptions,
+  home: string,
+  owner: Owner | null,
+  args: {
+    readonly version?: string | undefined;
+    readonly restart?: string | undefined;
+    readonly timeout?: string | undefined;
+    readonly skip?: string | undefined;
+    readonly json?: boolean | undefined;
+  },
+): Promise<number> {
+  const { env } = shell;
+  const url = env['DATABASE_URL']?.trim() ?? '';
+  if (url === '' || url.toLowerCase() === 'none')
+    throw new CliError('DATABASE_URL is not set: several machines share one Postgres', {
+      advice: 'On one machine, stop the platform and run `platform upgrade`.',
+    });
+  const seconds = Number(args.timeout ?? '300');
+  if (!(Number.isInteger(seconds) && seconds >= 1 && seconds <= 86_400))
+    throw new CliError(`--timeout takes seconds from 1 to 86400, not ${args.timeout}`, { exitCode: 2 });
+  const restart = args.restart ?? systemdRestart();
+  const { folder, say } = options;
+  if (args.version !== undefined) {
+    const release = await installRelease(home, args.version, shell.cwd, besides());
+    say(`Version ${release.version} is installed in ${release.folder}`);
+    const words = ['--rolling', '--restart', restart, '--timeout', String(seconds)];
+    const more = [...(args.skip === undefined ? [] : ['--skip', args.skip]), ...(args.json === true ? ['--json'] : [])];
+    return handOver(release.launcher, folder, null, ['upgrade', ...words, ...more]);
+  }
+  const release = releaseOf(home, options.program);
+  const link = path.join(home, 'current');
+  const former = existsSync(link) ? realpathSync(link) : null;
+  const report = await upgradeRolling({
+    ...options,
+    url,
+    restart,
+    msMax: seconds * 1000,
+    skip: args.skip ?? null,
+    owner,
+    backUp: () => backUpFirst(shell, options, owner),
+    useThis() {
+      if (release !== null) makeCurrent(home, release);
+    },
+    useFormer() {
+      if (release === null || former === null || former === realpathSync(release)) return false;
+      makeCurrent(home, former);
+      return true;
+    },
+  });
+  print(shell, args.json, report, () => {
+    shell.out(`${shell.paint('green', 'Upgraded')} ${report.machine} to ${report.to}`);
+    for (const { name, version } of report.left) shell.out(plain(`  ${name} has version ${version}`));
+  });
+  return 0;
+}
+
+/** Before the first machine of several changes the tables. */
+async function backUpFirst(
+  { env }: Shell,
+  { folder, environment, version, launcher }: UpgradeOptions,
+  owner: Owner | null,
+): Promise<string | null> {
+  if (env['UPGRADE_BACKUP'] === 'off') return null;
+  const out = path.join(folder, 'backups', `before-upgrade-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`);
+  if (owner === null) {
+    const open = { ...environment, BACKUP_PASSPHRASE: '', BACKUP_PASSPHRASE_FILE: '' };
+    await runBackup({ folder, environment: open, cwd: folder, version, out, withKeys: true, keep: null });
+  } else {
+    const code = await handOver(launcher, folder, owner, ['backup', '--out', out, '--keys']);
+    if (code !== 0) throw new CliError('The backup failed: nothing was changed', { advice: 'See the error above.' });
+  }
+  return out;
+}
+
+/** @throws {CliError} where no service of systemd runs it. */
+function systemdRestart(): string {
+  const words = process.getuid?.() === 0 ? [] : ['--user'];
+  const found = spawnSync('systemctl', [...words, 'cat', 'platform.service'], { stdio: 'ignore' });
+  if (found.status === 0) return ['systemctl', ...words, 'restart', 'platform.service'].join(' ');
+  throw new CliError('There is no service platform.service here', {
+    advice: "Say how the platform of this machine is restarted: --restart 'my-command'.",
+  });
+}
 
 async function undo(
   shell: Shell,
@@ -141,7 +252,7 @@ function ownerOf(folder: string): Owner | null {
  */
 function handOver(launcher: string, folder: string, owner: Owner | null, words: readonly string[]): Promise<number> {
   const [program, ...before] = nodeCommand();
-  const child = spawn(program, [...before, ...nodeFlags, '--', launcher, 'upgrade', ...words], {
+  const child = spawn(program, [...before, ...nodeFlags, '--', launcher, ...words], {
     ...owner,
     env: { ...process.env, FS_PATH: folder, ...(owner !== null && { HOME: folder, PLATFORM_HOME: undefined }) },
     cwd: owner === null ? process.cwd() : folder,

@@ -19,7 +19,7 @@ export async function upgradeOnStart(shell: Shell, folder: string): Promise<Upgr
   if ((env['PLATFORM_UPGRADE'] ?? '') !== '' || env['UPGRADE_BACKUP'] === 'off') return null;
   const interrupted = interruptedUpgrade(folder);
   if (interrupted !== null) return interrupted;
-  if (!isOlder(folder)) return null;
+  if (!hasRecord(env) || !isOlder(folder)) return null;
   shell.out(`${folder} has an older version: creating a backup first`);
   const { beginUpgrade } = await import('#operations/upgrade/upgrade.ts');
   return beginUpgrade({
@@ -35,4 +35,9 @@ export async function upgradeOnStart(shell: Shell, folder: string): Promise<Upgr
 /** Completes the upgrade; from now on `platform upgrade --undo` reverts it. */
 export function upgradeDone(folder: string, upgrade: UpgradeState | null): void {
   if (upgrade !== null) endUpgrade(folder, upgrade);
+}
+
+/** Whether the platform of this machine notes its version in its folder: where project databases are. */
+function hasRecord({ PLATFORM_PARTS: parts = '' }: Shell['env']): boolean {
+  return parts.trim() === '' || parts.split(',').some((part) => part.trim() === 'databases');
 }

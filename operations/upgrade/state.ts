@@ -20,8 +20,10 @@ export interface UpgradeState {
   readonly step: 'migrate' | 'done' | 'undo';
   readonly from: Program;
   readonly to: Program;
-  /** The backup made before any change. */
+  /** The backup made before any change; '' if other machines ran meanwhile. */
   readonly backup: string;
+  /** One machine of several: the version before works on the tables of this one. */
+  readonly isRolling?: boolean;
   /** ISO 8601. */
   readonly startedAt: string;
 }

@@ -144,7 +144,9 @@ export async function undoUpgrade(
   let isSame: boolean;
   try {
     writeUpgrade(folder, { ...state, step: 'undo' });
-    isSame = !existsSync(path.join(folder, RESTORE_FILE)) && (await schemaOf(locations)) === state.from.schema;
+    isSame =
+      state.isRolling === true ||
+      (!existsSync(path.join(folder, RESTORE_FILE)) && (await schemaOf(locations)) === state.from.schema);
     if (!isSame && typeof locations.postgres === 'object' && !existsSync(path.join(folder, RESTORE_FILE))) {
       say('Backing up the current data');
       const { location } = await runBackup({

@@ -93,6 +93,8 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
   let controlState: ControlState | null = null;
   /** Everything has been ready once. */
   let isUp = false;
+  /** An engine accepts requests: edges send requests to what is announced. */
+  const listening = Promise.withResolvers<void>();
 
   // For commands of this user, once requests are served.
   const record = openOwnRecord(
@@ -122,6 +124,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     log,
     onListening(engine) {
       place.shared();
+      listening.resolve();
       record.leave();
       process.send?.({
         type: 'listening',
@@ -217,13 +220,16 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     running,
     leaveRecord: place.leaveRecord,
     announce() {
-      const url = services.ownerUrl();
-      if (url === '' || running.isStopping) return;
-      machine.start({
-        url,
-        port: place.port,
-        privatePort: privatePort?.port ?? null,
-        services: services.states().map(({ name }) => name),
+      if (!serves) listening.resolve();
+      void listening.promise.then(() => {
+        const url = services.ownerUrl();
+        if (url === '' || running.isStopping) return;
+        machine.start({
+          url,
+          port: place.port,
+          privatePort: privatePort?.port ?? null,
+          services: services.states().map(({ name }) => name),
+        });
       });
     },
   });

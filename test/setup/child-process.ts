@@ -14,3 +14,20 @@ export function childOf(parent: number): number | undefined {
   }
   return undefined;
 }
+
+/** A process and all below it. */
+export function treeOf(root: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+    } catch {
+      // It has ended.
+    }
+  }
+  const tree = [root];
+  for (const parent of tree) for (const [pid, of] of parents) if (of === parent) tree.push(pid);
+  return tree;
+}
