@@ -1,6 +1,6 @@
-// Rounds of kill -9 under load, for test/durability/kill-9.test.ts: queue, workflow, timer, state and database are
-// used at once while engines, Postgres, the broker and the database service die, and every acknowledgement is held
-// against what came of it.
+// Rounds of kill -9 under load, for test/durability/kill-9.test.ts and test/machines/kill-9.test.ts: queue, workflow,
+// timer, state and database are used at once while processes or machines die, and every acknowledgement is held against
+// what came of it.
 import type { SupervisorState } from '#runtime/supervisor/engines/state.ts';
 import { childOf } from './child-process.ts';
 import { startPlatform } from './platform.ts';
@@ -90,28 +90,55 @@ export default {
   },
 };`;
 
+/** What is used, and what dies. */
+export interface DurablePlatform {
+  deploy(code: string, yaml: string): Promise<void>;
+  fetch(path: string, method: 'GET' | 'POST'): Promise<{ readonly status: number; readonly text: string }>;
+  /** What is killed in a round (from 1), in this order: each says what it was. */
+  kills(round: number): readonly (() => Promise<string>)[];
+  close(): Promise<void>;
+}
+
+/** For both: attempts follow each other fast, and are many. */
+export const durableVariables = {
+  DELIVERY_BACKOFF_MS: '50',
+  DELIVERY_BACKOFF_MS_MAX: '500',
+  DELIVERY_RETRIES: '100',
+  BROKER_POLL_MS: '200',
+  QUARANTINE_BACKOFF_MS: '10',
+  DB_MAX_RESULT_BYTES: String(64 * 1024 * 1024),
+};
+
 const LANES = 8;
 /** Acknowledgements between two kills. */
 const ACKNOWLEDGED_BETWEEN = 50;
 const PAGE = 40;
 
+type Victim = 'engine' | 'Postgres' | 'broker' | 'database service';
 type Row = { readonly kind: string; readonly id: string; readonly n: number };
 
-/** Runs them on a platform of its own. @param tell is told of each round. */
-export async function runDurability(rounds: number, tell: (line: string) => void): Promise<DurabilityReport> {
-  const platform = await startPlatform(
-    {},
-    {
-      DATABASE_URL: '',
-      HANDLER_PROCESSES: '2',
-      DELIVERY_BACKOFF_MS: '50',
-      DELIVERY_BACKOFF_MS_MAX: '500',
-      DELIVERY_RETRIES: '100',
-      BROKER_POLL_MS: '200',
-      QUARANTINE_BACKOFF_MS: '10',
-      DB_MAX_RESULT_BYTES: String(64 * 1024 * 1024),
-    },
-  );
+/** One machine, whose processes die. */
+async function oneMachine(): Promise<DurablePlatform> {
+  const platform = await startPlatform({}, { DATABASE_URL: '', HANDLER_PROCESSES: '2', ...durableVariables });
+  const kill = (what: Victim) => async (): Promise<string> => {
+    process.kill(await until(async () => victim(what, await platform.state())), 'SIGKILL');
+    return what;
+  };
+  return {
+    deploy: (code, yaml) => platform.deploy('shop', code, yaml),
+    fetch: (at, method) => platform.fetch('shop', at, { method }),
+    kills: (round) => [kill('engine'), kill('Postgres'), kill(round % 2 === 1 ? 'broker' : 'database service')],
+    close: () => platform.close(),
+  };
+}
+
+/** Runs them. @param tell is told of each round. */
+export async function runDurability(
+  rounds: number,
+  tell: (line: string) => void,
+  open: () => Promise<DurablePlatform> = oneMachine,
+): Promise<DurabilityReport> {
+  const platform = await open();
   const acknowledged = new Map<Kind, string[]>(kinds.map((kind) => [kind, []]));
   const unknown = new Map<Kind, string[]>(kinds.map((kind) => [kind, []]));
   const kills: Record<string, number> = {};
@@ -123,17 +150,17 @@ export async function runDurability(rounds: number, tell: (line: string) => void
   /** An answer of the worker, however long it takes until there is one. */
   async function insist(path: string): Promise<unknown> {
     const answer = await until(async () => {
-      const given = await platform.fetch('shop', path).catch(() => null);
+      const given = await platform.fetch(path, 'GET').catch(() => null);
       return given?.status === 200 && given;
     });
-    return answer.text === 'ok' ? null : answer.json();
+    return answer.text === 'ok' ? null : JSON.parse(answer.text);
   }
 
   async function load(): Promise<void> {
     while (running) {
       const kind = kinds[count % kinds.length]!;
       const id = `n${++count}`;
-      const answer = await platform.fetch('shop', `/do?kind=${kind}&id=${id}`, { method: 'POST' }).catch(() => null);
+      const answer = await platform.fetch(`/do?kind=${kind}&id=${id}`, 'POST').catch(() => null);
       if (answer?.status !== 200) {
         unknown.get(kind)!.push(id);
         await insist('/');
@@ -146,11 +173,6 @@ export async function runDurability(rounds: number, tell: (line: string) => void
 
   const progress = (): Promise<void> =>
     new Promise((resolve) => (waiting = { at: total + ACKNOWLEDGED_BETWEEN, resolve }));
-
-  async function kill(what: 'engine' | 'Postgres' | 'broker' | 'database service'): Promise<void> {
-    process.kill(await until(async () => victim(what, await platform.state())), 'SIGKILL');
-    kills[what] = (kills[what] ?? 0) + 1;
-  }
 
   async function all<T>(ids: readonly string[], path: string): Promise<(T | null)[]> {
     const found: (T | null)[] = [];
@@ -178,16 +200,15 @@ export async function runDurability(rounds: number, tell: (line: string) => void
   }
 
   try {
-    await platform.deploy('shop', worker, yaml);
+    await platform.deploy(worker, yaml);
     await insist('/prepare');
     const loading = Array.from({ length: LANES }, load);
     for (let round = 1; round <= rounds; round++) {
-      await progress();
-      await kill('engine');
-      await progress();
-      await kill('Postgres');
-      await progress();
-      await kill(round % 2 === 1 ? 'broker' : 'database service');
+      for (const kill of platform.kills(round)) {
+        await progress();
+        const what = await kill();
+        kills[what] = (kills[what] ?? 0) + 1;
+      }
       await progress();
       tell(`round ${round} of ${rounds}: ${total} acknowledged of ${count}`);
     }
@@ -250,7 +271,7 @@ function timeout(ms: number): { readonly fired: Promise<'late'>; clear(): void }
 }
 
 /** The process to kill; undefined while it is not there. */
-function victim(what: string, { engines, services }: SupervisorState): number | undefined {
+function victim(what: Victim, { engines, services }: SupervisorState): number | undefined {
   if (what === 'engine') {
     const serving = engines.filter(({ state }) => state === 'listening');
     // Where its deployment is quarantined after the first kills, the engine that serves it.

@@ -28,7 +28,7 @@ interface Visitor {
 }
 
 /** A visitor of hosts below the fleet's domains, such as `shop.d1.test`. */
-function createVisitor({ edgePort }: Fleet): Visitor {
+export function createVisitor({ edgePort }: Fleet): Visitor {
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   return {
     close: () => agent.destroy(),
