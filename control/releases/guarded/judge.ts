@@ -56,19 +56,33 @@ function findBreach(settings: ReleaseSettings, { now, before }: StepFigures, dev
   const failedBefore = [before.failures, before.requests] as const;
   if (now.failures >= COUNT_MIN && excess(failed, failedBefore, deviations) > limits.errors)
     return `Errors: ${share(...failed)} of ${now.requests} requests failed, ${share(...failedBefore)} of ${before.requests} before (limit: ${settings.errors} more)`;
-  const [p99, p99Before] = [latencyOf(now.firstByte)?.p99, latencyOf(before.firstByte)?.p99];
-  if (p99 !== undefined && p99Before !== undefined) {
-    const limitMs = Math.max(p99Before * limits.p99, p99Before + LATENCY_MS_MIN);
-    const [slow, slowBefore] = [countAbove(now.firstByte, limitMs), countAbove(before.firstByte, limitMs)];
-    if (slow[0] >= COUNT_MIN && slow[1] >= CERTAIN_MIN && excess(slow, slowBefore, deviations) > P99_SHARE)
-      return `Latency: p99 ${ms(p99)}, ${ms(p99Before)} before (limit: ${settings.p99}); ${share(...slow)} of ${slow[1]} requests took over ${ms(limitMs)}`;
-  }
+  const slower = findSlower(settings, { now, before }, deviations);
+  if (slower !== null) return slower;
   const [cpu, cpuBefore] = [meanOf(now), meanOf(before)];
   if (cpu === null || cpuBefore === null) return null;
   const deviation = Math.sqrt(cpu.variance + limits.cpu ** 2 * cpuBefore.variance);
   const isOver = cpu.mean - limits.cpu * cpuBefore.mean > deviations * deviation;
   if (!isOver || cpu.mean - cpuBefore.mean < CPU_MS_MIN) return null;
   return `CPU: ${ms(cpu.mean)} per request, ${ms(cpuBefore.mean)} before (limit: ${settings.cpu})`;
+}
+
+/** A limit of latency that is exceeded, as a sentence: of the p99, or of the median beside a p99 that varies much. */
+function findSlower(settings: ReleaseSettings, { now, before }: StepFigures, deviations: number): string | null {
+  const [latency, latencyBefore] = [latencyOf(now.firstByte), latencyOf(before.firstByte)];
+  if (latency === null || latencyBefore === null) return null;
+  const ratio = limitsOf(settings).p99;
+  const above = (beforeMs: number) => {
+    const limitMs = Math.max(beforeMs * ratio, beforeMs + LATENCY_MS_MIN);
+    const slow = countAbove(now.firstByte, limitMs);
+    return { limitMs, slow, slowBefore: countAbove(before.firstByte, limitMs), isEnough: slow[1] >= CERTAIN_MIN };
+  };
+  const tail = above(latencyBefore.p99);
+  if (tail.isEnough && tail.slow[0] >= COUNT_MIN && excess(tail.slow, tail.slowBefore, deviations) > P99_SHARE)
+    return `Latency: p99 ${ms(latency.p99)}, ${ms(latencyBefore.p99)} before (limit: ${settings.p99}); ${share(...tail.slow)} of ${tail.slow[1]} requests took over ${ms(tail.limitMs)}`;
+  const half = above(latencyBefore.p50);
+  if (half.isEnough && wilson(half.slow, deviations).low > 0.5)
+    return `Latency: median ${ms(latency.p50)}, ${ms(latencyBefore.p50)} before (limit: ${settings.p99}); ${share(...half.slow)} of ${half.slow[1]} requests took over ${ms(half.limitMs)}`;
+  return null;
 }
 
 type Counted = readonly [count: number, of: number];

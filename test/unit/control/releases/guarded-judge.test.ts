@@ -74,6 +74,15 @@ test('a slow release is rolled back, and one slow request in a hundred is not en
   assert.equal(judged(figures(300, { slow: 3, slowMs: 200 }), before, 5).action, 'advance');
 });
 
+test('a release that is slower throughout is rolled back beside a p99 that varies much', () => {
+  const before = figures(5700, { slow: 570, slowMs: 1000 });
+  assert.deepEqual(judged(figures(300, { slow: 300, slowMs: 80 }), before, 2), {
+    action: 'roll_back',
+    reason: 'Latency: median 80 ms, 20 ms before (limit: 1.5x); 100 % of 300 requests took over 30 ms',
+  });
+  assert.equal(judged(figures(300, { slow: 140, slowMs: 80 }), before, 5).action, 'advance');
+});
+
 test('a latency of few milliseconds may double', () => {
   const quick = (slow: number): Figures => ({ ...figures(0), requests: 600, measured: 600, firstByte: at(1, slow) });
   assert.equal(judged(quick(300), quick(0), 5).action, 'advance');
@@ -175,7 +184,7 @@ const anyApp = (): App => ({
 const mostByChance = (expected: number): number => expected + 5 * Math.sqrt(expected) + 2;
 
 // The rates of docs/guarded-releases.md.
-test('in its first step, one good release in 250 is rolled back, and one bad one in fifty is missed', () => {
+test('in its first step, one good release in 250 is rolled back, and one bad one in a hundred is missed', () => {
   const rounds = fuzzRounds(200);
   const wrong: string[] = [];
   const missed: string[] = [];
@@ -192,7 +201,7 @@ test('in its first step, one good release in 250 is rolled back, and one bad one
     if (found.action !== 'roll_back') missed.push(`${JSON.stringify([app, bad])}: ${found.reason}`);
   }
   assert.ok(wrong.length <= mostByChance(rounds / 250), `seed ${random.seed}: ${wrong.join('\n')}`);
-  assert.ok(missed.length <= mostByChance(rounds / 50), `seed ${random.seed}: ${missed.join('\n')}`);
+  assert.ok(missed.length <= mostByChance(rounds / 100), `seed ${random.seed}: ${missed.join('\n')}`);
 });
 
 test('one failure in thirty requests is found after 150 requests in half of the cases, after 460 in nine of ten', () => {
