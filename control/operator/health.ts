@@ -66,7 +66,7 @@ async function checkDatabase({ sql }: Dependencies): Promise<Finding[]> {
   const off = Math.abs(Date.now() - at.getTime() - ms / 2);
   return [
     ms > ANSWER_MS_SLOW
-      ? warn('database', answer, 'Check the load of its machine, and at the network in between.')
+      ? warn('database', answer, 'Check the load of its machine, and the network in between.')
       : ok('database', answer),
     used > allowed * CONNECTIONS_SHARE_MAX
       ? warn('connections', connections, 'Raise max_connections of the server, or run fewer engines.')

@@ -53,7 +53,7 @@ async function checkDatabase({ postgres, folder, environment }: Locations): Prom
     const known = schemaVersion();
     return [
       ms > ANSWER_MS_SLOW
-        ? warn('database', answer, 'Check the load of its machine, and at the network.')
+        ? warn('database', answer, 'Check the load of its machine and the network.')
         : ok('database', answer),
       count > known
         ? fail(

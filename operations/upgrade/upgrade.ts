@@ -102,7 +102,7 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
     throw backupError(
       'settings',
       `The interrupted upgrade was to ${found!.to.version} in ${found!.to.program}, and this is another version`,
-      'Run it with that one, or go back with `platform upgrade --undo`.',
+      'Run it with that version, or go back with `platform upgrade --undo`.',
     );
   const release = stopped(folder);
   const state = await (resume ? Promise.resolve(found!) : beginUpgrade(options)).finally(release);

@@ -48,7 +48,7 @@ interface Ending {
 }
 
 const CONNECT_MS = 30_000;
-/** Buffers of both directions, in the kernel's stead. */
+/** Buffered bytes of both directions. */
 const CONNECTION_BYTES = 320 * 1024;
 /** Bytes of the guest that wait: a window, and the piece that used it up. A guest that sends more is not ours. */
 const WAITING_BYTES_MAX = 1024 * 1024;

@@ -119,7 +119,7 @@ export class SocketTable {
     return socket;
   }
 
-  /** Takes a connection that the guest has not read; null: there is no such one. */
+  /** Takes a connection that the guest has not read; null: there is none. */
   take(id: number): SocketWire | null {
     const wire = this.#sockets.get(id)?.giveWire() ?? null;
     if (wire !== null) this.forget(id);
