@@ -64,6 +64,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     },
     request() {},
     checkAlive() {},
+    checkOverflow() {},
     dispose() {
       disposed++;
       return 0;
@@ -73,7 +74,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
   const hostMemory = new EngineMemory(defaultLimits);
   let unending = 0;
   const deps = {
-    pool: { take: isolate, release() {} },
+    pool: { take: isolate, release() {}, loads: { add: (load: () => void) => load() } },
     hostMemory,
     hostFunctions: {
       async: {

@@ -31,7 +31,9 @@ for (const [page, text] of await readPages()) if (isSearched(page)) index.addAll
 /** As VitePress cuts a page: by its headings, with those above each. */
 function sectionsOf(page: string, text: string): { id: string; title: string; titles: string[]; text: string }[] {
   const above: string[] = [];
-  return text.split(/^(?=#{1,6} )/m).flatMap((part, at) => {
+  // A comment in a block of code is no heading.
+  const headed = text.replaceAll(/^```[\s\S]*?^```/gm, (block) => block.replaceAll(/^#/gm, ' #'));
+  return headed.split(/^(?=#{1,6} )/m).flatMap((part, at) => {
     const [, signs, title] = /^(#{1,6}) (.*)$/m.exec(part) ?? [];
     if (signs === undefined) return [];
     above.length = signs.length - 1;

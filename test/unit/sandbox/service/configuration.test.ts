@@ -77,7 +77,7 @@ const refusals: readonly (readonly [title: string, environment: Record<string, s
   ],
   ['a name for replicas', { ...least, SANDBOX_ADDRESS: 'http://sandbox:4006' }, /SANDBOX_ADDRESS must be/],
   ['a path for replicas', { ...least, SANDBOX_ADDRESS: 'http://10.0.0.5:4006/x' }, /SANDBOX_ADDRESS must be/],
-  ['any word for the log', { ...least, SANDBOX_LOG_EXEC: 'yes' }, /SANDBOX_LOG_EXEC is "yes": it takes 1/],
+  ['any word for the log', { ...least, SANDBOX_LOG_EXEC: 'yes' }, /SANDBOX_LOG_EXEC is "yes": it must be 1/],
   ['no database', { ...least, SANDBOX_DATABASE_URL: '' }, /SANDBOX_DATABASE_URL is not set/],
   ['no folder', { ...least, FS_PATH: '' }, /FS_PATH is not set/],
   ['an engine over TCP', { ...least, DOCKER_HOST: 'tcp://10.0.0.1:2375' }, /DOCKER_HOST must be the Unix socket/],
