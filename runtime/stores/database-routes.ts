@@ -50,7 +50,10 @@ export class DatabaseRoutes {
   /** By address; the first are those that were given. */
   readonly #endpoints = new Map<string, DatabaseEndpoint>();
   readonly #given: readonly DatabaseEndpoint[];
+  /** Services of other machines that were there when they were asked for. */
   #peers: readonly string[] = [];
+  /** There were others: one of them may have, or take, what a silent machine has. */
+  #hadPeers = false;
   #peersAt = 0;
   readonly #watch: NodeJS.Timeout;
   #closed = false;
@@ -76,7 +79,10 @@ export class DatabaseRoutes {
         // JSON of a result may be several times larger than its content.
         answerBytesMax: 1024 + Math.max(4 * limits.resultBytesMax, limits.dumpBytesMax),
       },
-      onPeers: (peers) => (this.#peers = peers),
+      onPeers: (peers) => {
+        this.#peers = peers;
+        this.#hadPeers ||= peers.length > 0;
+      },
     });
   }
 
@@ -115,7 +121,7 @@ export class DatabaseRoutes {
   }
 
   async #askOne<Answer>(endpoint: DatabaseEndpoint, op: number, name: string, args: unknown): Promise<Answer> {
-    const msMax = op === ops.route && this.#peers.length > 0 ? ROUTE_MS : undefined;
+    const msMax = op === ops.route && this.#hadPeers ? ROUTE_MS : undefined;
     return JSON.parse((await endpoint.ask(op, name, args, msMax)) as string) as Answer;
   }
 
@@ -195,19 +201,15 @@ export class DatabaseRoutes {
       try {
         const [{ shard, path }, endpoint] = await this.#askHome<{ shard: string; path: string }>(ops.route, name, {});
         const found = await this.#linkTo({ endpoint, shard, path });
-        if (performance.now() - this.#peersAt > PEERS_MS) {
-          this.#peersAt = performance.now();
-          this.#given[0]!.askPeers().catch(() => {});
-        }
+        this.#refreshPeers();
         if (this.#found.size >= ROUTES_KEPT) this.#found.clear();
         this.#found.set(name, found);
         return found;
       } catch (error) {
         // A process ended between the response and the connection, or the machine is lost and another one takes over.
-        const isOver =
-          this.#peers.length > 0 ? performance.now() - since > this.#deps.limits.homeMs : attempt === ATTEMPTS_MAX;
+        const isOver = this.#hadPeers ? performance.now() - since > this.#deps.limits.homeMs : attempt === ATTEMPTS_MAX;
         if (!isAway(error) || isOver || this.#closed) throw toPlatform(error);
-        if (this.#peers.length > 0) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        if (this.#hadPeers) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     }
   }
@@ -235,9 +237,17 @@ export class DatabaseRoutes {
     return link;
   }
 
+  /** A service that was alone when it was asked may have others by now. */
+  #refreshPeers(): void {
+    if (performance.now() - this.#peersAt < PEERS_MS) return;
+    this.#peersAt = performance.now();
+    this.#given[0]!.askPeers().catch(() => {});
+  }
+
   /** A machine that stands still keeps its connections, while another one takes what it had. */
   #lookAtSilent(): void {
-    if (this.#peers.length === 0) return;
+    if (this.#opened.size > 0) this.#refreshPeers();
+    if (!this.#hadPeers) return;
     for (const [link, { endpoint }] of this.#opened) {
       const name = link.silentMs > SILENT_MS ? link.waitsFor : null;
       if (name === null || this.#looking.has(link)) continue;

@@ -8,8 +8,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultLimits, type DatabaseLimits } from '#core/limits.ts';
+import { openPostgres } from '#postgres/connection.ts';
 import { createDatabaseClient, type DatabaseClient } from '#runtime/stores/database-service.ts';
 import { variablesOf, type S3Server } from './s3-server.ts';
+import { until } from './until.ts';
 
 /** Of all services of tests. */
 const token = 'a secret of the operator';
@@ -39,6 +41,16 @@ interface HomeOptions {
   readonly directory?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly limits?: Partial<DatabaseLimits>;
+}
+
+/** Waits until all services have a lease: what a service has while it is alone is not taken from it. */
+export async function allLeased(postgresUrl: string, services: number): Promise<void> {
+  const sql = openPostgres({ url: postgresUrl, name: 'test', connectionsMax: 1, schema: 'binding' });
+  try {
+    await until(async () => (await sql.all('SELECT FROM database_service WHERE is_leased')).length === services);
+  } finally {
+    await sql.close();
+  }
 }
 
 /** Starts a service. */
@@ -71,10 +83,7 @@ export async function startHome(options: HomeOptions): Promise<TestHome> {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   const reports: string[] = [];
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    reports.push(...text.trim().split('\n'));
-    if (process.env['HOMES_LOG']) process.stderr.write(`${Math.round(performance.now())} ${machine} ${text}`);
-  });
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => reports.push(...text.trim().split('\n')));
   const [ready] = (await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(() => {
