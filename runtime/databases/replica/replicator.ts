@@ -45,6 +45,8 @@ const home = new Home({ storage, isShared, openFence: openReplicaFence, report }
 /** Projects that this service has, with their numbers, and until when it has them; null: all, for good. */
 let homes: Map<string, number> | null = null;
 let until: number | null = isShared ? 0 : null;
+/** Numbers of projects, kept while this service is alone: restores ignore what is stored below a lower one. */
+const numbers = new Map<string, number>();
 const retentionMs = limits.replicaRetentionDays * DAY_MS;
 let bytes = 0;
 const storageLeft = new StorageGuard(dataFolder);
@@ -60,7 +62,7 @@ const schedule = new Schedule({
     new DatabaseStream(
       {
         storage,
-        fence: () => (home.fence === 0 ? 0 : Math.max(home.fence, homes?.get(projectOf(name)) ?? 0)),
+        fence: () => (home.fence === 0 ? 0 : Math.max(home.fence, numbers.get(projectOf(name)) ?? 0)),
         logBytesMax: limits.replicaLogBytesMax,
         snapshotEveryMs: Math.min(DAY_MS, retentionMs / 2),
         stored: (count) => (bytes += count),
@@ -227,7 +229,10 @@ const answers: Record<string, (request: ReplicatorRequest & { id: number }) => P
   fill: (request) => fill((request as Extract<ReplicatorRequest, { type: 'fill' }>).project),
   async confirm(request) {
     const { name } = request as Extract<ReplicatorRequest, { type: 'confirm' }>;
-    if (isReplicated(name, settings.previews)) await schedule.settle(name);
+    if (!isReplicated(name, settings.previews)) return {};
+    await schedule.settle(name);
+    // Nothing was stored then.
+    if (isElsewhere(name)) throw new Error('its project has another home');
     return {};
   },
   async leave(request) {
@@ -248,6 +253,7 @@ process.on('message', (request: ReplicatorRequest) => {
     until = request.until;
     if (request.homes !== undefined) {
       homes = request.homes === null ? null : new Map(request.homes);
+      for (const [project, fence] of homes ?? []) numbers.set(project, fence);
       if (home.mayStore) begin();
     }
     return;
@@ -255,7 +261,10 @@ process.on('message', (request: ReplicatorRequest) => {
   if (request.type === 'home') {
     const { project, fence } = request;
     if (fence === null) homes?.delete(project);
-    else homes?.set(project, fence);
+    else {
+      homes?.set(project, fence);
+      numbers.set(project, fence);
+    }
     soon ??= setTimeout(() => {
       soon = null;
       sweep();
