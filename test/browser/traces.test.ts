@@ -16,11 +16,14 @@ timer: { CLOCK: clock }
 workflow: { ORDER: order }
 state: { KV: kv }
 db: { DB: guests }
+service: { AUTH: traced-auth }
 `;
 const worker = (elsewhere: string): string => `
 export default {
   async fetch(request, env) {
-    if (new URL(request.url).pathname === '/throw') throw new Error('no such guest');
+    const { pathname } = new URL(request.url);
+    if (pathname === '/throw') throw new Error('no such guest');
+    if (pathname === '/calls') return new Response(await env.AUTH.user(7));
     console.log('asked');
     await env.DB.prepare("SELECT 'hush' AS word, 42 AS n").all();
     await fetch('${elsewhere}/there');
@@ -57,10 +60,18 @@ const tree: Readonly<Record<string, string | undefined>> = {
 /** What those of them say. */
 const LINES = ['asked', 'letter <b>bold</b>', 'ordered', 'tick'];
 
+const auth = `
+import { WorkerEntrypoint } from 'cloudflare:workers';
+export default class extends WorkerEntrypoint {
+  user(id) { return 'user ' + id; }
+}`;
+
 const PROJECT = 'traced-shop';
+const CALLED = 'traced-auth';
 let elsewhere: Server;
 let dashboard: SharedDashboard;
 let project: Json;
+let called: Json;
 let trace: Json;
 
 before(async () => {
@@ -68,14 +79,12 @@ before(async () => {
   await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
   dashboard = await openSharedDashboard('traces');
   const { platform, organization } = dashboard;
-  const folder = path.join(platform.folder, PROJECT);
-  mkdirSync(path.join(folder, 'src'), { recursive: true });
-  writeFileSync(path.join(folder, 'platform.yaml'), `kind: worker\n${yaml}`);
-  writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ name: PROJECT, type: 'module' }));
   const origin = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
-  writeFileSync(path.join(folder, 'src/index.js'), worker(origin));
-  await platform.cli(folder, 'deploy');
-  [project] = (await platform.call('GET', `/orgs/${organization.id}/projects`)).items;
+  await deploy(CALLED, auth, '');
+  await deploy(PROJECT, worker(origin), yaml);
+  const { items } = await platform.call('GET', `/orgs/${organization.id}/projects`);
+  project = items.find(({ name }: Json) => name === PROJECT);
+  called = items.find(({ name }: Json) => name === CALLED);
   await ask('/throw');
   assert.deepEqual(await ask('/shop'), { status: 200, text: 'sent' });
 });
@@ -84,6 +93,15 @@ after(async () => {
   await dashboard?.close();
   elsewhere?.close();
 });
+
+async function deploy(name: string, code: string, keys: string): Promise<void> {
+  const folder = path.join(dashboard.platform.folder, name);
+  mkdirSync(path.join(folder, 'src'), { recursive: true });
+  writeFileSync(path.join(folder, 'platform.yaml'), `kind: worker\n${keys}`);
+  writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ name, type: 'module' }));
+  writeFileSync(path.join(folder, 'src/index.js'), code);
+  await dashboard.platform.cli(folder, 'deploy');
+}
 
 function ask(at: string): Promise<{ readonly status: number; readonly text: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
@@ -170,6 +188,24 @@ test('the dashboard shows it: in the list, its spans over time, one with what it
   await page.waitForURL(`**/logs/traces/${trace.traceId}`);
 });
 
+test('the overview shows which project is called, and which calls it', async () => {
+  assert.deepEqual(await ask('/calls'), { status: 200, text: 'user 7' });
+  await eventually(
+    'The call among those of both',
+    async () => {
+      const { callers } = await dashboard.platform.call('GET', `/projects/${called.id}/calls`);
+      return callers.length > 0;
+    },
+    API_PAUSE_MS,
+  );
+  const page = await dashboard.visit(`/projects/${PROJECT}`);
+  const calls = page.getByRole('table', { name: 'Calls, last hour' });
+  await calls.getByRole('cell', { name: 'AUTH.user' }).waitFor();
+  await calls.getByRole('link', { name: CALLED }).click();
+  const callers = page.getByRole('table', { name: 'Called by, last hour' });
+  await callers.getByRole('link', { name: PROJECT }).waitFor();
+});
+
 test('a line leads to its trace', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/logs?search=tick`);
   await page.getByRole('log').getByText('tick').first().click();
@@ -190,6 +226,7 @@ test('a trace that is not kept is an error that says so', async () => {
 });
 
 const pages: readonly (readonly [name: string, at: () => string])[] = [
+  ['calls', () => `/projects/${PROJECT}`],
   ['traces', () => `/projects/${PROJECT}/logs/traces`],
   ['trace', () => `/projects/${PROJECT}/logs/traces/${trace.traceId}`],
   ['span', () => `/projects/${PROJECT}/logs/traces/${trace.traceId}?span="${trace.spans[1].spanId}"`],
