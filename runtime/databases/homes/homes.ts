@@ -186,7 +186,11 @@ export class Homes {
   async #assign(table: HomesTable, project: string): Promise<HomeRow | Elsewhere> {
     // It has what it had before there were homes, and has not said what.
     const alone = this.#peers.all.find(({ isLeased, isRemoved }) => !isLeased && !isRemoved);
-    if (alone !== undefined) return { at: alone.address };
+    if (alone !== undefined) {
+      const why = this.#peers.isLost(alone.id) ? this.#whyNotTaken(alone) : null;
+      if (why !== null) throw unavailable(why);
+      return { at: alone.address };
+    }
     const { diskFreeBytesMin } = this.#deps.limits;
     const home = this.#peers.roomiest(4 * diskFreeBytesMin, true) ?? this.#peers.roomiest(0, true);
     if (home === null) throw unavailable('all machines of databases drain');
