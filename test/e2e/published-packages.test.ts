@@ -45,7 +45,9 @@ describe('published packages', { skip, timeout: 600_000 }, () => {
   before(async () => {
     tarballs = await pack(path.join(folder, 'dist'));
     mkdirSync(home);
-    const upstream = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim();
+    const [upstream, authorities] = ['registry', 'cafile'].map((key) =>
+      execFileSync('npm', ['config', 'get', key], { encoding: 'utf8' }).trim(),
+    );
     const port = await freePort();
     registry = `http://127.0.0.1:${port}/`;
     writeFileSync(
@@ -65,6 +67,8 @@ describe('published packages', { skip, timeout: 600_000 }, () => {
       process.execPath,
       [verdaccio, '--config', path.join(folder, 'verdaccio.yaml'), '--listen', registry],
       {
+        // It trusts what npm trusts.
+        env: { ...(authorities !== 'null' && { NODE_EXTRA_CA_CERTS: authorities }), ...process.env },
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       },
     );
