@@ -1,24 +1,28 @@
-// isolated-vm with an inspector in every isolate, so that a test can read heaps; isolates of the engine have none.
-// Import it before the engine: its modules then get this one instead of isolated-vm.
-import { createRequire, registerHooks } from 'node:module';
+// An inspector in every isolate of the engine, so that a test can read heaps; without this they have none. Import it
+// before the engine: it changes the module that makes isolates while that is loaded.
+import { registerHooks } from 'node:module';
 import type ivm from 'isolated-vm';
-
-const real = createRequire(import.meta.url)('isolated-vm') as typeof ivm;
 
 /** All isolates that were made. */
 export const isolates: ivm.Isolate[] = [];
 
-function InspectedIsolate(options: ivm.IsolateOptions): ivm.Isolate {
-  const isolate = new real.Isolate({ ...options, inspector: true });
-  isolates.push(isolate);
-  return isolate;
-}
+const MAKER = '/runtime/engine/isolates/snapshot-contexts.ts';
+const changes = [
+  ['new lib.Isolate({ memoryLimit,', 'new lib.Isolate({ inspector: true, memoryLimit,'],
+  ['return { isolate, context,', 'inspected.push(isolate); return { isolate, context,'],
+] as const;
 
 registerHooks({
-  resolve: (specifier, context, next) =>
-    specifier === 'isolated-vm' && context.parentURL?.includes('/runtime/engine/') === true
-      ? { url: import.meta.url, shortCircuit: true }
-      : next(specifier, context),
+  load(url, context, next) {
+    const loaded = next(url, context);
+    if (!url.endsWith(MAKER)) return loaded;
+    let source = `import { isolates as inspected } from '${import.meta.url}';\n${Buffer.from(loaded.source as Uint8Array).toString('utf8')}`;
+    for (const [text, other] of changes) {
+      if (!source.includes(text)) throw new Error(`${MAKER} has no ${text}`);
+      source = source.replace(text, other);
+    }
+    return { ...loaded, source };
+  },
 });
 
 /** The heap of an isolate, as the inspector writes it: one JSON with all strings. */
@@ -36,5 +40,3 @@ export async function heapOf(isolate: ivm.Isolate): Promise<string> {
   session.dispose();
   return chunks.join('');
 }
-
-export default Object.create(real, { Isolate: { value: InspectedIsolate } }) as typeof ivm;
