@@ -78,7 +78,7 @@ test('a machine that did not come back stops the others until it is mended or le
   assert.equal(await turn('m2', (isOwnOpen) => isOwnOpen), false);
 });
 
-test('an upgrade that was interrupted is told by its step, and repeated there', async () => {
+test('an interrupted upgrade names its step and continues there', async () => {
   for (const [what, word] of [
     ['draining', 'drained'],
     ['restarting', 'restarted'],

@@ -132,7 +132,7 @@ async function oneMachine(): Promise<DurablePlatform> {
   };
 }
 
-/** Runs them. @param tell is told of each round. */
+/** Runs them. @param tell called with each round. */
 export async function runDurability(
   rounds: number,
   tell: (line: string) => void,

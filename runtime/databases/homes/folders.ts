@@ -25,7 +25,7 @@ export interface ProjectFile {
   readonly bytes: number;
 }
 
-/** Parts of a database that are made anew where it arrives. */
+/** Files of a database that are created again where it arrives. */
 const LEFT_OUT = /(?:-shm|-replica|-replica\.new|\.restoring.*|\.lock)$/;
 const FILE = /^[a-z0-9][a-z0-9_~-]*\/[a-z0-9][\w.~-]*$/;
 

@@ -41,7 +41,7 @@ export interface LocalSandboxesDeps {
 /** Sandboxes are deleted after 30 days without calls. */
 const RETENTION_MS = 30 * 86_400_000;
 
-/** @throws {PlatformError} `sandbox_unavailable` when another dev holds them, or no machine can be had. */
+/** @throws {PlatformError} `sandbox_unavailable` when another `platform dev` holds them, or none can start. */
 export async function startLocalSandboxes(
   deps: LocalSandboxesDeps & { readonly choice: SandboxChoice | null },
 ): Promise<SandboxTransport> {

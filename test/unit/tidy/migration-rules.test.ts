@@ -9,7 +9,7 @@ const versions = [
   { version: '0.3.0', worksFrom: '0.2.0', migrationsBefore: 3 },
 ];
 
-/** What a migration of version 0.3.0 with this text is told. */
+/** Findings of a migration of version 0.3.0 with this text. */
 function told(text: string): string[] {
   return migrationFindings({ 'postgres/migrations/000004_test.sql': text }, versions).map((one) =>
     formatFinding(one).replace(/^postgres\/migrations\/000004_test\.sql:(\d+) ([^,:]*).*$/, '$1 $2'),
