@@ -89,6 +89,7 @@ export class Homes {
     if (identity === null && !this.#isNew) this.#folders.keepIdentity(this.#identity);
     this.#until = this.#identity.isLeased ? 0 : null;
     this.#moves = new Moves({
+      isHere: (project) => this.#own.has(project),
       token: deps.token,
       folders: this.#folders,
       shards: deps.shards,

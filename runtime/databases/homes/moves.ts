@@ -10,6 +10,8 @@ import type { ProjectFile, ProjectFolders } from './folders.ts';
 import type { ReplicationOfHomes, ShardsOfHomes } from './homes-options.ts';
 
 interface MovesDeps {
+  /** This service is the home of a project. */
+  isHere(project: string): boolean;
   readonly token: string;
   readonly folders: ProjectFolders;
   readonly shards: ShardsOfHomes;
@@ -124,7 +126,9 @@ export class Moves {
 
   /** The half of the service that takes it: fetches the files, and puts them in their place. */
   async adopt(project: string, { from, key }: Readonly<Record<string, unknown>>): Promise<object> {
-    const { folders, directory, diskFreeBytesMin } = this.#deps;
+    const { folders, directory, diskFreeBytesMin, isHere } = this.#deps;
+    // Files that are served are never replaced, whatever a service asks for.
+    if (isHere(project)) throw new RangeError('this is its home');
     await this.#with(String(from), async (endpoint) => {
       const answer = await endpoint.ask(ops.files, `${project}/any`, { key });
       const { files } = JSON.parse(answer as string) as { files: ProjectFile[] };
