@@ -1,4 +1,5 @@
 // What homes need of the service around them, and their times. Loads nothing.
+import type { HomeRow } from '../../stores/database-homes-postgres.ts';
 import type { ShardRequest } from '../protocol/shard-messages.ts';
 
 /** Times of leases, in milliseconds. */
@@ -23,6 +24,13 @@ export interface HomesOptions {
   readonly address: string;
   readonly version: string;
   readonly times: HomeTimes;
+}
+
+/** A project that is here. */
+export interface OwnHome {
+  row: HomeRow;
+  /** Settles when its databases are there. */
+  readonly ready: Promise<void>;
 }
 
 /** The replicator of a service. */

@@ -1,0 +1,107 @@
+// Projects that leave this service: those that an operator moves, and all of them when its machine drains. Called by
+// homes.ts; moves.ts moves their files.
+import type { HomeRow, HomesTable, ServiceRow } from '../../stores/database-homes-postgres.ts';
+import type { HomesOptions, OwnHome } from './homes-options.ts';
+import type { Lease } from './lease.ts';
+import type { Decided, Moves } from './moves.ts';
+import { reasonOf } from './unavailable.ts';
+
+interface HandOverDeps extends Pick<HomesOptions, 'machine' | 'address'> {
+  readonly diskFreeBytesMin: number;
+  readonly lease: Lease;
+  readonly moves: Moves;
+  /** Projects whose home this is. */
+  readonly own: Map<string, OwnHome>;
+  /** Moves a project that may be elsewhere. */
+  move(name: string, to: unknown): Promise<unknown>;
+  report(message: string): void;
+}
+
+/** Between two questions whether a move was decided. */
+const ASK_MS = 50;
+
+export class HandOver {
+  readonly #deps: HandOverDeps;
+
+  constructor(deps: HandOverDeps) {
+    this.#deps = deps;
+  }
+
+  /** Moves that an operator has asked for. */
+  async moveWanted(table: HomesTable): Promise<void> {
+    const { moves, move, lease } = this.#deps;
+    if (moves.isBusy) return;
+    const { id } = lease;
+    for (const { project, to } of await table.wanted(id))
+      try {
+        await move(`${project}/any`, to);
+        // A row that moved is another service's.
+        await table.settleMove(project, id, null);
+      } catch (error) {
+        await table.settleMove(project, id, reasonOf(error));
+      }
+  }
+
+  /** Moves all projects to the services with most room. */
+  async drain(): Promise<void> {
+    const { moves, own, lease, diskFreeBytesMin, report } = this.#deps;
+    if (moves.isBusy) return;
+    for (const project of own.keys()) {
+      const target = lease.peers.roomiest(diskFreeBytesMin, false);
+      if (target === null) return;
+      try {
+        await this.#moveTo(project, target);
+      } catch (error) {
+        report(`project ${project} is not moved yet: ${reasonOf(error)}`);
+      }
+    }
+  }
+
+  /** Moves a project that is here to the service of a machine. @throws {SqlRefusal} when it stays here. */
+  async move(project: string, to: unknown): Promise<object> {
+    const { moves, lease, machine } = this.#deps;
+    const { peers, until } = lease;
+    if (until === null || typeof to !== 'string') throw moves.noMachine(String(to), []);
+    if (to === machine) return {};
+    const target = peers.onMachine(to);
+    if (target === undefined)
+      throw moves.noMachine(
+        to,
+        peers.all.map((peer) => peer.machine),
+      );
+    await this.#moveTo(project, target);
+    return {};
+  }
+
+  async #moveTo(project: string, target: ServiceRow): Promise<void> {
+    const { own, lease, moves, address, report } = this.#deps;
+    const home = own.get(project);
+    if (home === undefined) return;
+    const { table } = lease;
+    await home.ready;
+    const { row } = home;
+    await moves.move(row, { from: address, to: target.address }, async () => {
+      const decided = await this.#hand(table, row, target.id);
+      if (decided !== 'stays') own.delete(project);
+      return decided;
+    });
+    report(`project ${project} moved to machine ${target.machine}`);
+  }
+
+  async #hand(table: HomesTable, row: HomeRow, to: string): Promise<Decided> {
+    const { lease } = this.#deps;
+    const { era } = lease;
+    try {
+      await table.hand(row, to);
+    } catch {
+      // It may have been done.
+    }
+    while (era === lease.era)
+      try {
+        return (await table.find(row.project))?.service === row.service ? 'stays' : 'moved';
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+      }
+    return 'unknown';
+  }
+}

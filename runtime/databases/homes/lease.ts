@@ -1,0 +1,332 @@
+// The lease of this database service: it announces itself in Postgres, renews its row, and is a home only while that is
+// certain. What the lease means for projects is up to homes.ts, which starts it. The rules:
+// docs/decisions/135-one-home-by-a-counted-lease.md.
+import { readFileSync, statfsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import {
+  openHomesTable,
+  type Announced,
+  type HomeRow,
+  type HomesTable,
+  type ServiceRow,
+} from '../../stores/database-homes-postgres.ts';
+import { leaseNow } from '../protocol/lease-clock.ts';
+import type { Identity, ProjectFolders } from './folders.ts';
+import type { HomesOptions, ReplicationOfHomes, ShardsOfHomes } from './homes-options.ts';
+import { Peers } from './peers.ts';
+import { reasonOf, unavailable, within } from './unavailable.ts';
+
+interface LeaseDeps extends HomesOptions {
+  readonly directory: string;
+  /** How long a request waits for a lease. */
+  readonly waitMs: number;
+  readonly folders: ProjectFolders;
+  readonly replication: ReplicationOfHomes | null;
+  readonly shards: Pick<ShardsOfHomes, 'tell' | 'endImports'>;
+  readonly projects: LeasedProjects;
+  report(message: string): void;
+}
+
+/** The projects of a service, which follow its lease. */
+interface LeasedProjects {
+  /** Gives the service those that it served without a row in Postgres. @param withFolder and those of its folder. */
+  register(table: HomesTable, withFolder: boolean): Promise<void>;
+  /** A lease begins. @param wasRegistered Postgres knew of all that are in the folder. */
+  begin(rows: readonly HomeRow[], wasRegistered: boolean): void;
+  /** The lease has ended: others may have them. */
+  end(): void;
+  /** No other service can take them any more; rows in Postgres are void. */
+  keep(): void;
+  /** Those that may be stored, with their numbers. */
+  stored(): (readonly [project: string, fence: number])[];
+  /** Called after each renewal. */
+  work(table: HomesTable): Promise<void>;
+}
+
+const LOOK_MS = 50;
+
+export class Lease {
+  readonly #deps: LeaseDeps;
+  readonly peers: Peers;
+  #table: HomesTable | null = null;
+  #identity: Identity;
+  /** The folder is of no service yet, and has no database. */
+  #isNew: boolean;
+  /** Number of this process; 0: it has not announced itself. */
+  #fence = 0;
+  /** Until when this is a home; null: no other service can take its projects. */
+  #until: number | null;
+  /** Incremented when everything that was known before is void. */
+  #era = 0;
+  /** No other service is there: the next renewal says that nobody may take what it has. */
+  #wantsToBeAlone = false;
+  #filling: Promise<void> | null = null;
+  #wasRemoved = false;
+  #url = '';
+  #isReplaced = false;
+  #problem = 'Postgres has not answered yet';
+  #renewing = Promise.withResolvers<void>();
+  #timer: NodeJS.Timeout | null = null;
+  readonly #watch: NodeJS.Timeout;
+  #closed = false;
+
+  constructor(deps: LeaseDeps) {
+    const { folders, times, replication } = deps;
+    this.#deps = deps;
+    this.peers = new Peers(times.lostMs, leaseNow);
+    const identity = folders.identity();
+    this.#isNew = identity === null && folders.namespaces().length === 0;
+    // A folder with databases from before there were homes is served as it was.
+    this.#identity = identity ?? folders.newIdentity(this.#isNew);
+    if (identity === null && !this.#isNew) folders.keepIdentity(this.#identity);
+    this.#until = this.#identity.isLeased ? 0 : null;
+    this.#watch = setInterval(() => this.#look(), LOOK_MS);
+    if (!this.#identity.isLeased) replication?.mayStore(null, null);
+  }
+
+  /** Of the service, in Postgres. */
+  get id(): string {
+    return this.#identity.id;
+  }
+
+  /** @throws {PlatformError} before Postgres is known. */
+  get table(): HomesTable {
+    if (this.#table === null) throw unavailable(this.#problem);
+    return this.#table;
+  }
+
+  /** Changes when the lease ends: what was known before is void. */
+  get era(): number {
+    return this.#era;
+  }
+
+  /** Until when the processes may serve; null: for good. */
+  get until(): number | null {
+    return this.#until;
+  }
+
+  get isValid(): boolean {
+    return this.#until === null || leaseNow() < this.#until;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  usePostgres(url: string): void {
+    if (this.#closed) return;
+    if (this.#url === url) return;
+    this.#url = url;
+    this.#open();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    void this.#tick();
+  }
+
+  /** Also when a connection does not answer any more. */
+  #open(): HomesTable {
+    void this.#table?.close().catch(() => {});
+    return (this.#table = openHomesTable(this.#url));
+  }
+
+  /** Waits for a lease. @throws {PlatformError} when there is none in time. */
+  async renewed(): Promise<void> {
+    if (this.#isReplaced) throw unavailable(this.#problem);
+    const { waitMs } = this.#deps;
+    await within(waitMs, this.#renewing.promise, () =>
+      unavailable(`this machine may not serve it now: ${this.#problem}`),
+    );
+  }
+
+  /** Notices the end of the lease, whatever else is going on. */
+  #look(): void {
+    if (this.#until !== null && this.#until > 0 && leaseNow() >= this.#until) this.#lapse();
+  }
+
+  #lapse(): void {
+    if (this.#until === 0) return;
+    const { report, projects, shards, replication } = this.#deps;
+    report(`project databases are closed: the lease of this machine has ended (${this.#problem})`);
+    this.#until = 0;
+    this.#era++;
+    projects.end();
+    shards.tell({ type: 'lease', until: 0 });
+    replication?.mayStore(0);
+    shards.endImports('the lease of this machine has ended');
+  }
+
+  async #tick(): Promise<void> {
+    const { renewMs, validMs } = this.#deps.times;
+    const table = this.#table!;
+    try {
+      await within(validMs / 2, this.#renew(table), () => new Error('Postgres does not answer'));
+    } catch (error) {
+      this.#problem = reasonOf(error);
+      this.#look();
+      if (!this.#closed && this.#table === table) this.#open();
+    }
+    if (!this.#closed) this.#timer = setTimeout(() => void this.#tick(), renewMs);
+  }
+
+  get #announced(): Announced {
+    const { machine, address, version, directory, replication } = this.#deps;
+    const { bavail, bsize } = statfsSync(directory);
+    const { id, isLeased, isRegistered } = this.#identity;
+    return {
+      id,
+      machine,
+      address,
+      version,
+      boot: bootOf(),
+      // Nobody may take what it has before it has said what that is.
+      isLeased: isLeased && isRegistered && !this.#wantsToBeAlone,
+      hasReplicas: replication !== null,
+      diskFreeBytes: bavail * bsize,
+    };
+  }
+
+  async #renew(table: HomesTable): Promise<void> {
+    if (this.#isReplaced || (this.#fence === 0 && !(await this.#announce(table)))) return;
+    const began = leaseNow();
+    if (!(await table.renew(this.#announced, this.#fence))) return this.#gone(await table.services());
+    this.peers.see(await table.services(), this.id);
+    // A later one may be under way.
+    if (table !== this.#table) return;
+    await this.#extend(table, began);
+    void this.#deps.projects.work(table).catch((error: unknown) => (this.#problem = reasonOf(error)));
+  }
+
+  /** Its row is not what it was. */
+  #gone(rows: readonly ServiceRow[]): void {
+    this.#fence = 0;
+    const row = rows.find(({ id }) => id === this.id);
+    this.#problem = 'other machines have taken its projects';
+    // What is in its folder may have another home now.
+    this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: true });
+    this.#until ??= leaseNow();
+    this.#lapse();
+    if (row === undefined) return;
+    this.#wasRemoved = row.isRemoved;
+    this.#isReplaced = !row.isRemoved;
+    if (this.#isReplaced) this.#problem = `another process has the databases of this folder, on machine ${row.machine}`;
+    else this.#problem = 'an operator has removed this machine';
+    this.#deps.report(this.#problem);
+  }
+
+  /** @returns false: it may not, for now. */
+  async #announce(table: HomesTable): Promise<boolean> {
+    const announced = this.#announced;
+    const rows = await table.services();
+    // Its own row is seen as another's.
+    this.peers.see(rows, '');
+    const before = rows.find(({ id }) => id === announced.id);
+    if (before !== undefined && this.#wasRemoved) return false;
+    // A process elsewhere may still serve from a copy of this folder.
+    if (before?.isLeased === true && before.boot !== announced.boot && !this.peers.isLost(before.id)) {
+      this.#problem = `the service on ${before.machine} has the same databases, and is not certainly gone yet`;
+      return false;
+    }
+    this.#fence = await table.announce(announced);
+    return true;
+  }
+
+  /** The lease was renewed at this moment: what follows from it, and from the other services that are there. */
+  async #extend(table: HomesTable, began: number): Promise<void> {
+    const isAlone = this.peers.all.length === 0;
+    if (this.#until === null) return this.#extendAlone(table, began, isAlone);
+    const isFresh = !this.isValid;
+    if (isFresh) {
+      this.#lapse();
+      if (this.#isNew && !this.#isFilled(isAlone)) return;
+      await this.#begin(table);
+    }
+    this.#wantsToBeAlone = isAlone;
+    if (isAlone && this.peers.own?.isLeased === false) {
+      this.#setIdentity({ ...this.#identity, isLeased: false, isRegistered: false });
+      this.#deps.projects.keep();
+      this.#grantForGood();
+    } else this.#grant(began, isFresh);
+  }
+
+  /** A service that nobody can take anything from, until it has seen another one. */
+  async #extendAlone(table: HomesTable, began: number, isAlone: boolean): Promise<void> {
+    if (isAlone) return this.#deps.projects.register(table, false);
+    // From here on it obeys its lease. The next renewal says so, and only then may others take what it has.
+    this.#wantsToBeAlone = false;
+    this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: false });
+    this.#until = began + this.#deps.times.validMs;
+    await this.#begin(table);
+    this.#grant(began, true);
+  }
+
+  /** A new folder: it gets what a lost machine has left in the bucket, if there is no other service to ask. */
+  #isFilled(isAlone: boolean): boolean {
+    const { replication } = this.#deps;
+    if (isAlone && replication !== null && this.#filling === null)
+      this.#filling = replication.fill().then(() => {
+        this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: false });
+        this.#isNew = false;
+      });
+    if (this.#filling !== null) return !this.#isNew;
+    replication?.markFilled();
+    this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: true });
+    this.#isNew = false;
+    return true;
+  }
+
+  /** Reads which projects it has. */
+  async #begin(table: HomesTable): Promise<void> {
+    const { projects } = this.#deps;
+    const { isRegistered } = this.#identity;
+    if (!isRegistered) {
+      await projects.register(table, true);
+      this.#setIdentity({ ...this.#identity, isRegistered: true });
+    }
+    const rows = await table.homesOf(this.id);
+    if (table !== this.#table) throw unavailable('Postgres answered late');
+    projects.begin(rows, isRegistered);
+  }
+
+  #grant(began: number, isFresh: boolean): void {
+    const { times, shards, replication, projects } = this.#deps;
+    const until = began + times.validMs;
+    if (leaseNow() >= until || (!isFresh && until <= this.#until!)) return;
+    this.#until = until;
+    this.#problem = 'Postgres does not answer';
+    shards.tell({ type: 'lease', until });
+    replication?.mayStore(until, isFresh ? projects.stored() : undefined);
+    this.#granted();
+  }
+
+  #grantForGood(): void {
+    this.#until = null;
+    this.#deps.shards.tell({ type: 'lease', until: null });
+    this.#deps.replication?.mayStore(null, null);
+    this.#granted();
+  }
+
+  #granted(): void {
+    this.#renewing.resolve();
+    this.#renewing = Promise.withResolvers();
+  }
+
+  #setIdentity(identity: Identity): void {
+    this.#deps.folders.keepIdentity(identity);
+    this.#identity = identity;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearInterval(this.#watch);
+    await this.#table?.close().catch(() => {});
+  }
+}
+
+/** The same until the machine starts again. */
+function bootOf(): string {
+  try {
+    return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
+  } catch {
+    return hostname();
+  }
+}
