@@ -2,6 +2,7 @@
 // each engine that it renews for as long as it has objects. An engine that cannot renew it has none any more.
 import { randomBytes } from 'node:crypto';
 import { Failure } from '#core/failure.ts';
+import { later, LeaseEnd, LONG_AGO, momentNow, type Moment } from '../databases/protocol/lease-clock.ts';
 import type { ObjectLeases } from '../engine/bindings/object-leases.ts';
 import type { Sql } from './sql.ts';
 
@@ -20,6 +21,8 @@ interface Options {
   readonly log: (message: string) => void;
   /** How long a row is kept that nothing holds. */
   readonly keptMs?: number;
+  /** For tests. */
+  readonly now?: () => Moment;
 }
 
 interface PostgresLeases extends ObjectLeases {
@@ -28,20 +31,27 @@ interface PostgresLeases extends ObjectLeases {
   close(): void;
 }
 
-export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS }: Options): PostgresLeases {
+export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = momentNow }: Options): PostgresLeases {
   const holder = randomBytes(12).toString('base64url');
-  /** `performance.now()` before the last renewal that succeeded, which goes on while the process is stopped. */
-  let renewedAt = Number.NEGATIVE_INFINITY;
+  /** After the last renewal that succeeded. */
+  const end = new LeaseEnd(LONG_AGO, now);
+  /** It ended while there were objects: renewals are of no use to those. */
+  let hasLost = false;
   let renewing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let count = 0;
   let closed = false;
 
-  const isValid = (): boolean => performance.now() - renewedAt < LAPSED_MS;
+  /** Asked before each renewal, too, so that none hides a pause of the process. */
+  function isValid(): boolean {
+    hasLost ||= count > 0 && end.isPast;
+    return !hasLost;
+  }
 
   function renew(): Promise<void> {
     renewing ??= (async () => {
-      const began = performance.now();
+      const began = now();
+      isValid();
       try {
         await sql.all(
           `INSERT INTO object_engine (holder, link, seen_at) VALUES ($1, $2, ${NOW})
@@ -49,7 +59,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS }: Options
           holder,
           link,
         );
-        renewedAt = began;
+        end.set(later(began, LAPSED_MS));
       } finally {
         renewing = null;
       }
@@ -87,10 +97,10 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS }: Options
 
   return {
     sweep,
-    isValid: () => count === 0 || isValid(),
+    isValid,
     async acquire({ namespace, resource: id }) {
       // Also one that still counts but may not until the timer renews it, which stands still without objects.
-      if (performance.now() - renewedAt >= RENEW_MS) await renew();
+      if (end.leftMs <= LAPSED_MS - RENEW_MS) await renew();
       count++;
       keepRenewing();
       try {
@@ -139,6 +149,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS }: Options
     },
     lapsed() {
       count = 0;
+      hasLost = false;
     },
     close() {
       closed = true;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isFailure } from '#core/failure.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { later, momentNow } from '#runtime/databases/protocol/lease-clock.ts';
 import { createObjectLeases } from '#runtime/stores/object-leases-postgres.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 
@@ -19,8 +20,8 @@ after(async () => {
 
 const place = { namespace: 'shop~~~objects', resource: 'a' };
 const rows = async (): Promise<unknown[]> => sql.all('SELECT id FROM object_lease ORDER BY id');
-const open = (link: string, keptMs: number) =>
-  createObjectLeases({ sql, link, keptMs, log: (message) => assert.fail(message) });
+const open = (link: string, keptMs: number, now = momentNow) =>
+  createObjectLeases({ sql, link, keptMs, now, log: (message) => assert.fail(message) });
 
 test('a row that nothing holds is deleted, and the next holder has a larger number', async () => {
   // Of an engine whose clock was ahead.
@@ -61,17 +62,36 @@ test('a row that an engine holds, or that was taken a moment ago, stays', async 
   }
 });
 
-test('an object that is taken after a pause has its time from then on', async (t) => {
-  let now = performance.now();
-  t.mock.method(performance, 'now', () => now);
-  const leases = open('/one', 3_600_000);
+test('an object that is taken after a pause has its time from then on', async () => {
+  let now = momentNow();
+  const leases = open('/one', 3_600_000, () => now);
   const paused = { ...place, resource: 'c' };
   try {
     leases.release(paused, await leases.acquire(paused));
     // Without objects nothing renews it.
-    now += 700;
+    now = later(now, 700);
     await leases.acquire(paused);
-    now += 500;
+    now = later(now, 500);
+    assert.equal(leases.isValid(), true);
+  } finally {
+    leases.close();
+  }
+});
+
+test('objects that were held before the machine slept are lost, also when the lease is renewed first', async () => {
+  let now = momentNow();
+  const leases = open('/one', 3_600_000, () => now);
+  const [before, after] = [
+    { ...place, resource: 'd' },
+    { ...place, resource: 'e' },
+  ];
+  try {
+    await leases.acquire(before);
+    now = { monotonic: now.monotonic + 1, day: now.day + 60_000 };
+    await leases.acquire(after);
+    assert.equal(leases.isValid(), false);
+    leases.lapsed();
+    await leases.acquire(after);
     assert.equal(leases.isValid(), true);
   } finally {
     leases.close();

@@ -1,5 +1,6 @@
 // What homes need of the service around them, and their times. Loads nothing.
 import type { HomeRow } from '../../stores/database-homes-postgres.ts';
+import type { Moment } from '../protocol/lease-clock.ts';
 import type { ShardRequest } from '../protocol/shard-messages.ts';
 
 /** Times of leases, in milliseconds. */
@@ -36,7 +37,7 @@ export interface OwnHome {
 /** The replicator of a service. */
 export interface ReplicationOfHomes {
   /** What it may store until when. @param homes projects with their numbers; null: all; absent: as before. */
-  mayStore(until: number | null, homes?: readonly (readonly [project: string, fence: number])[] | null): void;
+  mayStore(until: Moment | null, homes?: readonly (readonly [project: string, fence: number])[] | null): void;
   setHome(project: string, fence: number | null): void;
   leave(project: string): Promise<void>;
   fill(): Promise<void>;

@@ -5,7 +5,7 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import type { HomeRow, HomesTable, ServiceRow } from '../../stores/database-homes-postgres.ts';
 import type { Elsewhere } from '../protocol/frames.ts';
 import { projectOf } from '../protocol/database-name.ts';
-import { leaseNow } from '../protocol/lease-clock.ts';
+import { leaseNow, type Moment } from '../protocol/lease-clock.ts';
 import { ProjectFolders } from './folders.ts';
 import { HandOver } from './hand-over.ts';
 import { Lease } from './lease.ts';
@@ -83,7 +83,7 @@ export class Homes {
   }
 
   /** Until when the processes may serve; null: for good. */
-  get until(): number | null {
+  get until(): Moment | null {
     return this.#lease.until;
   }
 

@@ -10,7 +10,7 @@ import {
   type HomesTable,
   type ServiceRow,
 } from '../../stores/database-homes-postgres.ts';
-import { leaseNow } from '../protocol/lease-clock.ts';
+import { later, LeaseEnd, LONG_AGO, momentNow, type Moment } from '../protocol/lease-clock.ts';
 import type { Identity, ProjectFolders } from './folders.ts';
 import type { HomesOptions, ReplicationOfHomes, ShardsOfHomes } from './homes-options.ts';
 import { Peers } from './peers.ts';
@@ -24,6 +24,9 @@ interface LeaseDeps extends HomesOptions {
   readonly replication: ReplicationOfHomes | null;
   readonly shards: Pick<ShardsOfHomes, 'tell' | 'endImports'>;
   readonly projects: LeasedProjects;
+  /** For tests. */
+  readonly openTable?: typeof openHomesTable;
+  readonly now?: () => Moment;
   report(message: string): void;
 }
 
@@ -47,6 +50,7 @@ const LOOK_MS = 50;
 
 export class Lease {
   readonly #deps: LeaseDeps;
+  readonly #now: () => Moment;
   readonly peers: Peers;
   #table: HomesTable | null = null;
   #identity: Identity;
@@ -54,8 +58,10 @@ export class Lease {
   #isNew: boolean;
   /** Number of this process; 0: it has not announced itself. */
   #fence = 0;
-  /** Until when this is a home; null: no other service can take its projects. */
-  #until: number | null;
+  /** Until when this is a home; for good when no other service can take its projects. */
+  readonly #end: LeaseEnd;
+  /** The lease has ended, and everything that follows from that is done. */
+  #isOver: boolean;
   /** Incremented when everything that was known before is void. */
   #era = 0;
   /** No other service is there: the next renewal says that nobody may take what it has. */
@@ -73,13 +79,15 @@ export class Lease {
   constructor(deps: LeaseDeps) {
     const { folders, times, replication } = deps;
     this.#deps = deps;
-    this.peers = new Peers(times.lostMs, leaseNow);
+    this.#now = deps.now ?? momentNow;
+    this.peers = new Peers(times.lostMs, () => this.#now().monotonic);
     const identity = folders.identity();
     this.#isNew = identity === null && folders.namespaces().length === 0;
     // A folder with databases from before there were homes is served as it was.
     this.#identity = identity ?? folders.newIdentity(this.#isNew);
     if (identity === null && !this.#isNew) folders.keepIdentity(this.#identity);
-    this.#until = this.#identity.isLeased ? 0 : null;
+    this.#isOver = this.#identity.isLeased;
+    this.#end = new LeaseEnd(this.#isOver ? LONG_AGO : null, this.#now);
     this.#watch = setInterval(() => this.#look(), LOOK_MS);
     if (!this.#identity.isLeased) replication?.mayStore(null, null);
   }
@@ -101,12 +109,12 @@ export class Lease {
   }
 
   /** Until when the processes may serve; null: for good. */
-  get until(): number | null {
-    return this.#until;
+  get until(): Moment | null {
+    return this.#end.at;
   }
 
   get isValid(): boolean {
-    return this.#until === null || leaseNow() < this.#until;
+    return !this.#end.isPast;
   }
 
   get isClosed(): boolean {
@@ -125,7 +133,7 @@ export class Lease {
   /** Also when a connection does not answer any more. */
   #open(): HomesTable {
     void this.#table?.close().catch(() => {});
-    return (this.#table = openHomesTable(this.#url));
+    return (this.#table = (this.#deps.openTable ?? openHomesTable)(this.#url));
   }
 
   /** Waits for a lease. @throws {PlatformError} when there is none in time. */
@@ -139,18 +147,19 @@ export class Lease {
 
   /** Notices the end of the lease, whatever else is going on. */
   #look(): void {
-    if (this.#until !== null && this.#until > 0 && leaseNow() >= this.#until) this.#lapse();
+    if (!this.isValid) this.#lapse();
   }
 
   #lapse(): void {
-    if (this.#until === 0) return;
+    if (this.#isOver) return;
     const { report, projects, shards, replication } = this.#deps;
     report(`project databases are closed: the lease of this machine has ended (${this.#problem})`);
-    this.#until = 0;
+    this.#isOver = true;
+    this.#end.set(LONG_AGO);
     this.#era++;
     projects.end();
-    shards.tell({ type: 'lease', until: 0 });
-    replication?.mayStore(0);
+    shards.tell({ type: 'lease', until: LONG_AGO });
+    replication?.mayStore(LONG_AGO);
     shards.endImports('the lease of this machine has ended');
   }
 
@@ -186,7 +195,7 @@ export class Lease {
 
   async #renew(table: HomesTable): Promise<void> {
     if (this.#isReplaced || (this.#fence === 0 && !(await this.#announce(table)))) return;
-    const began = leaseNow();
+    const began = this.#now();
     if (!(await table.renew(this.#announced, this.#fence))) return this.#gone(await table.services());
     this.peers.see(await table.services(), this.id);
     // A later one may be under way.
@@ -202,7 +211,6 @@ export class Lease {
     this.#problem = 'other machines have taken its projects';
     // What is in its folder may have another home now.
     this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: true });
-    this.#until ??= leaseNow();
     this.#lapse();
     if (row === undefined) return;
     this.#wasRemoved = row.isRemoved;
@@ -230,9 +238,9 @@ export class Lease {
   }
 
   /** The lease was renewed at this moment: what follows from it, and from the other services that are there. */
-  async #extend(table: HomesTable, began: number): Promise<void> {
+  async #extend(table: HomesTable, began: Moment): Promise<void> {
     const isAlone = this.peers.all.length === 0;
-    if (this.#until === null) return this.#extendAlone(table, began, isAlone);
+    if (this.#end.at === null) return this.#extendAlone(table, began, isAlone);
     const isFresh = !this.isValid;
     if (isFresh) {
       this.#lapse();
@@ -248,12 +256,12 @@ export class Lease {
   }
 
   /** A service that nobody can take anything from, until it has seen another one. */
-  async #extendAlone(table: HomesTable, began: number, isAlone: boolean): Promise<void> {
+  async #extendAlone(table: HomesTable, began: Moment, isAlone: boolean): Promise<void> {
     if (isAlone) return this.#deps.projects.register(table, false);
     // From here on it obeys its lease. The next renewal says so, and only then may others take what it has.
     this.#wantsToBeAlone = false;
     this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: false });
-    this.#until = began + this.#deps.times.validMs;
+    this.#end.set(later(began, this.#deps.times.validMs));
     await this.#begin(table);
     this.#grant(began, true);
   }
@@ -286,11 +294,14 @@ export class Lease {
     projects.begin(rows, isRegistered);
   }
 
-  #grant(began: number, isFresh: boolean): void {
+  #grant(began: Moment, isFresh: boolean): void {
     const { times, shards, replication, projects } = this.#deps;
-    const until = began + times.validMs;
-    if (leaseNow() >= until || (!isFresh && until <= this.#until!)) return;
-    this.#until = until;
+    const until = later(began, times.validMs);
+    const before = this.#end.at;
+    if (new LeaseEnd(until, this.#now).isPast) return;
+    if (!isFresh && before !== null && until.monotonic <= before.monotonic) return;
+    this.#end.set(until);
+    this.#isOver = false;
     this.#problem = 'Postgres does not answer';
     shards.tell({ type: 'lease', until });
     replication?.mayStore(until, isFresh ? projects.stored() : undefined);
@@ -298,7 +309,8 @@ export class Lease {
   }
 
   #grantForGood(): void {
-    this.#until = null;
+    this.#end.set(null);
+    this.#isOver = false;
     this.#deps.shards.tell({ type: 'lease', until: null });
     this.#deps.replication?.mayStore(null, null);
     this.#granted();

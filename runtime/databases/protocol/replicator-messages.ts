@@ -1,5 +1,6 @@
 // What the database service and its replicator tell each other. Types alone.
 import type { DatabaseLimits } from '#core/limits.ts';
+import type { Moment } from './lease-clock.ts';
 
 /** The argument, as JSON. */
 export interface ReplicatorOptions {
@@ -25,10 +26,10 @@ export type ReplicatorRequest =
   | { readonly type: 'range'; readonly id: number; readonly name: string }
   /** Restores what is not there: of a project, or all. */
   | { readonly type: 'fill'; readonly id: number; readonly project: string | null }
-  /** What it may store until when (lease-clock.ts): projects with the numbers of their home; null: all. */
+  /** What it may store until when: projects with the numbers of their home; null: all. */
   | {
       readonly type: 'homes';
-      readonly until: number | null;
+      readonly until: Moment | null;
       /** Absent: as before. */
       readonly homes?: readonly (readonly [project: string, fence: number])[] | null;
     }

@@ -1,9 +1,10 @@
 // What the database service and its shards tell each other beside the sockets. Types alone.
+import type { Moment } from './lease-clock.ts';
 
 /** Messages from the parent; those with an id are answered by `done`. */
 export type ShardRequest =
-  /** Until when its service may serve (lease-clock.ts); null: for as long as it runs. 0: no more, for now. */
-  | { readonly type: 'lease'; readonly until: number | null }
+  /** Until when its service may serve; null: for as long as it runs. In the past: no more, for now. */
+  | { readonly type: 'lease'; readonly until: Moment | null }
   /** The service is the home of a project. */
   | { readonly type: 'serve'; readonly id: number; readonly project: string }
   /** Requests of a project wait from now on; answered when nothing of it is open any more. */

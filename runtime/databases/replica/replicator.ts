@@ -8,7 +8,7 @@ import { StorageGuard } from '#core/storage-left.ts';
 import { openReplicaFence } from '../../stores/replica-fence-postgres.ts';
 import type { ReplicatorMessage, ReplicatorOptions, ReplicatorRequest } from '../protocol/replicator-messages.ts';
 import { isDatabaseName, projectOf } from '../protocol/database-name.ts';
-import { leaseNow } from '../protocol/lease-clock.ts';
+import { LeaseEnd, LONG_AGO } from '../protocol/lease-clock.ts';
 import { Home } from './home.ts';
 import { isReplicated } from './replicated.ts';
 import { objectsOf, restoreAt } from './restore.ts';
@@ -42,9 +42,10 @@ const tell = (message: ReplicatorMessage): void => void (process.connected && pr
 const report = (message: string): void => tell({ type: 'report', message });
 const storage = openReplicaStorage(settings.place);
 const home = new Home({ storage, isShared, openFence: openReplicaFence, report });
-/** Projects that this service has, with their numbers, and until when it has them; null: all, for good. */
+/** Projects that this service has, with their numbers; null: all. */
 let homes: Map<string, number> | null = null;
-let until: number | null = isShared ? 0 : null;
+/** Until when it has them. */
+const end = new LeaseEnd(isShared ? LONG_AGO : null);
 /** Numbers of projects, kept while this service is alone: restores ignore what is stored below a lower one. */
 const numbers = new Map<string, number>();
 const retentionMs = limits.replicaRetentionDays * DAY_MS;
@@ -56,7 +57,7 @@ const pathOf = (name: string): string => path.join(directory, `${name}.sqlite`);
 const schedule = new Schedule({
   intervalMs: limits.replicaIntervalMs,
   openMax: limits.replicaOpenMax,
-  mayShip: (name) => home.mayStore && (until === null || (leaseNow() < until && !isElsewhere(name))),
+  mayShip: (name) => home.mayStore && (end.at === null || (!end.isPast && !isElsewhere(name))),
   isElsewhere,
   streamOf: (name) =>
     new DatabaseStream(
@@ -250,7 +251,7 @@ process.on('message', (request: ReplicatorRequest) => {
     return;
   }
   if (request.type === 'homes') {
-    until = request.until;
+    end.set(request.until);
     if (request.homes !== undefined) {
       homes = request.homes === null ? null : new Map(request.homes);
       for (const [project, fence] of homes ?? []) numbers.set(project, fence);

@@ -9,6 +9,7 @@ import { PlatformError } from '#core/errors.ts';
 import { REPLICAS_FILE } from '#core/process/replica-state.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
+import { LONG_AGO, type Moment } from '../protocol/lease-clock.ts';
 import type {
   ReplicaFigures,
   ReplicatorMessage,
@@ -43,7 +44,7 @@ export class Replication {
   readonly #deps: ReplicationDeps;
   #child: ChildProcess;
   #url = '';
-  #until: number | null = 0;
+  #until: Moment | null = LONG_AGO;
   #homes: Map<string, number> | null = null;
   #ids = 0;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -155,7 +156,7 @@ export class Replication {
   }
 
   /** What it may store until when. @param homes absent: as before. */
-  mayStore(until: number | null, homes?: Homes): void {
+  mayStore(until: Moment | null, homes?: Homes): void {
     this.#until = until;
     if (homes !== undefined) this.#homes = homes === null ? null : new Map(homes);
     this.#send({ type: 'homes', until, ...(homes !== undefined && { homes }) });

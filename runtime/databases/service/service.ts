@@ -13,6 +13,7 @@ import type { Homes } from '../homes/homes.ts';
 import type { HomesOptions } from '../homes/homes-options.ts';
 import { isDatabaseName, projectOf } from '../protocol/database-name.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, requestFrame, type Verdict } from '../protocol/frames.ts';
+import { LONG_AGO } from '../protocol/lease-clock.ts';
 import { answerService, holdIn } from './home-questions.ts';
 import { Imports } from './imports.ts';
 import { keptBytes, sweepNamespace } from './kept-bytes.ts';
@@ -97,7 +98,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       folder,
       report,
       changed: (name) => replication?.changed(name),
-      lease: () => (homes === null ? (options.homes === undefined ? null : 0) : homes.until),
+      lease: () => (homes === null ? (options.homes === undefined ? null : LONG_AGO) : homes.until),
       confirm: async (name) => replication?.confirm(name),
       options: {
         confirms: options.confirms === true,

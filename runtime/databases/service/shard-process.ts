@@ -7,6 +7,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { NOTE_FD, type ShardNote } from '../shard/running.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
+import type { Moment } from '../protocol/lease-clock.ts';
 import type { ShardMessage, ShardRequest } from '../protocol/shard-messages.ts';
 import type { ShardOptions } from '../shard/shard.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
@@ -19,7 +20,7 @@ interface ShardProcessDeps {
   /** A database was changed. */
   changed(database: string): void;
   /** Its first message: until when it may serve. */
-  lease(): number | null;
+  lease(): Moment | null;
   /** Stores a database in its replica now. @throws why it did not. */
   confirm(database: string): Promise<void>;
 }

@@ -1,7 +1,7 @@
 // What keeps a project from having two homes, in the process that answers for it: no request begins, and no answer
 // leaves, once the lease of its service has ended, also when this process was stopped meanwhile. Called by
 // shard-connection.ts for each request; shard.ts passes on what the parent says.
-import { leaseNow } from '../protocol/lease-clock.ts';
+import { LeaseEnd, leaseNow, type Moment } from '../protocol/lease-clock.ts';
 import { projectOf } from '../protocol/database-name.ts';
 
 interface HomeGuardDeps {
@@ -23,29 +23,29 @@ const LOOK_MS = 5;
 
 export class HomeGuard {
   readonly #deps: HomeGuardDeps;
-  /** Null: nothing ends it. */
-  #until: number | null = null;
+  readonly #end: LeaseEnd;
   #timer: NodeJS.Timeout | null = null;
   /** Projects whose home this is, while there is a lease; those that were served before it, too. */
   readonly #served = new Set<string>();
   readonly #held = new Map<string, HeldRequest[]>();
   #latest = '';
 
-  constructor(deps: HomeGuardDeps) {
+  constructor(deps: HomeGuardDeps, now?: () => Moment) {
     this.#deps = deps;
+    this.#end = new LeaseEnd(null, now);
   }
 
   /** Answers may leave. */
   get isValid(): boolean {
-    return this.#until === null || leaseNow() < this.#until;
+    return !this.#end.isPast;
   }
 
   /** @returns whether a request for a database begins now. @param continues it is part of an open transaction. */
   admit(name: string, continues: boolean): 'begins' | 'waits' | 'elsewhere' {
-    if (this.#until === null && name === this.#latest && this.#held.size === 0) return 'begins';
+    if (this.#end.at === null && name === this.#latest && this.#held.size === 0) return 'begins';
     const project = projectOf(name);
     this.#latest = name;
-    if (this.#until === null) this.#served.add(project);
+    if (this.#end.at === null) this.#served.add(project);
     else if (!this.isValid || !this.#served.has(project)) return 'elsewhere';
     return this.#held.size > 0 && !continues && this.#held.has(project) ? 'waits' : 'begins';
   }
@@ -59,16 +59,20 @@ export class HomeGuard {
     this.#served.add(project);
   }
 
-  lease(until: number | null): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+  lease(until: Moment | null): void {
     // Stopped for long, this may be the first to notice.
     if (!this.isValid) this.#lapse();
-    this.#until = until;
-    if (until === null) return;
-    const leftMs = until - leaseNow();
-    if (leftMs <= 0) this.#lapse();
-    else this.#timer = setTimeout(() => this.lease(until), leftMs + 1);
+    this.#end.set(until);
+    this.#look();
+  }
+
+  #look(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#end.at === null) return;
+    const { leftMs } = this.#end;
+    if (leftMs === 0) this.#lapse();
+    else this.#timer = setTimeout(() => this.#look(), leftMs + 1);
   }
 
   #lapse(): void {
