@@ -62,6 +62,8 @@ export class Lease {
   readonly #end: LeaseEnd;
   /** The lease has ended, and everything that follows from that is done. */
   #isOver: boolean;
+  /** It has read which projects it has, since the lease began. */
+  #hasBegun = false;
   /** Incremented when everything that was known before is void. */
   #era = 0;
   /** No other service is there: the next renewal says that nobody may take what it has. */
@@ -151,6 +153,7 @@ export class Lease {
   }
 
   #lapse(): void {
+    this.#hasBegun = false;
     if (this.#isOver) return;
     const { report, projects, shards, replication } = this.#deps;
     report(`project databases are closed: the lease of this machine has ended (${this.#problem})`);
@@ -241,9 +244,9 @@ export class Lease {
   async #extend(table: HomesTable, began: Moment): Promise<void> {
     const isAlone = this.peers.all.length === 0;
     if (this.#end.at === null) return this.#extendAlone(table, began, isAlone);
-    const isFresh = !this.isValid;
+    if (!this.isValid) this.#lapse();
+    const isFresh = !this.#hasBegun;
     if (isFresh) {
-      this.#lapse();
       if (this.#isNew && !this.#isFilled(isAlone)) return;
       await this.#begin(table);
     }
@@ -260,6 +263,7 @@ export class Lease {
     if (isAlone) return this.#deps.projects.register(table, false);
     // From here on it obeys its lease. The next renewal says so, and only then may others take what it has.
     this.#wantsToBeAlone = false;
+    this.#hasBegun = false;
     this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: false });
     this.#end.set(later(began, this.#deps.times.validMs));
     await this.#begin(table);
@@ -292,6 +296,7 @@ export class Lease {
     const rows = await table.homesOf(this.id);
     if (table !== this.#table) throw unavailable('Postgres answered late');
     projects.begin(rows, isRegistered);
+    this.#hasBegun = true;
   }
 
   #grant(began: Moment, isFresh: boolean): void {

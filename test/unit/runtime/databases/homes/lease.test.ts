@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { ProjectFolders } from '#runtime/databases/homes/folders.ts';
 import { Lease } from '#runtime/databases/homes/lease.ts';
-import type { Moment } from '#runtime/databases/protocol/lease-clock.ts';
+import { later, type Moment } from '#runtime/databases/protocol/lease-clock.ts';
 import type { HomesTable, ServiceRow } from '#runtime/stores/database-homes-postgres.ts';
 import { until } from '#test/setup/until.ts';
 
@@ -19,15 +19,22 @@ function start(t: TestContext) {
   /** Renewals that wait; null: they do not. */
   let waiting: PromiseWithResolvers<void> | null = null;
   let renewals = 0;
+  let services = [other];
+  /** Questions for its projects that fail. */
+  let failures = 0;
   const table = {
     announce: async () => 1,
     async renew() {
       renewals++;
+      now = later(now, 1);
       await waiting?.promise;
       return true;
     },
-    services: async () => [other],
-    homesOf: async () => [],
+    services: async () => services,
+    async homesOf() {
+      if (failures-- > 0) throw new Error('Postgres is away');
+      return [];
+    },
     close: async () => {},
   } as Partial<HomesTable> as HomesTable;
   const lease = new Lease({
@@ -57,10 +64,16 @@ function start(t: TestContext) {
     await lease.close();
     rmSync(directory, { recursive: true, force: true });
   });
+  const own = { ...other, id: lease.id, isLeased: false };
   lease.usePostgres('postgres://');
   return {
     lease,
     seen,
+    leaveAlone: () => (services = [own]),
+    meetAnother() {
+      failures = 1;
+      services = [own, other];
+    },
     /** Resolves when a renewal waits. */
     async hold() {
       waiting = Promise.withResolvers();
@@ -104,4 +117,15 @@ test('a lease that was not renewed in time has ended, and a renewal begins anoth
   await until(() => lease.isValid);
   assert.notEqual(lease.era, era);
   assert.deepEqual(seen.slice(0, 3), ['begins', CLOSED, 'ends']);
+});
+
+test('a service that meets another one reads what it has, also when Postgres fails at that moment', async (t) => {
+  const { lease, seen, leaveAlone, meetAnother } = start(t);
+  leaveAlone();
+  await until(() => lease.until === null);
+  seen.length = 0;
+  meetAnother();
+  await until(() => lease.until !== null);
+  await lease.renewed();
+  assert.deepEqual(seen, ['begins']);
 });
