@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pageHeaders, pageOf } from '#core/error-page.ts';
 import { CliError } from '../terminal/failure.ts';
 
 /** An open port. */
@@ -16,9 +17,7 @@ interface Callback {
 
 const WAIT_MS = 5 * 60_000;
 
-const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>platform</title>
-<body style="font: 16px system-ui; margin: 4rem auto; max-width: 30rem">
-<h1>Go back to the terminal</h1><p>You are logged in. You can close this page.</p>`;
+const PAGE = pageOf(null, { title: 'Go back to the terminal', text: 'You are logged in. You can close this page.' });
 
 /** Opens it on a free port. */
 export async function awaitCallback(): Promise<Callback> {
@@ -37,11 +36,8 @@ export async function awaitCallback(): Promise<Callback> {
       response.writeHead(404).end();
       return;
     }
-    response.setHeader('content-type', 'text/html; charset=utf-8');
-    response.setHeader(
-      'content-security-policy',
-      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    );
+    for (const [name, value] of pageHeaders("form-action 'none'; frame-ancestors 'none'"))
+      response.setHeader(name, value);
     response.end(PAGE, () => answer.resolve(url.searchParams));
   });
   server.listen(0, '127.0.0.1');

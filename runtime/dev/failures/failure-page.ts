@@ -60,8 +60,8 @@ function asJson({ plain, title, errors }: ShownFailure): object {
 const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:8vh auto;max-width:60em;padding:0 1em}
 h1{font-size:1em;font-weight:normal;color:#b3261e;margin:0}h2{font-size:1.3em;margin:.2em 0 .6em;white-space:pre-wrap;overflow-wrap:anywhere}
 pre{background:#8881;border-radius:6px;padding:1em;overflow:auto;font:14px/1.5 ui-monospace,monospace}
-.place{font-family:ui-monospace,monospace;font-size:14px}p{color:#777}mark{background:#b3261e33;color:inherit}
-@media(prefers-color-scheme:dark){h1{color:#f2b8b5}mark{background:#f2b8b533}}`;
+.place{font-family:ui-monospace,monospace;font-size:14px}p{color:#6b6b6b}mark{background:#b3261e33;color:inherit}
+@media(prefers-color-scheme:dark){h1{color:#f2b8b5}p{color:#a0a0a0}mark{background:#f2b8b533}}`;
 
 function pageOf({ plain, title, errors, note, reload }: ShownFailure, nonce: string): string {
   const first = errors[0];
@@ -71,9 +71,9 @@ function pageOf({ plain, title, errors, note, reload }: ShownFailure, nonce: str
       ? ''
       : `<script nonce="${nonce}">new EventSource(${inScript(reload.path)}).onmessage = ({ data }) => data === ${inScript(reload.version)} || location.reload();</script>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(heading)}</title><style nonce="${nonce}">${style}</style>
-<h1>${escaped(title)} (${plain.status})</h1>
+<main><h1>${escaped(title)} (${plain.status})</h1>
 ${errors.map((error) => section(error, title)).join('\n')}
-<p>${escaped(note)}</p>${script}</html>
+<p>${escaped(note)}</p></main>${script}</html>
 `;
 }
 
