@@ -5,7 +5,6 @@ import { lazy, Suspense, useState } from 'react';
 import { useIsAway } from '../api/connection.ts';
 import { signIn, useHasSessionEnded } from '../api/session.ts';
 import { Button, IconButton } from '../components/button.tsx';
-import { Sheet } from '../components/dialog.tsx';
 import { ProjectName } from '../components/page.tsx';
 import { mode } from '../state/mode.ts';
 import { BranchSwitch } from './branch-switch.tsx';
@@ -17,6 +16,7 @@ import styles from './shell.module.css';
 import { useShortcuts } from './shortcuts.ts';
 import { usePlace } from './use-place.ts';
 
+const NavigationSheet = lazy(() => import('./navigation-sheet.tsx'));
 const Palette = lazy(() => import('./palette.tsx'));
 const ShortcutHelp = lazy(() => import('./shortcut-help.tsx'));
 
@@ -91,10 +91,8 @@ export function Shell() {
           </ProjectName>
         </main>
       </div>
-      <Sheet isOpen={opened === 'navigation'} onClose={close} title="Navigation" side="left">
-        <Navigation />
-      </Sheet>
       <Suspense>
+        {opened === 'navigation' && <NavigationSheet onClose={close} />}
         {opened === 'palette' && <Palette onClose={close} />}
         {opened === 'help' && <ShortcutHelp onClose={close} />}
       </Suspense>
