@@ -53,11 +53,12 @@ function crumbsOf(path: string, { project, organization, trace }: Names): { titl
   }
   const below = parts[0] === 'projects' ? parts.slice(2) : [];
   for (const [at, part] of below.entries()) {
+    const page = below.slice(0, at + 1).join('/');
     const title =
       part === trace
         ? shortened(trace, TRACE_CHARS)
-        : (at === 0 && navigationEntries.find((entry) => entry.path === part)?.title) || pageText(part);
-    crumbs.push({ title, to: `/projects/${project}/${below.slice(0, at + 1).join('/')}` });
+        : (at === 0 && navigationEntries.find((entry) => entry.path === part)?.title) || pageText(part, page);
+    crumbs.push({ title, to: `/projects/${project}/${page}` });
   }
   if (parts[0] === 'orgs') {
     crumbs.push({ title: organization, to: `/orgs/${parts[1]}` });
@@ -74,12 +75,13 @@ const TRACE_CHARS = 16;
 /** Pages whose name differs from their path. */
 const pageNames: Readonly<Record<string, string>> = {
   ai: 'AI',
+  'analytics/usage': 'CPU budgets',
   audit: 'Audit log',
   drains: 'Log drains',
   hooks: 'Deploy hooks',
 };
 
 /** Names of bindings are shown unchanged. */
-function pageText(part: string): string {
-  return pageNames[part] ?? (/^[A-Z][A-Z0-9_]*$/.test(part) ? part : sentenceText(part));
+function pageText(part: string, page: string = part): string {
+  return pageNames[page] ?? pageNames[part] ?? (/^[A-Z][A-Z0-9_]*$/.test(part) ? part : sentenceText(part));
 }

@@ -61,14 +61,14 @@ export function Machine() {
 function Meters({ machine }: { readonly machine: Overview['machine'] }) {
   const { cores, load, memoryBytes, memoryFreeBytes, diskBytes, diskFreeBytes } = machine;
   const meters = [
-    ['CPU', load / cores, `load ${load.toFixed(1)} on ${cores} ${cores === 1 ? 'core' : 'cores'}`],
+    ['CPU load', load / cores, `load ${load.toFixed(1)} on ${cores} ${cores === 1 ? 'core' : 'cores'}`],
     ['Memory', 1 - memoryFreeBytes / memoryBytes, `${bytesText(memoryFreeBytes)} of ${bytesText(memoryBytes)} free`],
     ['Disk', 1 - diskFreeBytes / diskBytes, `${bytesText(diskFreeBytes)} of ${bytesText(diskBytes)} free`],
   ] as const;
   return (
     <div className={styles.bars}>
       {meters.map(([name, share, words]) => (
-        <Meter key={name} name={name} share={share} note={shareText(share)} label={`${name}: ${shareText(share)} used`}>
+        <Meter key={name} name={name} share={share} note={shareText(share)} label={`${name}: ${shareText(share)}`}>
           <span>{words}</span>
         </Meter>
       ))}

@@ -220,7 +220,7 @@ type Invitation = Awaited<ReturnType<typeof readInvitations>>[number];
 
 /** For whom an invitation is. */
 function nameOf({ login, email }: Pick<Invitation, 'login' | 'email'>): string {
-  return login ?? email ?? 'link';
+  return login ?? email ?? 'Anyone with the link';
 }
 
 const invitationColumns: readonly Column<Invitation>[] = [
@@ -245,9 +245,9 @@ function Invitations({ id }: { readonly id: string }) {
         actions={({ id: invitationId, ...invited }) => (
           <Button
             size="small"
-            aria-label={`Revoke the invitation of ${nameOf(invited)}`}
+            aria-label={`Revoke the invitation: ${nameOf(invited)}`}
             onClick={() =>
-              remove(invitationId, `Invitation of ${nameOf(invited)} revoked`, () =>
+              remove(invitationId, `Invitation revoked: ${nameOf(invited)}`, () =>
                 dataOf(api.delete('/orgs/:id/invitations/:invitationId', { params: { id, invitationId } })),
               )
             }

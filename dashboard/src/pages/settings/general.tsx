@@ -59,7 +59,8 @@ function General({ project }: { readonly project: Project }) {
         facts={[
           ['Project', <Id key="id" id={project.id} />],
           ['Created', <Time key="made" at={project.createdAt} />],
-          ['Kind', project.kind ?? 'detected by the first build'],
+          // Null until the platform has built it.
+          ['Kind', project.kind],
         ]}
       />
       <BuildForm project={project} onSave={save.mutate} isPending={save.isPending} />
