@@ -62,11 +62,13 @@ type Permission = 'data:read' | 'data:write';
 /** Route options that declare access, as `needs` of control/api/request/needs.ts does. */
 interface Declared {
   readonly security: readonly [{ readonly token: readonly [Permission] }, { readonly session: readonly [Permission] }];
+  readonly strict: true;
   readonly 'x-subject': 'project';
 }
 
 const declared = (permission: Permission): Declared => ({
   security: [{ token: [permission] }, { session: [permission] }],
+  strict: true,
   'x-subject': 'project',
 });
 

@@ -2,6 +2,7 @@
 // path: a route without schemas and middleware is answered without a promise.
 import { bodyBytesMax, readBody, type BodyRule } from './body.ts';
 import { runChain, type HandlerScope } from './chain.ts';
+import { closedSchema } from './closed-schema.ts';
 import { HttpError, invalidRequest, type RequestPart } from './failure.ts';
 import { prepareAnswers, toResponse, type Answers } from './reply.ts';
 import { HandlerContext } from './request-context.ts';
@@ -44,15 +45,17 @@ type Maybe<T> = T | Promise<T>;
 /** Prepares a declaration. @throws TypeError for an invalid schema. */
 export function declareRoute(method: string, options: RouteOptions, handler: RouteHandler): Declared {
   const ready = (schema: object | undefined): Checker | null => (schema === undefined ? null : prepareSchema(schema));
-  const body = ready(options.body);
+  const input = (schema: object | undefined): object | undefined =>
+    options.strict === true && schema !== undefined ? closedSchema(schema) : schema;
+  const body = ready(input(options.body));
   return {
     method,
     options,
     handler,
     params: ready(options.params),
-    query: ready(options.query),
+    query: ready(options.strict === true ? closedSchema(options.query) : options.query),
     headers: ready(options.headers),
-    hasTexts: options.params !== undefined || options.query !== undefined || options.headers !== undefined,
+    hasTexts: [options.params, options.query, options.headers, options.strict].some((part) => part !== undefined),
     body,
     bodyRule: body === null ? null : { type: options.bodyType ?? 'json', bytesMax: options.bodyLimit ?? bodyBytesMax },
     answers: options.response === undefined ? null : prepareAnswers(options.response),

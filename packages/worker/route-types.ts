@@ -94,6 +94,11 @@ export interface RouteOptions {
   readonly bodyType?: 'json' | 'form' | 'text';
   /** Size limit of a body; 1 MiB by default. Longer ones are refused with 413. */
   readonly bodyLimit?: number;
+  /**
+   * Refuses members of the query and the body that their schemas do not declare, and every query without a schema,
+   * with 400. For JSON Schemas and TypeBox types.
+   */
+  readonly strict?: boolean;
   /** Schema of successful responses, or schemas by status. Undeclared members are removed from the response. */
   readonly response?: Schema | ResponseMap;
   /** One line for the API description. */

@@ -8,6 +8,7 @@ type Requirement = readonly [{ readonly token: readonly string[] }, { readonly s
 /** Options of a route that needs a permission. */
 export interface Needs {
   readonly security: Requirement;
+  readonly strict: true;
   readonly 'x-subject'?: Subject;
   readonly 'x-also'?: readonly Permission[];
 }
@@ -30,6 +31,7 @@ interface OpenToAll {
 export function needs(permission: Permission, subject?: Subject, also?: readonly Permission[]): Needs {
   return {
     security: [{ token: [permission] }, { session: [permission] }],
+    strict: true,
     ...(subject !== undefined && { 'x-subject': subject }),
     ...(also !== undefined && { 'x-also': also }),
   };

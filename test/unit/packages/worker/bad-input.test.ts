@@ -1,6 +1,7 @@
 // What clients should not send to an app of packages/worker, and how each is answered.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import Type from 'typebox';
 import { z } from 'zod';
 import { parseJson, parseQuery } from '#packages/worker/body.ts';
 import { auth, platform } from '#packages/worker/index.ts';
@@ -298,4 +299,41 @@ test('random paths, tokens and content types are answered, never with a failure 
     });
     assert.ok([200, 400, 415].includes(status), `${type} ${status} ${seen}`);
   }
+});
+
+test('a strict route refuses options and members that it does not declare, by name', async () => {
+  const strict = platform()
+    .post(
+      '/',
+      {
+        strict: true,
+        query: Type.Object({ dry: Type.Optional(Type.Boolean()) }),
+        body: Type.Object({
+          name: Type.Optional(Type.String()),
+          free: Type.Optional(Type.Object({}, { additionalProperties: true })),
+          inner: Type.Optional(Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()])),
+          list: Type.Optional(Type.Array(Type.Object({ b: Type.Integer() }))),
+        }),
+      },
+      (ctx) => ({ query: ctx.query, body: ctx.body }),
+    )
+    .get('/bare', { strict: true }, () => 'bare')
+    .build();
+  const good = { name: 'Ada', free: { x: 1 }, inner: { a: 1 }, list: [{ b: 2 }] };
+  assert.deepEqual((await call(strict, 'POST /?dry=true', { json: good })).json, { query: { dry: true }, body: good });
+  assert.equal((await call(strict, 'GET /bare')).text, 'bare');
+  const refused = async (ask: string, json?: unknown): Promise<unknown> =>
+    ((await call(strict, ask, json === undefined ? {} : { json })).json as { issues?: unknown }).issues;
+  const issue = (at: string, ...path: readonly (string | number)[]) => [{ path, message: 'is not allowed', in: at }];
+  assert.deepEqual(await refused('POST /?drry=true', {}), issue('query', 'drry'));
+  assert.deepEqual(await refused('GET /bare?x=1'), issue('query', 'x'));
+  assert.deepEqual(await refused('POST /', { nam: 'Ada' }), issue('body', 'nam'));
+  assert.deepEqual(await refused('POST /', { inner: { a: 1, c: 1 } }), issue('body', 'inner', 'c'));
+  assert.deepEqual(await refused('POST /', { list: [{ b: 1, c: 1 }] }), issue('body', 'list', 0, 'c'));
+});
+
+test('strict with a schema that cannot be closed is an error when the route is added', () => {
+  assert.throws(() => platform().get('/', { strict: true, query: z.object({}) }, () => 'x'), {
+    message: 'strict needs a JSON Schema or a TypeBox type; with zod, use strictObject instead',
+  });
 });
