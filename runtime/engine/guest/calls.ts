@@ -38,6 +38,18 @@ export function invalidArgument(message: string): TypeError {
   return Object.assign(new TypeError(message), { code: 'invalid_argument' });
 }
 
+/**
+ * Optional fields of a call; none if they are absent.
+ *
+ * @param what names them in the error, such as `The options of put`.
+ * @throws {TypeError} `invalid_argument` if they are not an object.
+ */
+export function toOptions<Options extends object>(what: string, given: Options | null | undefined): Partial<Options> {
+  if (given === undefined || given === null) return {};
+  if (typeof given === 'object' && !Array.isArray(given)) return given;
+  throw invalidArgument(`${what} must be an object, not ${Array.isArray(given) ? 'an array' : `a ${typeof given}`}`);
+}
+
 /** A host call of which only the result matters. */
 export function callHost(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply> {
   return startCall(name, args, parts).reply;

@@ -14,7 +14,7 @@ import { createIncomingResponse, Response, takeResponse } from './web/response.t
 import { host } from './host.ts';
 import type { EventHandler } from './dispatch.ts';
 import { waitUntil } from './answers.ts';
-import { callHost, dropCall, invalidArgument, openCall, startCall } from './calls.ts';
+import { callHost, dropCall, invalidArgument, openCall, startCall, toOptions } from './calls.ts';
 import { AsyncLocalStorage, checkpoint, currentContext, runInContext } from './context.ts';
 import { currentInvocation, touch } from './invocation.ts';
 import { noHandler } from './missing-handler.ts';
@@ -157,6 +157,7 @@ export const lazyDeps = {
   streamFromHostBody,
   toBytes,
   toJson,
+  toOptions,
   touch,
   useModule,
   waitUntil,

@@ -46,7 +46,9 @@ Object.defineProperty(AiError.prototype, 'name', { value: 'AiError', configurabl
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-export default function createAi({ createFetcher, currentInvocation }: LazyDeps): { create(name: string): object } {
+export default function createAi({ createFetcher, currentInvocation, toOptions }: LazyDeps): {
+  create(name: string): object;
+} {
   type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
   async function ask(path: string, model: string, init: Fields): Promise<Answer> {
@@ -70,19 +72,20 @@ export default function createAi({ createFetcher, currentInvocation }: LazyDeps)
     return new AiError(response.status, refusal, response.headers.get('x-request-id'));
   }
 
-  async function run(model: unknown, inputs: unknown, options?: RunOptions | null): Promise<unknown> {
+  async function run(model: unknown, inputs: unknown, given?: RunOptions | null): Promise<unknown> {
     if (typeof model !== 'string' || model === '') throw new TypeError('run needs the name of a model, such as "auto"');
     if (inputs === null || typeof inputs !== 'object')
       throw new TypeError('run needs inputs: {prompt}, {messages} or {input}');
-    const { path, body } = requestOf(model, inputs as Fields, options?.metadata);
+    const options = toOptions('The options of run', given);
+    const { path, body } = requestOf(model, inputs as Fields, options.metadata);
     const response = await ask(path, model, {
       method: 'POST',
-      headers: { ...options?.extraHeaders, 'content-type': 'application/json', ...headersOf(options) },
+      headers: { ...options.extraHeaders, 'content-type': 'application/json', ...headersOf(options) },
       body: JSON.stringify(body),
       // Stops paying for output that is no longer read.
-      signal: options?.signal === undefined ? (currentInvocation()?.signal() ?? null) : options.signal,
+      signal: options.signal === undefined ? (currentInvocation()?.signal() ?? null) : options.signal,
     });
-    if (options?.returnRawResponse === true) return response;
+    if (options.returnRawResponse === true) return response;
     if (!response.ok) throw await refusalOf(response);
     if (body['stream'] === true) return response.body;
     const answer = (await response.json()) as Fields;
@@ -123,8 +126,8 @@ function textsOf(metadata: Fields): Record<string, string> {
   return texts;
 }
 
-function headersOf(options: RunOptions | null | undefined): Record<string, string> {
-  const { timeoutMs, fallbacks, cacheTtl, skipCache } = options ?? {};
+function headersOf(options: RunOptions): Record<string, string> {
+  const { timeoutMs, fallbacks, cacheTtl, skipCache } = options;
   return {
     ...(timeoutMs === undefined ? {} : { 'x-platform-timeout-ms': String(timeoutMs) }),
     ...(fallbacks === undefined ? {} : { 'x-platform-fallbacks': fallbacks.join(',') }),

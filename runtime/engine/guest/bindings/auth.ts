@@ -1,7 +1,7 @@
 // The guest half of the auth binding (`PLATFORM_AUTH`): asks the host for users and sessions. A module of lazy.ts.
 import type { LazyDeps } from '../lazy.ts';
 
-export default function createAuth({ callHost, isRequest }: LazyDeps): { create(name: string): object } {
+export default function createAuth({ callHost, isRequest, toOptions }: LazyDeps): { create(name: string): object } {
   const ask = async (
     name: 'getUser' | 'getSession' | 'createUser' | 'listUsers' | 'revoke' | 'deleteUser',
     args: object,
@@ -16,10 +16,10 @@ export default function createAuth({ callHost, isRequest }: LazyDeps): { create(
       const { headers } = request as unknown as { headers: { get(name: string): string | null } };
       return ask('getSession', { cookie: headers.get('cookie'), authorization: headers.get('authorization') });
     },
-    createUser: (user: Readonly<Record<string, unknown>> | undefined): Promise<unknown> =>
-      ask('createUser', { ...user }),
-    listUsers: (options?: Readonly<Record<string, unknown>> | null): Promise<unknown> =>
-      ask('listUsers', { ...options }),
+    createUser: async (user: Readonly<Record<string, unknown>> | undefined): Promise<unknown> =>
+      ask('createUser', { ...toOptions('The user', user) }),
+    listUsers: async (options?: Readonly<Record<string, unknown>> | null): Promise<unknown> =>
+      ask('listUsers', { ...toOptions('The options of listUsers', options) }),
     async revoke(token: unknown): Promise<void> {
       await ask('revoke', { token });
     },

@@ -1,7 +1,7 @@
 // The guest half of the cache binding: texts by key, with expiry. A module of lazy.ts.
 import type { LazyDeps } from '../lazy.ts';
 
-export default function createCache({ callHost }: LazyDeps): { create(name: string): object } {
+export default function createCache({ callHost, toOptions }: LazyDeps): { create(name: string): object } {
   class CacheValues {
     readonly #binding: string;
 
@@ -16,7 +16,9 @@ export default function createCache({ callHost }: LazyDeps): { create(name: stri
 
     async set(key: unknown, value: unknown, options?: { ttl?: number } | null): Promise<void> {
       if (typeof value !== 'string') throw new TypeError('The value must be a string');
-      await callHost('cache.set', { binding: this.#binding, key, ttl: options?.ttl }, [value]);
+      await callHost('cache.set', { binding: this.#binding, key, ttl: toOptions('The options of set', options).ttl }, [
+        value,
+      ]);
     }
 
     async delete(key: unknown): Promise<void> {

@@ -16,6 +16,7 @@ export default function createDb({
   givenBinding,
   toJson,
   isAnyArrayBuffer,
+  toOptions,
 }: LazyDeps): {
   create(name: string): object;
 } {
@@ -133,9 +134,10 @@ export default function createDb({
     }
 
     async raw(options?: { columnNames?: boolean }): Promise<unknown[][]> {
+      const { columnNames } = toOptions('The options of raw', options);
       const result = await this.#query(false);
       const rows = toRows(result);
-      if (options?.columnNames === true) rows.unshift([...result.c]);
+      if (columnNames === true) rows.unshift([...result.c]);
       return rows;
     }
   }

@@ -43,6 +43,7 @@ export default function createFiles(deps: LazyDeps): { create(name: string): obj
   const {
     callHost,
     startCall,
+    toOptions,
     cancelPump,
     bodyToGuest,
     inPieces,
@@ -56,9 +57,10 @@ export default function createFiles(deps: LazyDeps): { create(name: string): obj
     deps;
 
   /** @throws {TypeError} `invalid_argument`, for an option that would be ignored. */
-  function refuseOthers(call: string, options: unknown): void {
+  function refuseOthers(call: string, options: unknown, what = `The options of ${call}`): void {
+    const given = toOptions(what, options as Fields);
     for (const [name, why] of Object.entries(notHere)) {
-      const value = (options as Fields | null | undefined)?.[name];
+      const value = given[name];
       if (value === undefined || value === null || (name === 'storageClass' && value === 'Standard')) continue;
       throw invalidArgument(`${call} does not take ${name} here: ${why}`);
     }
@@ -138,7 +140,10 @@ export default function createFiles(deps: LazyDeps): { create(name: string): obj
   function conditionOf(given: unknown): Fields | undefined {
     if (given === undefined || given === null) return undefined;
     if (!isHeaders(given)) {
-      const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter, secondsGranularity } = given as Fields;
+      const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter, secondsGranularity } = toOptions(
+        'onlyIf',
+        given as Fields,
+      );
       const [before, after] = [toMs(uploadedBefore), toMs(uploadedAfter)];
       // Compares upload times in whole seconds.
       const inSeconds = secondsGranularity === true;
@@ -171,7 +176,7 @@ export default function createFiles(deps: LazyDeps): { create(name: string): obj
 
   function rangeOf(given: unknown): Fields | undefined {
     if (given === undefined || given === null) return undefined;
-    if (!isHeaders(given)) return given as Fields;
+    if (!isHeaders(given)) return toOptions('range', given as Fields);
     const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(given.get('range') ?? '') ?? [];
     if (from === undefined || (from === '' && to === '')) return undefined;
     if (from === '') return { suffix: Number(to) };
@@ -180,7 +185,7 @@ export default function createFiles(deps: LazyDeps): { create(name: string): obj
 
   function writeOf(call: string, options: Fields | null | undefined, value: unknown): Fields {
     refuseOthers(call, options);
-    if (!isHeaders(options?.['httpMetadata'])) refuseOthers(call, options?.['httpMetadata']);
+    if (!isHeaders(options?.['httpMetadata'])) refuseOthers(call, options?.['httpMetadata'], 'httpMetadata');
     const { contentType, httpMetadata, metadata, customMetadata, onlyIf } = options ?? {};
     const implied =
       typeof value === 'string' ? 'text/plain; charset=utf-8' : isBlob(value) ? (value as { type: string }).type : '';
@@ -373,7 +378,7 @@ export default function createFiles(deps: LazyDeps): { create(name: string): obj
     }
 
     async list(options?: Fields | null): Promise<object> {
-      const { prefix, delimiter, limit, cursor, startAfter } = options ?? {};
+      const { prefix, delimiter, limit, cursor, startAfter } = toOptions<Fields>('The options of list', options);
       const asked = { binding: this.#binding, prefix, delimiter, limit, cursor, startAfter };
       const { value } = await callHost('files.list', asked);
       const page = value as { files: Head[]; prefixes: string[]; cursor: string | null };
@@ -393,7 +398,7 @@ export default function createFiles(deps: LazyDeps): { create(name: string): obj
     }
 
     async createSignedUrl(key: unknown, options?: Fields | null): Promise<string> {
-      const { method, expiresInSeconds, sizeMax } = options ?? {};
+      const { method, expiresInSeconds, sizeMax } = toOptions<Fields>('The options of createSignedUrl', options);
       return (await callHost('files.sign', { binding: this.#binding, key, method, expiresInSeconds, sizeMax }))
         .value as string;
     }

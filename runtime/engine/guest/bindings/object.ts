@@ -36,7 +36,7 @@ const errors = {
       : failure((error as { readonly code?: string }).code ?? 'internal', error.message),
 };
 
-export default function createObjects({ host, fetchThrough, fromJson, useModule }: LazyDeps): {
+export default function createObjects({ host, fetchThrough, fromJson, toOptions, useModule }: LazyDeps): {
   create(binding: string): object;
 } {
   async function answered(response: Promise<unknown>): Promise<Body> {
@@ -125,7 +125,8 @@ export default function createObjects({ host, fetchThrough, fromJson, useModule 
     }
 
     newUniqueId(options?: { jurisdiction?: string }): DurableObjectId {
-      return new DurableObjectId(uniqueId(this.#key), undefined, options?.jurisdiction ?? this.#jurisdiction);
+      const { jurisdiction = this.#jurisdiction } = toOptions('The options of newUniqueId', options);
+      return new DurableObjectId(uniqueId(this.#key), undefined, jurisdiction);
     }
 
     idFromString(id: unknown): DurableObjectId {

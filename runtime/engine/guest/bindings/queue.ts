@@ -21,7 +21,7 @@ interface Encoded {
 }
 
 export default function createQueue(deps: LazyDeps): BindingModule {
-  const { callHost, fromJson, invalidArgument, toBytes, toJson, useModule } = deps;
+  const { callHost, fromJson, invalidArgument, toBytes, toJson, toOptions, useModule } = deps;
 
   /**
    * Encodes a body as JSON, which its consumer decodes (events/queue.ts).
@@ -54,7 +54,7 @@ export default function createQueue(deps: LazyDeps): BindingModule {
   const stored = (value: unknown): string => toJson(useModule('stored-values').toStored(value));
 
   function add(encoded: Encoded, payload: unknown, options: SendOptions | null | undefined): Encoded {
-    const { delaySeconds, dedupeId, orderingKey, contentType } = options ?? {};
+    const { delaySeconds, dedupeId, orderingKey, contentType } = toOptions('The options of send', options);
     encoded.bodies.push(encodeBody(payload, contentType));
     encoded.messages.push({ delaySeconds, dedupeId, orderingKey } as SendOptions);
     return encoded;
@@ -67,10 +67,11 @@ export default function createQueue(deps: LazyDeps): BindingModule {
 
   function encodeBatch(batch: Batch, options: SendOptions | undefined): Encoded {
     const encoded: Encoded = { messages: [], bodies: [] };
+    const shared = toOptions('The options of sendBatch', options);
     if (typeof batch !== 'object' || batch === null || typeof batch[Symbol.iterator] !== 'function') throw noBatch();
     Array.from(batch, (message) => {
       if (typeof message !== 'object' || message === null) throw noBatch();
-      add(encoded, 'payload' in message ? message.payload : message.body, { ...options, ...message });
+      add(encoded, 'payload' in message ? message.payload : message.body, { ...shared, ...message });
     });
     return encoded;
   }

@@ -47,7 +47,7 @@ const LOST = 'The sandbox was lost during the call';
 const NULL_BODY = [101, 204, 205, 304];
 
 export default function createSandboxes(deps: LazyDeps): { create(name: string): object } {
-  const { createFetcher, Request, Response, TextDecoder, URL, btoa, toBytes, isUnsharedBufferSource } = deps;
+  const { createFetcher, Request, Response, TextDecoder, URL, btoa, toBytes, isUnsharedBufferSource, toOptions } = deps;
   type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
   /** Rewords a failure that happened outside the service for sandboxes. */
@@ -150,7 +150,8 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       return cwd === null || typeof path !== 'string' || path === '' || path[0] === '/' ? path : `${cwd}/${path}`;
     }
 
-    #command(command: unknown, { cwd, env, timeoutMs, stdin, processId }: ExecOptions): Fields {
+    #command(command: unknown, options: ExecOptions): Fields {
+      const { cwd, env, timeoutMs, stdin, processId } = toOptions('The options of a command', options);
       const bytes = isUnsharedBufferSource(stdin) ? { base64: base64Of(toBytes(stdin, 'stdin')) } : null;
       return {
         command,
@@ -177,7 +178,8 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       return (await this.#calls.stream('execStream', this.#command(command, options), options.signal ?? null)).body;
     }
 
-    terminal({ command, cwd, env, cols = 80, rows = 24, signal }: TerminalOptions = {}): Promise<Terminal> {
+    async terminal(options: TerminalOptions = {}): Promise<Terminal> {
+      const { command, cwd, env, cols = 80, rows = 24, signal } = toOptions('The options of terminal', options);
       const args = { ...this.#command(command, { cwd, env: env as Fields }), cols, rows };
       return openTerminal(deps, {
         cols,
@@ -189,7 +191,8 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       });
     }
 
-    async readFile(path: unknown, { encoding = 'utf8' }: { encoding?: unknown } = {}): Promise<{ content: string }> {
+    async readFile(path: unknown, options: { encoding?: unknown } = {}): Promise<{ content: string }> {
+      const { encoding = 'utf8' } = toOptions('The options of readFile', options);
       if (encoding !== 'utf8' && encoding !== 'base64')
         throw new SandboxError(
           'invalid_argument',
@@ -209,13 +212,15 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       return (await this.#calls.stream('readFile', { path: this.#at(path) })).body;
     }
 
-    async writeFile(path: unknown, content: unknown, { mode }: { mode?: unknown } = {}): Promise<void> {
+    async writeFile(path: unknown, content: unknown, options: { mode?: unknown } = {}): Promise<void> {
+      const { mode } = toOptions('The options of writeFile', options);
       if (content === null || (typeof content !== 'string' && typeof content !== 'object'))
         throw new SandboxError('invalid_argument', 'The content must be a string, bytes or a stream of bytes');
       await (await this.#calls.raw('writeFile', { path: this.#at(path), mode }, content)).text();
     }
 
-    async deleteFile(path: unknown, { recursive }: { recursive?: unknown } = {}): Promise<void> {
+    async deleteFile(path: unknown, options: { recursive?: unknown } = {}): Promise<void> {
+      const { recursive } = toOptions('The options of deleteFile', options);
       await this.#calls.ask('deleteFile', { path: this.#at(path), recursive });
     }
 
@@ -223,11 +228,13 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       await this.#calls.ask('moveFile', { from: this.#at(from), to: this.#at(to) });
     }
 
-    async mkdir(path: unknown, { recursive }: { recursive?: unknown } = {}): Promise<void> {
+    async mkdir(path: unknown, options: { recursive?: unknown } = {}): Promise<void> {
+      const { recursive } = toOptions('The options of mkdir', options);
       await this.#calls.ask('mkdir', { path: this.#at(path), recursive });
     }
 
-    listFiles(path: unknown, { recursive, includeHidden }: Fields = {}): Promise<unknown> {
+    async listFiles(path: unknown, options: Fields = {}): Promise<unknown> {
+      const { recursive, includeHidden } = toOptions('The options of listFiles', options);
       return this.#calls.ask('listFiles', { path: this.#at(path), recursive, includeHidden });
     }
 
@@ -235,11 +242,13 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       return this.#calls.ask('exists', { path: this.#at(path) });
     }
 
-    async watch(path: unknown, { recursive }: { recursive?: unknown } = {}): Promise<unknown> {
+    async watch(path: unknown, options: { recursive?: unknown } = {}): Promise<unknown> {
+      const { recursive } = toOptions('The options of watch', options);
       return (await this.#calls.stream('watch', { path: this.#at(path), recursive })).body;
     }
 
-    async gitCheckout(url: unknown, { branch, depth, targetDir }: Fields = {}): Promise<void> {
+    async gitCheckout(url: unknown, options: Fields = {}): Promise<void> {
+      const { branch, depth, targetDir } = toOptions('The options of gitCheckout', options);
       const folder = targetDir ?? (this.#own.cwd === null ? undefined : nameOf(url));
       await this.#calls.ask('gitCheckout', { url, branch, depth, targetDir: this.#at(folder) });
     }
@@ -273,7 +282,8 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       await this.#calls.ask('killProcess', { id, signal });
     }
 
-    async waitForPort(port: unknown, { timeoutMs }: { timeoutMs?: unknown } = {}): Promise<void> {
+    async waitForPort(port: unknown, options: { timeoutMs?: unknown } = {}): Promise<void> {
+      const { timeoutMs } = toOptions('The options of waitForPort', options);
       await this.#calls.ask('waitForPort', { port, timeoutMs });
     }
 
@@ -314,7 +324,8 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       this.#calls = calls;
     }
 
-    async createSession({ cwd, env }: { cwd?: unknown; env?: Fields } = {}): Promise<OwnSession> {
+    async createSession(options: { cwd?: unknown; env?: Fields } = {}): Promise<OwnSession> {
+      const { cwd, env } = toOptions('The options of createSession', options);
       if (cwd !== undefined && typeof cwd !== 'string')
         throw new SandboxError('invalid_argument', 'cwd must be a string');
       const folder = cwd === undefined ? null : cwd[0] === '/' ? cwd : `/workspace/${cwd}`;
@@ -325,7 +336,8 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       );
     }
 
-    exposePort(port: unknown, { name, auth }: Fields = {}): Promise<unknown> {
+    async exposePort(port: unknown, options: Fields = {}): Promise<unknown> {
+      const { name, auth } = toOptions('The options of exposePort', options);
       return this.#calls.ask('exposePort', { port, name, auth });
     }
 
@@ -349,7 +361,8 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       await this.#calls.ask('resume');
     }
 
-    async snapshot({ id }: Fields = {}): Promise<unknown> {
+    async snapshot(options: Fields = {}): Promise<unknown> {
+      const { id } = toOptions('The options of snapshot', options);
       return this.#calls.read((await this.#calls.raw('snapshot', { id }, '')).json());
     }
 

@@ -16,15 +16,16 @@ interface PutOptions {
 
 const types = ['text', 'json', 'arrayBuffer', 'stream'];
 
-export default function createState({ callHost, fromJson, Response, TextDecoder, isAnyArrayBuffer }: LazyDeps): {
-  create(name: string): object;
-} {
+export default function createState(deps: LazyDeps): { create(name: string): object } {
+  const { callHost, fromJson, invalidArgument, Response, TextDecoder, isAnyArrayBuffer, toOptions } = deps;
   const decoder = new TextDecoder();
   const toText = (part: Part): string => (typeof part === 'string' ? part : decoder.decode(part));
 
   function toType(options: unknown): string {
     const type =
-      typeof options === 'string' ? options : ((options as { type?: string } | null | undefined)?.type ?? 'text');
+      typeof options === 'string'
+        ? options
+        : (toOptions('The options of get', options as { type?: string | null }).type ?? 'text');
     if (!types.includes(type)) throw new TypeError(`The type of a value is one of ${types.join(', ')}, not ${type}`);
     return type;
   }
@@ -87,7 +88,9 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
       options: PutOptions | undefined,
       version?: string | null,
     ): Promise<boolean> {
-      const { expiration, expirationTtl, metadata } = options ?? {};
+      const { expiration, expirationTtl, metadata } = toOptions('The options of put', options);
+      if (typeof metadata === 'function' || typeof metadata === 'symbol')
+        throw invalidArgument('The metadata must be JSON');
       const part =
         typeof value === 'string'
           ? value
@@ -140,7 +143,7 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
     }
 
     async list(options?: { prefix?: string | null; limit?: number; cursor?: string | null } | null): Promise<unknown> {
-      const { prefix, limit, cursor } = options ?? {};
+      const { prefix, limit, cursor } = toOptions('The options of list', options);
       const { value } = await callHost('state.list', { binding: this.#binding, prefix, limit, cursor });
       const page = value as {
         keys: { name: string; expiresAt: number | null; metadata: string | null }[];

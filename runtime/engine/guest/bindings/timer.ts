@@ -9,7 +9,18 @@ interface Options {
   readonly timezone?: string;
 }
 
-export default function createTimer({ callHost }: LazyDeps): { create(name: string): object } {
+const OPTIONS = ['payload', 'intervalMs', 'cron', 'timezone'];
+
+export default function createTimer({ callHost, invalidArgument, toOptions: optionsOf }: LazyDeps): {
+  create(name: string): object;
+} {
+  /** These options are the platform's own, so an unknown one is a mistake. */
+  function refuseOthers(call: string, given: object, known: readonly string[]): void {
+    const unknown = Object.keys(given).find((name) => !known.includes(name));
+    if (unknown !== undefined)
+      throw invalidArgument(`${call} does not take "${unknown}": it takes ${known.join(', ')}`);
+  }
+
   /** A third argument without any of these fields is the payload itself. */
   function toOptions(given: unknown): Options {
     const isOptions =
@@ -17,7 +28,11 @@ export default function createTimer({ callHost }: LazyDeps): { create(name: stri
       (typeof given === 'object' &&
         given !== null &&
         ['payload', 'intervalMs', 'cron'].some((name) => Object.hasOwn(given, name)));
-    return isOptions ? ((given ?? {}) as Options) : { payload: given };
+    const options = isOptions ? ((given ?? {}) as Options) : { payload: given };
+    refuseOthers('set', options, OPTIONS);
+    if (typeof options.payload === 'function' || typeof options.payload === 'symbol')
+      throw invalidArgument('The payload must be JSON');
+    return options;
   }
 
   /** Milliseconds since 1970; relative times are computed on the host, whose clock is authoritative. */
@@ -25,7 +40,10 @@ export default function createTimer({ callHost }: LazyDeps): { create(name: stri
     if (at instanceof Date) return { at: at.getTime() };
     if (typeof at === 'number') return { at };
     const afterMs = (at as { afterMs?: unknown } | null | undefined)?.afterMs;
-    if (typeof afterMs === 'number') return { afterMs };
+    if (typeof afterMs === 'number') {
+      refuseOthers('The time', at as object, ['afterMs']);
+      return { afterMs };
+    }
     throw new TypeError('The time must be a Date, milliseconds since 1970, or { afterMs }');
   }
 
@@ -50,7 +68,7 @@ export default function createTimer({ callHost }: LazyDeps): { create(name: stri
     }
 
     async list(options?: { prefix?: string; limit?: number; cursor?: string } | null): Promise<unknown> {
-      const { prefix, limit, cursor } = options ?? {};
+      const { prefix, limit, cursor } = optionsOf('The options of list', options);
       return (await callHost('timer.list', { binding: this.#binding, prefix, limit, cursor })).value;
     }
   }

@@ -31,7 +31,7 @@ interface Batch extends CreateOptions {
 
 const BATCH_MAX = 100;
 
-export default function createWorkflow({ callHost, invalidArgument, useModule }: LazyDeps): {
+export default function createWorkflow({ callHost, invalidArgument, toOptions, useModule }: LazyDeps): {
   create(name: string): object;
 } {
   const { fromStored, toStored } = useModule('stored-values');
@@ -67,7 +67,10 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
     }
 
     async trigger(input?: unknown, options?: { id?: string }): Promise<{ executionId: string }> {
-      return (await this.#call('trigger', { input: toStored(input ?? null), id: options?.id })) as {
+      return (await this.#call('trigger', {
+        input: toStored(input ?? null),
+        id: toOptions('The options of trigger', options).id,
+      })) as {
         executionId: string;
       };
     }
@@ -78,7 +81,7 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
     }
 
     async list(options?: { status?: string; limit?: number; cursor?: string } | null): Promise<unknown> {
-      const { status, limit, cursor } = options ?? {};
+      const { status, limit, cursor } = toOptions('The options of list', options);
       const page = (await this.#call('list', { status, limit, cursor })) as { executions: Found[] };
       return { ...page, executions: page.executions.map(shown) };
     }
@@ -97,21 +100,21 @@ export default function createWorkflow({ callHost, invalidArgument, useModule }:
 
     /** Runs it again, from the beginning or from a given step: results of earlier steps are kept. */
     async restart(id: unknown, options?: { fromStep?: string }): Promise<void> {
-      await this.#call('restart', { id, fromStep: options?.fromStep });
+      await this.#call('restart', { id, fromStep: toOptions('The options of restart', options).fromStep });
     }
 
     async sendEvent(id: unknown, event: { type: string; payload?: unknown }): Promise<void> {
-      const { type, payload } = event ?? {};
+      const { type, payload } = toOptions('The event', event);
       await this.#call('sendEvent', { id, type, payload: toStored(payload ?? null) });
     }
 
     /** Starts a run as on other platforms and returns an object for it. */
     async create(options?: CreateOptions | null): Promise<object> {
-      if (options?.retention != null)
+      const { id, params, retention } = toOptions('The options of create', options);
+      if (retention != null)
         throw invalidArgument(
           'create does not support retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
         );
-      const { id, params } = options ?? {};
       try {
         // Without params, the host knows what the workflow gets.
         const input = params === undefined ? undefined : toStored(params);
