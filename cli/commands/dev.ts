@@ -22,6 +22,7 @@ import { coloured, ownLines } from '../terminal/printed.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
 import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project/project.ts';
 import { workspaceFolder } from '../project/repository.ts';
+import { updateTypes } from '../project/types-file.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 /** Opens an engine: that of runtime/dev/dev.ts, or a recording one in tests. */
@@ -120,6 +121,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     // Print unchanged warnings once: the file is read on every rebuild.
     if (warnings.join('\n') !== warned) for (const warning of warnings) shell.err(warning);
     warned = warnings.join('\n');
+    if (watching && updateTypes(shell, project)) shell.out(`${shell.paint('green', 'Wrote')} env.d.ts`);
     return project;
   };
   const first = once(load);
