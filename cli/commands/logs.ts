@@ -154,7 +154,10 @@ async function showStored(
     ...requests.map((request) => ({ time: Date.parse(request.at), show: () => showRequest(request) })),
   ].toSorted((one, other) => one.time - other.time);
   if (count > 0) for (const entry of been.slice(-count)) entry.show();
-  if (flags.follow !== true) return 0;
+  if (flags.follow !== true) {
+    if (been.length === 0) shell.err(nothingFound(filters, from ?? to));
+    return 0;
+  }
   const stopped = new AbortController();
   void shell.untilStopped().then(() => stopped.abort());
   const follow = async <Entry>(entries: AsyncIterable<Entry>, showOne: (entry: Entry) => void): Promise<void> => {
@@ -166,6 +169,14 @@ async function showStored(
     withRequests && follow(followStoredRequests(api, project, requestFilters, requests, signal), showRequest),
   ]).finally(() => stopped.abort());
   return 0;
+}
+
+/** Printed to standard error, so that scripts read nothing. */
+function nothingFound({ level, ...filters }: Query, period: string | undefined): string {
+  const isFiltered = level !== 'debug' || [...Object.values(filters), period].some((value) => value !== undefined);
+  return isFiltered
+    ? 'No log lines match'
+    : 'No log lines yet: `console.log` in a worker writes them, and --requests shows its requests';
 }
 
 /** `2026-11-23 12:00:00.123 d0123 GET   /path 200 in 12 ms, 3.1 ms of CPU` */

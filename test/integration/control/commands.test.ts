@@ -252,6 +252,10 @@ test('variables have scopes, secrets are never told, and they are there from the
 test('the log of workers is told by level and by branch', async () => {
   await says('shop');
   const warned = ['logs', '--level', 'warn', '--lines', '1', '--since', '1h', '--search', 'ASKED'];
+  const unmatched = await call(['logs', '--search', 'nobody wrote this']);
+  assert.deepEqual([unmatched.code, unmatched.output, unmatched.errors], [0, [], ['No log lines match']]);
+  const early = await call(['logs', '--branch', 'nothing-was-deployed-here']);
+  assert.deepEqual(early.errors, ['No log lines match']);
   const lines = await until(async () => {
     const found = await ok(...warned);
     return found.length > 0 ? found : null;
