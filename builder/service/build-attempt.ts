@@ -290,7 +290,11 @@ async function store(
         cause: error,
       });
     });
-  log.line('upload', 'info', `Stored ${result.files} files, ${result.bytes} bytes (${took()} ms)`);
+  log.line(
+    'upload',
+    'info',
+    `Stored ${result.files} files, ${result.bytes} bytes; built in ${(took() / 1000).toFixed(1)} s`,
+  );
   await log.flush();
   signal.throwIfAborted();
   const handed = await retryUntilAvailable(() => handToRelease(sql, job, result, took()), signal);

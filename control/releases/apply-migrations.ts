@@ -77,7 +77,8 @@ export async function applyMigrations(
   if (failed === undefined) throw new Failure('migrations_failed', ended.error!);
   const { file, line, message } = failed.error!;
   const where = file === undefined ? failed.resource : `${file}${line === undefined ? '' : `:${line}`}`;
-  throw new Failure('migrations_failed', message.includes(where) ? message : `${where}: ${message}`);
+  // Errors of a statement name the file and its line themselves.
+  throw new Failure('migrations_failed', message.includes(file ?? where) ? message : `${where}: ${message}`);
 }
 
 async function noteMigrations(

@@ -356,7 +356,7 @@ test('a release whose migrations fail says which and why, and notes what was app
   const deps = { ...control.deps, privatePort, migrationsExecutor: 'migrator' } as const;
   await assert.rejects(applyMigrations(deps, { id, name, artifact, requestedBy: null }, null), {
     kind: 'migrations_failed',
-    message: '2.sql:1: Migration 2.sql, line 1: no such column: missing at offset 7',
+    message: 'Migration 2.sql, line 1: no such column: missing at offset 7',
   });
   assert.deepEqual(asked, [['/_platform/migrate', true]]);
   const [row] = await control.sql`SELECT migrations FROM control.deployment WHERE id = ${id}`;
