@@ -1,6 +1,6 @@
 // Finds the AI gateway of an organization for `platform dev`: by the project that the folder is deployed as, else by
-// PLATFORM_DEV_AI_PROJECT_ID, else of the user's only organization. Requires a login; a local platform without one is
-// not used.
+// PLATFORM_DEV_AI_PROJECT_ID, else of the user's only organization. Requires a login or a linked folder; a local
+// platform is not used without either.
 import { readLogins } from '../account/credentials.ts';
 import { findProject, organizationsOf } from '../api/project.ts';
 import type { Project } from '../api/records.ts';
