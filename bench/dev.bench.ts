@@ -1,6 +1,7 @@
 // `npm run bench dev`: `platform dev` of a small project, from the start of the process to the first answer, and from a
-// save to an answer with the new text. CPU is that of all its threads. BENCH_ROUNDS starts, BENCH_EDITS saves.
-// Linux only.
+// save to an answer with the new text. CPU is that of all its threads, memory is proportional, of the idle program.
+// BENCH_ROUNDS starts, BENCH_EDITS saves. BENCH_PROGRAMS=checkout,modules,bundles: the checkout, and what is packed
+// without and with bundles, in turn. Linux only.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -10,14 +11,19 @@ import { nodeFlags } from '../core/node-flags.mjs';
 import { freePort } from '../test/setup/free-port.ts';
 import { temporaryFolder } from './cleanup.ts';
 import { answered, endAsking, saveTimes } from './dev-server.ts';
+import { pssOf } from './idle-platform.ts';
 import { cpuMs } from './load.ts';
+import { programOf } from './packed-programs.ts';
 import { digits, formatTable, median } from './statistics.ts';
 
 const STARTS = Number(process.env['BENCH_ROUNDS'] ?? 7);
 const EDITS = Number(process.env['BENCH_EDITS'] ?? 10);
+const PROGRAMS = (process.env['BENCH_PROGRAMS'] ?? 'checkout').split(',');
 const [START_MS_MAX, SAVE_MS_MAX] = [500, 60];
 /** When Node's compile cache is written (cli/run.mjs), with room for a busy machine. */
 const KEPT_MS = 8000;
+/** Until memory is read. */
+const IDLE_MS = 3000;
 const WORDS = 'version one';
 
 const folder = temporaryFolder('platform-bench-dev-');
@@ -30,45 +36,66 @@ interface Dev {
   readonly port: number;
   readonly firstMs: number;
   cpuMs(): number;
+  megabytes(): number;
   stop(): Promise<void>;
 }
 
+const programs = new Map<string, string>();
+for (const name of PROGRAMS) programs.set(name, await programOf(name));
 // The first start makes what later ones find: compiled code, the guest's snapshot.
-const first = await startDev();
-await delay(KEPT_MS);
-await first.stop();
-const starts: { ms: number; cpuMs: number }[] = [];
-for (let round = 0; round < STARTS; round++) {
-  const dev = await startDev();
-  starts.push({ ms: dev.firstMs, cpuMs: dev.cpuMs() });
-  await dev.stop();
+const firsts: string[] = [];
+for (const [name, program] of programs) {
+  const first = await startDev(program);
+  firsts.push(`${name} ${digits(first.firstMs)} ms`);
+  await delay(KEPT_MS);
+  await first.stop();
 }
-const dev = await startDev();
+const starts: { program: string; ms: number; cpuMs: number; megabytes: number }[] = [];
+for (let round = 0; round < STARTS; round++)
+  for (const program of programs.values()) {
+    const dev = await startDev(program);
+    const used = dev.cpuMs();
+    await delay(IDLE_MS);
+    starts.push({ program, ms: dev.firstMs, cpuMs: used, megabytes: dev.megabytes() });
+    await dev.stop();
+  }
+const [edited] = programs.values();
+const dev = await startDev(edited!);
 const before = dev.cpuMs();
 const saves = await saveTimes(dev.port, '/', file, WORDS, EDITS);
 const saveCpuMs = (dev.cpuMs() - before) / EDITS;
 await dev.stop();
 endAsking();
 
-const row = (what: string, readings: readonly number[], cpuMs: number, most: number): (string | number)[] => {
+const row = (what: string, readings: readonly number[], cpuMs: number, megabytes: number | string, most: number) => {
   const ms = median(readings);
-  return [what, ms, Math.min(...readings), Math.max(...readings), cpuMs, `${most}${ms > most ? ', missed' : ''}`];
+  const aim = `${most}${ms > most ? ', missed' : ''}`;
+  return [what, ms, Math.min(...readings), Math.max(...readings), cpuMs, megabytes, aim];
 };
-const startMs = starts.map(({ ms }) => ms);
+const startRows = [...programs].map(([name, program]) => {
+  const own = starts.filter((start) => start.program === program);
+  const of = (key: 'ms' | 'cpuMs' | 'megabytes'): number[] => own.map((start) => start[key]);
+  const what = `start of ${name}, to the first answer (of ${STARTS})`;
+  return row(what, of('ms'), median(of('cpuMs')), median(of('megabytes')), START_MS_MAX);
+});
 process.stdout.write(
   `${formatTable(
-    ['platform dev, ms', 'median', 'least', 'most', 'CPU ms', 'aim'],
-    [
-      row(`start, to the first answer (of ${STARTS})`, startMs, median(starts.map(({ cpuMs }) => cpuMs)), START_MS_MAX),
-      row(`save, to an answer with the new text (of ${EDITS})`, saves, saveCpuMs, SAVE_MS_MAX),
-    ],
-  )}\n  first start, with nothing compiled: ${digits(first.firstMs)} ms\n`,
+    ['platform dev, ms', 'median', 'least', 'most', 'CPU ms', 'PSS MB', 'aim'],
+    [...startRows, row(`save, to an answer with the new text (of ${EDITS})`, saves, saveCpuMs, '', SAVE_MS_MAX)],
+  )}\n  first start, with nothing compiled: ${firsts.join(', ')}\n`,
 );
 
-async function startDev(): Promise<Dev> {
+async function startDev(program: string): Promise<Dev> {
   const port = await freePort();
-  const program = path.join(import.meta.dirname, '../cli/run.mjs');
-  const words = [...nodeFlags, program, 'dev', '--port', String(port), '--dashboard-port', '0'];
+  const words = [
+    ...nodeFlags,
+    path.join(program, 'cli/run.mjs'),
+    'dev',
+    '--port',
+    String(port),
+    '--dashboard-port',
+    '0',
+  ];
   const began = performance.now();
   const child = spawn(process.execPath, words, {
     cwd: folder,
@@ -81,6 +108,7 @@ async function startDev(): Promise<Dev> {
     port,
     firstMs,
     cpuMs: () => cpuMs(child.pid!),
+    megabytes: () => pssOf(child.pid!),
     async stop() {
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');

@@ -1,13 +1,16 @@
 // `npm run bench idle`: memory of `npm start` with the examples while it gets no requests, and the CPU it used until
 // then, by process, for the first start and for the second one. The builder runs only while it builds.
-// Proportional set size: memory that processes share counts once over all of them. Linux only.
+// Proportional set size: memory that processes share counts once over all of them. BENCH_PROGRAM=modules or bundles:
+// the packed program without or with bundles, which has no examples. Linux only.
 import { rmSync } from 'node:fs';
 import { temporaryFolder } from './cleanup.ts';
 import { cpuSecondsOf, nameOf, pssOf, whileIdle } from './idle-platform.ts';
+import { programOf } from './packed-programs.ts';
 import { digits, formatTable } from './statistics.ts';
 
 const [TOTAL_MB_MAX, TOTAL_CPU_S_MAX] = [400, 5];
 const folder = temporaryFolder();
+const program = await programOf(process.env['BENCH_PROGRAM'] ?? 'checkout');
 
 interface Row {
   count: number;
@@ -18,7 +21,7 @@ interface Row {
 
 /** Memory and CPU of an idle platform, by the names of its processes. */
 function measure(): Promise<Map<string, Row>> {
-  return whileIdle(folder, {}, (pids) => {
+  return whileIdle(program, folder, {}, (pids) => {
     const rows = new Map<string, Row>();
     const add = (name: string, count: number, megabytes: number, cpuS: number): void => {
       for (const key of [name, 'together']) {

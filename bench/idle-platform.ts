@@ -7,6 +7,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processTree } from './load.ts';
+import { root } from './packed-programs.ts';
 
 /** Idle isolates are trimmed after 3 s, connections to Postgres that the start needed are closed after 30. */
 const SETTLE_MS = 45_000;
@@ -16,14 +17,14 @@ const SITES_MS_MAX = 180_000;
 const TICKS_A_SECOND = 100;
 const SITES_BUILDER = 'build/main.ts';
 
-export const root = path.join(import.meta.dirname, '..');
-
 /**
  * Starts the platform over a data folder, waits until it is idle, and stops it afterwards.
  *
+ * @param program of `programOf`
  * @param look gets the processes of the idle platform.
  */
 export async function whileIdle<Result>(
+  program: string,
   folder: string,
   variables: Readonly<Record<string, string>>,
   look: (pids: readonly number[]) => Result,
@@ -41,7 +42,12 @@ export async function whileIdle<Result>(
     NO_COLOR: '1',
     ...variables,
   };
-  const npm = spawn('npm', ['start'], { cwd: root, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+  const words = program === root ? ['npm', 'start'] : [process.execPath, path.join(program, 'cli/run.mjs'), 'start'];
+  const npm = spawn(words[0]!, words.slice(1), {
+    cwd: program,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     for await (const line of createInterface({ input: npm.stdout })) if (line.startsWith('Ctrl-C')) break;
     for (const began = performance.now(); performance.now() - began < SITES_MS_MAX; await delay(1000))

@@ -5,8 +5,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './cleanup.ts';
-import { cpuSecondsOf, nameOf, pssOf, root, whileIdle } from './idle-platform.ts';
+import { cpuSecondsOf, nameOf, pssOf, whileIdle } from './idle-platform.ts';
 import { loadedBy, type Bringer, type Edge } from './module-graph.ts';
+import { root } from './packed-programs.ts';
 import { digits, formatTable } from './statistics.ts';
 
 const MODULES_MIN = Number(process.env['BENCH_MODULES'] ?? 10);
@@ -19,8 +20,8 @@ const hook = path.join(import.meta.dirname, 'loaded-modules.mjs');
 const variables = { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${hook}`, LOADED_FOLDER: lists };
 
 try {
-  await whileIdle(folder, {}, () => null);
-  const found = await whileIdle(folder, variables, (pids) =>
+  await whileIdle(root, folder, {}, () => null);
+  const found = await whileIdle(root, folder, variables, (pids) =>
     pids.map((pid) => ({ name: nameOf(pid), pid, megabytes: pssOf(pid), cpuS: cpuSecondsOf(pid).own })),
   );
   const shown = found.flatMap((one) => {

@@ -8,6 +8,7 @@ import { buildDocs } from '#web/docs-site/build.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { arrowsOf, readModules, resolveOwn, type Modules } from './tools/import-graph.ts';
 import { stageProgram } from './pack.ts';
+import { bundleEntries } from './release/bundles.ts';
 import { root } from './tools/processes.ts';
 import { readSources } from './tools/sources.ts';
 
@@ -72,6 +73,7 @@ export async function run(words: readonly string[]): Promise<number> {
   rmSync(target, { recursive: true, force: true });
   const { files, packages } = contentsOf(readModules(readSources(root)), name, readLock());
   stageProgram(target, (file) => isIn(contents[name]!, file) || files.has(file));
+  await bundleEntries(target);
   if (files.has('web/main.ts')) {
     await buildDashboard(path.join(target, 'dashboard/dist'));
     await finishDashboard(path.join(target, 'dashboard/dist'));

@@ -1,7 +1,7 @@
 // `npm run pack`: creates the tarballs that users install, in dist/. Node refuses TypeScript under node_modules, so
-// host code is emitted as JavaScript (types stripped, nothing else changed); sources that are bundled at run time (the
-// guest) stay TypeScript. `npm run pack -- dev` packs packages/dev alone, in seconds. `npm run pack -- archive` also
-// creates the release archives, or one: `-- archive linux-x64`; `--key=FILE` signs them, `--deb` adds Debian packages.
+// host code is emitted as JavaScript (types stripped, nothing else changed), with a bundle for each process; what is
+// bundled at run time (the guest) stays TypeScript. `npm run pack -- dev` packs packages/dev alone. `-- archive` also
+// makes the release archives, or one: `-- archive linux-x64`; `--key=FILE` signs them, `--deb` adds Debian packages.
 import {
   cpSync,
   existsSync,
@@ -17,6 +17,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { writeEnvironmentFile } from './tools/environment-files.ts';
 import { archiveSystems, commitSeconds, packArchive, readSigningKey } from './release/archive.ts';
+import { bundleEntries } from './release/bundles.ts';
 import { packDebian } from './release/debian.ts';
 import { readImports } from './tools/imports.ts';
 import { root, runProgram } from './tools/processes.ts';
@@ -143,6 +144,7 @@ export async function pack(outFolder: string): Promise<string[]> {
     import('#web/docs-site/build.ts'),
   ]);
   const program = stageProgram(path.join(staging, 'cli'));
+  await bundleEntries(program);
   // Vite sets NODE_ENV for the whole process, and npm would then omit development dependencies.
   const { NODE_ENV } = process.env;
   await buildDashboard(path.join(program, 'dashboard/dist'));

@@ -76,6 +76,11 @@ test('no module that Node loads is TypeScript, and no test or task is packed', (
   const files = readdirSync(program, { recursive: true, encoding: 'utf8' });
   assert.ok(files.includes('core/names.js'));
   assert.ok(!files.includes('core/names.ts'));
+  assert.equal(
+    readFileSync(path.join(program, 'runtime/engine/main.js'), 'utf8'),
+    "export * from '../../bundles/runtime-engine-main/main.js';\n",
+  );
+  assert.ok(files.includes('bundles/runtime-engine-main/main.js'));
   assert.deepEqual(
     files.filter((file) => /(?:^|\/)(?:test|tasks|node_modules)(?:\/|$)|\.test\./.test(file)),
     [],

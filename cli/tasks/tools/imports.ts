@@ -203,6 +203,24 @@ function patternNames(pattern: SyntaxNode): readonly string[] {
 }
 
 /**
+ * Where a module says `import.meta`, in source order.
+ *
+ * @throws {SyntaxError} naming the file, when it does not parse.
+ */
+export function readMetaProperties(file: string, text: string): readonly { start: number; end: number }[] {
+  if (!text.includes('import.meta')) return [];
+  const parsed = parseSync(file, text);
+  const failure = parsed.errors[0];
+  if (failure !== undefined) throw new SyntaxError(`${file}: ${failure.message}`);
+  const places: { start: number; end: number }[] = [];
+  visit(parsed.program as unknown as SyntaxNode, [], (node) => {
+    const { type, start, end } = node as SyntaxNode & { readonly start: number; readonly end: number };
+    if (type === 'MetaProperty' && text.startsWith('import', start)) places.push({ start, end });
+  });
+  return places.sort((a, b) => a.start - b.start);
+}
+
+/**
  * How often each identifier is written in a module: once for an export that its own module does not use.
  *
  * @throws {SyntaxError} naming the file, when it does not parse.
