@@ -295,7 +295,7 @@ function IsDeepEqual$1(left, right) {
 }
 // node_modules/typebox/build/guard/emit.mjs
 const identifierRegExp = /^[\p{ID_Start}_$][\p{ID_Continue}_$\u200C\u200D]*$/u;
-function IsIdentifier$1(value) {
+function IsIdentifier(value) {
 	return identifierRegExp.test(value);
 }
 function And(left, right) {
@@ -397,14 +397,14 @@ function ArrayLiteral(elements) {
 function ArrowFunction(parameters, body) {
 	return `((${parameters.join(", ")}) => ${body})`;
 }
-function Call$1(value, arguments_) {
+function Call(value, arguments_) {
 	return `${value}(${arguments_.join(", ")})`;
 }
 function New(value, arguments_) {
 	return `new ${value}(${arguments_.join(", ")})`;
 }
 function Member(left, right) {
-	return `${left}${IsIdentifier$1(right) ? `.${right}` : `[${Constant(right)}]`}`;
+	return `${left}${IsIdentifier(right) ? `.${right}` : `[${Constant(right)}]`}`;
 }
 function Constant(value) {
 	if (!IsValueLike(value)) throw Error("Unsupported Constant");
@@ -453,14 +453,6 @@ function IsRegExp(value) {
 function IsDate$1(value) {
 	return value instanceof globalThis.Date;
 }
-function IsSet(value) {
-	return value instanceof globalThis.Set;
-}
-function IsMap(value) {
-	return value instanceof globalThis.Map;
-}
-// node_modules/typebox/build/guard/index.mjs
-var guard_default = guard_exports;
 // node_modules/typebox/build/system/settings/settings.mjs
 const settings = {
 	immutableTypes: false,
@@ -523,7 +515,7 @@ function WithHidden$1(left, right) {
 	});
 	return left;
 }
-function Create$1(hidden, enumerable, options = {}) {
+function Create(hidden, enumerable, options = {}) {
 	Metrics.create += 1;
 	const withEnumerable = WithEnumerable$1(enumerable, options);
 	return Finalize(Get$3().enumerableKind ? WithEnumerable$1(withEnumerable, hidden) : WithHidden$1(withEnumerable, hidden));
@@ -570,7 +562,7 @@ function WithEnumerable(enumerable, keys, result) {
 		});
 	}
 }
-function Update$1(current, hidden, enumerable) {
+function Update(current, hidden, enumerable) {
 	Metrics.update += 1;
 	const result = {}, hiddenKeys = Keys(hidden), enumerableKeys = Keys(enumerable);
 	WithCurrent(current, hiddenKeys, enumerableKeys, result);
@@ -587,7 +579,7 @@ function IsSchema$1(value) {
 }
 // node_modules/typebox/build/type/types/deferred.mjs
 function Deferred(action, parameters, options) {
-	return Create$1({ "~kind": "Deferred" }, {
+	return Create({ "~kind": "Deferred" }, {
 		type: "deferred",
 		action,
 		parameters,
@@ -599,21 +591,21 @@ function IsDeferred(value) {
 }
 // node_modules/typebox/build/type/engine/readonly/instantiate_add.mjs
 function AddReadonlyAction(type, options) {
-	return Update$1(type, { "~readonly": true }, options);
+	return Update(type, { "~readonly": true }, options);
 }
 function AddReadonlyInstantiate(context, state, type, options) {
 	return AddReadonlyAction(InstantiateType(context, state, type), options);
 }
 // node_modules/typebox/build/type/engine/optional/instantiate_add.mjs
 function AddOptionalAction(type, options) {
-	return Update$1(type, { "~optional": true }, options);
+	return Update(type, { "~optional": true }, options);
 }
 function AddOptionalInstantiate(context, state, type, options) {
 	return AddOptionalAction(InstantiateType(context, state, type), options);
 }
 // node_modules/typebox/build/type/types/array.mjs
 function _Array_(items, options) {
-	return Create$1({ "~kind": "Array" }, {
+	return Create({ "~kind": "Array" }, {
 		type: "array",
 		items
 	}, options);
@@ -630,7 +622,7 @@ function ArrayOptions(type) {
 }
 // node_modules/typebox/build/type/types/constructor.mjs
 function Constructor(parameters, instanceType, options = {}) {
-	return Create$1({ "~kind": "Constructor" }, {
+	return Create({ "~kind": "Constructor" }, {
 		type: "constructor",
 		parameters,
 		instanceType
@@ -648,8 +640,8 @@ function ConstructorOptions(type) {
 	]);
 }
 // node_modules/typebox/build/type/types/function.mjs
-function _Function_$1(parameters, returnType, options = {}) {
-	return Create$1({ ["~kind"]: "Function" }, {
+function _Function_(parameters, returnType, options = {}) {
+	return Create({ ["~kind"]: "Function" }, {
 		type: "function",
 		parameters,
 		returnType
@@ -668,14 +660,14 @@ function FunctionOptions(type) {
 }
 // node_modules/typebox/build/type/types/ref.mjs
 function Ref$1(ref, options) {
-	return Create$1({ ["~kind"]: "Ref" }, { $ref: ref }, options);
+	return Create({ ["~kind"]: "Ref" }, { $ref: ref }, options);
 }
 function IsRef$1(value) {
 	return IsKind(value, "Ref");
 }
 // node_modules/typebox/build/type/types/generic.mjs
 function Generic(parameters, expression) {
-	return Create$1({ "~kind": "Generic" }, {
+	return Create({ "~kind": "Generic" }, {
 		type: "generic",
 		parameters,
 		expression
@@ -686,7 +678,7 @@ function IsGeneric(value) {
 }
 // node_modules/typebox/build/type/types/any.mjs
 function Any(options) {
-	return Create$1({ ["~kind"]: "Any" }, {}, options);
+	return Create({ ["~kind"]: "Any" }, {}, options);
 }
 function IsAny(value) {
 	return IsKind(value, "Any");
@@ -694,20 +686,17 @@ function IsAny(value) {
 // node_modules/typebox/build/type/types/never.mjs
 const NeverPattern = "(?!)";
 function Never(options) {
-	return Create$1({ "~kind": "Never" }, { not: {} }, options);
+	return Create({ "~kind": "Never" }, { not: {} }, options);
 }
 function IsNever(value) {
 	return IsKind(value, "Never");
 }
 // node_modules/typebox/build/type/action/_add_optional.mjs
-function AddOptionalDeferred(type, options = {}) {
-	return Deferred("AddOptional", [type], options);
-}
 function AddOptional(type, options = {}) {
 	return AddOptionalAction(type, options);
 }
 // node_modules/typebox/build/type/types/_optional.mjs
-function Optional$2(type) {
+function Optional(type) {
 	return AddOptional(type);
 }
 function IsOptional(value) {
@@ -724,9 +713,9 @@ function PropertyValues(properties) {
 	return Values(properties);
 }
 // node_modules/typebox/build/type/types/object.mjs
-function _Object_$1(properties, options = {}) {
+function _Object_(properties, options = {}) {
 	const requiredKeys = RequiredArray(properties);
-	return Create$1({ "~kind": "Object" }, {
+	return Create({ "~kind": "Object" }, {
 		type: "object",
 		...requiredKeys.length > 0 ? { required: requiredKeys } : {},
 		properties
@@ -745,7 +734,7 @@ function ObjectOptions(type) {
 }
 // node_modules/typebox/build/type/types/unknown.mjs
 function Unknown(options) {
-	return Create$1({ ["~kind"]: "Unknown" }, {}, options);
+	return Create({ ["~kind"]: "Unknown" }, {}, options);
 }
 function IsUnknown(value) {
 	return IsKind(value, "Unknown");
@@ -755,10 +744,10 @@ function Cyclic($defs, $ref, options) {
 	const defs = Keys$2($defs).reduce((result, key) => {
 		return {
 			...result,
-			[key]: Update$1($defs[key], {}, { $id: key })
+			[key]: Update($defs[key], {}, { $id: key })
 		};
 	}, {});
-	return Create$1({ ["~kind"]: "Cyclic" }, {
+	return Create({ ["~kind"]: "Cyclic" }, {
 		$defs: defs,
 		$ref
 	}, options);
@@ -768,7 +757,7 @@ function IsCyclic(value) {
 }
 // node_modules/typebox/build/type/types/unsafe.mjs
 function Unsafe(schema) {
-	return Update$1(schema, { ["~unsafe"]: null }, {});
+	return Update(schema, { ["~unsafe"]: null }, {});
 }
 function IsUnsafe(value) {
 	return IsObjectNotArray$1(value) && HasPropertyKey$1(value, "~unsafe") && IsNull$2(value["~unsafe"]);
@@ -780,31 +769,12 @@ function Match$3(args, match) {
 	})();
 }
 // node_modules/typebox/build/type/types/infer.mjs
-function Infer(...args) {
-	const [name, extends_] = Match$3(args, {
-		2: (name, extends_) => [
-			name,
-			extends_,
-			extends_
-		],
-		1: (name) => [
-			name,
-			Unknown(),
-			Unknown()
-		]
-	});
-	return Create$1({ ["~kind"]: "Infer" }, {
-		type: "infer",
-		name,
-		extends: extends_
-	}, {});
-}
 function IsInfer(value) {
 	return IsKind(value, "Infer");
 }
 // node_modules/typebox/build/type/types/dependent.mjs
-function Dependent$1(if_, then_, else_, options = {}) {
-	return Create$1({ "~kind": "Dependent" }, {
+function Dependent(if_, then_, else_, options = {}) {
+	return Create({ "~kind": "Dependent" }, {
 		if: if_,
 		then: then_,
 		else: else_
@@ -829,18 +799,15 @@ function TypeScriptEnumToEnumValues(type) {
 	return Keys$2(type).filter((key) => isNaN(key)).reduce((result, key) => [...result, type[key]], []);
 }
 // node_modules/typebox/build/type/types/enum.mjs
-function IsEnumValue(value) {
-	return IsString$3(value) || IsNumber$3(value);
-}
 function Enum(value, options) {
-	return Create$1({ "~kind": "Enum" }, { enum: IsTypeScriptEnumLike(value) ? TypeScriptEnumToEnumValues(value) : value }, options);
+	return Create({ "~kind": "Enum" }, { enum: IsTypeScriptEnumLike(value) ? TypeScriptEnumToEnumValues(value) : value }, options);
 }
 function IsEnum$1(value) {
 	return IsKind(value, "Enum");
 }
 // node_modules/typebox/build/type/types/intersect.mjs
 function Intersect(types, options = {}) {
-	return Create$1({ "~kind": "Intersect" }, { allOf: types }, options);
+	return Create({ "~kind": "Intersect" }, { allOf: types }, options);
 }
 function IsIntersect(value) {
 	return IsKind(value, "Intersect");
@@ -852,7 +819,7 @@ function IntersectOptions(type) {
 let supported = void 0;
 function TryEvaluate() {
 	try {
-		Evaluate$1("null")();
+		Evaluate("null")();
 		return true;
 	} catch {
 		return false;
@@ -862,11 +829,11 @@ function CanEvaluate() {
 	if (IsUndefined$2(supported)) supported = TryEvaluate();
 	return supported && Get$3().useAcceleration;
 }
-function Evaluate$1(...args) {
+function Evaluate(...args) {
 	return new globalThis.Function(...args);
 }
 // node_modules/typebox/build/system/unreachable/unreachable.mjs
-function Unreachable$1() {
+function Unreachable() {
 	throw new Error("Unreachable");
 }
 // node_modules/typebox/build/system/hashing/hash.mjs
@@ -920,52 +887,52 @@ function FNV1A64_OP(byte) {
 	A2 = T2 & 65535;
 	A3 = T3 & 65535;
 }
-function FromArray$10(value) {
+function FromArray$3(value) {
 	FNV1A64_OP(ByteMarker.Array);
-	for (const item of value) FromValue$1(item);
+	for (const item of value) FromValue(item);
 }
-function FromBigInt$6(value) {
+function FromBigInt(value) {
 	FNV1A64_OP(ByteMarker.BigInt);
 	F64In.setBigInt64(0, value);
 	for (const byte of F64Out) FNV1A64_OP(byte);
 }
-function FromBoolean$6(value) {
+function FromBoolean(value) {
 	FNV1A64_OP(ByteMarker.Boolean);
 	FNV1A64_OP(value ? 1 : 0);
 }
-function FromConstructor$1(value) {
+function FromConstructor(value) {
 	FNV1A64_OP(ByteMarker.Constructor);
-	FromValue$1(value.toString());
+	FromValue(value.toString());
 }
 function FromDate(value) {
 	FNV1A64_OP(ByteMarker.Date);
-	FromValue$1(value.getTime());
+	FromValue(value.getTime());
 }
-function FromFunction$1(value) {
+function FromFunction(value) {
 	FNV1A64_OP(ByteMarker.Function);
-	FromValue$1(value.toString());
+	FromValue(value.toString());
 }
-function FromNull$2(_value) {
+function FromNull(_value) {
 	FNV1A64_OP(ByteMarker.Null);
 }
-function FromNumber$5(value) {
+function FromNumber(value) {
 	FNV1A64_OP(ByteMarker.Number);
 	F64In.setFloat64(0, value, true);
 	for (const byte of F64Out) FNV1A64_OP(byte);
 }
-function FromObject$14(value) {
+function FromObject$7(value) {
 	FNV1A64_OP(ByteMarker.Object);
 	for (const key of InstanceKeys(value).sort()) {
-		FromValue$1(key);
-		FromValue$1(value[key]);
+		FromValue(key);
+		FromValue(value[key]);
 	}
 }
-function FromRegExp$1(value) {
+function FromRegExp(value) {
 	FNV1A64_OP(ByteMarker.RegExp);
-	FromString$7(value.toString());
+	FromString(value.toString());
 }
 const encoder = new TextEncoder();
-function FromString$7(value) {
+function FromString(value) {
 	FNV1A64_OP(ByteMarker.String);
 	for (let i = 0; i < value.length; i++) {
 		const code = value.charCodeAt(i);
@@ -976,20 +943,20 @@ function FromString$7(value) {
 		FNV1A64_OP(code);
 	}
 }
-function FromSymbol$1(value) {
+function FromSymbol(value) {
 	FNV1A64_OP(ByteMarker.Symbol);
-	FromValue$1(value.toString());
+	FromValue(value.toString());
 }
 function FromTypeArray(value) {
 	FNV1A64_OP(ByteMarker.TypeArray);
 	const buffer = new Uint8Array(value.buffer);
 	for (let i = 0; i < buffer.length; i++) FNV1A64_OP(buffer[i]);
 }
-function FromUndefined$2(_value) {
+function FromUndefined(_value) {
 	return FNV1A64_OP(ByteMarker.Undefined);
 }
-function FromValue$1(value) {
-	return IsTypeArray(value) ? FromTypeArray(value) : IsDate$1(value) ? FromDate(value) : IsRegExp(value) ? FromRegExp$1(value) : IsBoolean$1(value) ? FromBoolean$6(value.valueOf()) : IsString$1(value) ? FromString$7(value.valueOf()) : IsNumber$1(value) ? FromNumber$5(value.valueOf()) : IsIEEE754(value) ? FromNumber$5(value) : IsArray$2(value) ? FromArray$10(value) : IsBoolean$3(value) ? FromBoolean$6(value) : IsBigInt$2(value) ? FromBigInt$6(value) : IsConstructor$2(value) ? FromConstructor$1(value) : IsNull$2(value) ? FromNull$2(value) : IsObject$2(value) ? FromObject$14(value) : IsString$3(value) ? FromString$7(value) : IsSymbol$2(value) ? FromSymbol$1(value) : IsUndefined$2(value) ? FromUndefined$2(value) : IsFunction$2(value) ? FromFunction$1(value) : Unreachable$1();
+function FromValue(value) {
+	return IsTypeArray(value) ? FromTypeArray(value) : IsDate$1(value) ? FromDate(value) : IsRegExp(value) ? FromRegExp(value) : IsBoolean$1(value) ? FromBoolean(value.valueOf()) : IsString$1(value) ? FromString(value.valueOf()) : IsNumber$1(value) ? FromNumber(value.valueOf()) : IsIEEE754(value) ? FromNumber(value) : IsArray$2(value) ? FromArray$3(value) : IsBoolean$3(value) ? FromBoolean(value) : IsBigInt$2(value) ? FromBigInt(value) : IsConstructor$2(value) ? FromConstructor(value) : IsNull$2(value) ? FromNull(value) : IsObject$2(value) ? FromObject$7(value) : IsString$3(value) ? FromString(value) : IsSymbol$2(value) ? FromSymbol(value) : IsUndefined$2(value) ? FromUndefined(value) : IsFunction$2(value) ? FromFunction(value) : Unreachable();
 }
 function Hex(limb) {
 	return limb.toString(16).padStart(4, "0");
@@ -999,7 +966,7 @@ function HashCode(value) {
 }
 function Hash(value) {
 	A0 = 8997, A1 = 33826, A2 = 40164, A3 = 52210;
-	FromValue$1(value);
+	FromValue(value);
 	return `${Hex(A3)}${Hex(A2)}${Hex(A1)}${Hex(A0)}`;
 }
 // node_modules/typebox/build/system/locale/en_US.mjs
@@ -1044,120 +1011,37 @@ let locale = en_US;
 function Get$2() {
 	return locale;
 }
-// node_modules/typebox/build/type/types/_codec.mjs
-var EncodeBuilder = class {
-	constructor(type, decode) {
-		this.type = type;
-		this.decode = decode;
-	}
-	Encode(callback) {
-		const type = this.type;
-		const codec = {
-			decode: IsCodec(type) ? (value) => this.decode(type["~codec"].decode(value)) : this.decode,
-			encode: IsCodec(type) ? (value) => type["~codec"].encode(callback(value)) : callback
-		};
-		return Update$1(this.type, { "~codec": codec }, {});
-	}
-};
-var DecodeBuilder = class {
-	constructor(type) {
-		this.type = type;
-	}
-	Decode(callback) {
-		return new EncodeBuilder(this.type, callback);
-	}
-};
-function Codec(type) {
-	return new DecodeBuilder(type);
-}
-function Decode$9(type, callback) {
-	return Codec(type).Decode(callback).Encode(() => {
-		throw Error("Encode not implemented");
-	});
-}
-function Encode$9(type, callback) {
-	return Codec(type).Decode(() => {
-		throw Error("Decode not implemented");
-	}).Encode(callback);
-}
-function IsCodec(value) {
-	return IsSchema$1(value) && HasPropertyKey$1(value, "~codec") && IsObject$2(value["~codec"]) && HasPropertyKey$1(value["~codec"], "encode") && HasPropertyKey$1(value["~codec"], "decode");
-}
 // node_modules/typebox/build/type/types/_immutable.mjs
-function Immutable(type) {
-	return AddImmutable(type);
-}
 function IsImmutable(value) {
 	return IsSchema$1(value) && HasPropertyKey$1(value, "~immutable");
 }
 // node_modules/typebox/build/type/action/_add_readonly.mjs
-function AddReadonlyDeferred(type, options = {}) {
-	return Deferred("AddReadonly", [type], options);
-}
 function AddReadonly(type, options = {}) {
 	return AddReadonlyAction(type, options);
 }
 // node_modules/typebox/build/type/types/_readonly.mjs
-function Readonly$1(type) {
-	return AddReadonly(type);
-}
 function IsReadonly(value) {
 	return IsSchema$1(value) && HasPropertyKey$1(value, "~readonly");
 }
-// node_modules/typebox/build/type/types/_refine.mjs
-function RefineAdd(type, refinement) {
-	return Update$1(type, { "~refine": IsRefine$1(type) ? [...type["~refine"], refinement] : [refinement] }, {});
-}
-function Refine(...args) {
-	const [type, check, error] = Match$3(args, {
-		3: (type, check, error) => [
-			type,
-			check,
-			error
-		],
-		2: (type, check) => [
-			type,
-			check,
-			() => "Refine Error"
-		]
-	});
-	return RefineAdd(type, {
-		check,
-		error
-	});
-}
-function IsRefinement(value) {
-	return IsObjectNotArray$1(value) && HasPropertyKey$1(value, "check") && HasPropertyKey$1(value, "error") && IsFunction$2(value.check) && IsFunction$2(value.error);
-}
-function IsRefine$1(value) {
-	return IsSchema$1(value) && HasPropertyKey$1(value, "~refine") && IsArray$2(value["~refine"]) && Every$1(value["~refine"], 0, (value) => IsRefinement(value));
-}
 // node_modules/typebox/build/type/types/bigint.mjs
 const BigIntPattern = "-?(?:0|[1-9][0-9]*)n";
-function BigInt$2(options) {
-	return Create$1({ "~kind": "BigInt" }, { type: "bigint" }, options);
+function BigInt$1(options) {
+	return Create({ "~kind": "BigInt" }, { type: "bigint" }, options);
 }
 function IsBigInt(value) {
 	return IsKind(value, "BigInt");
 }
 // node_modules/typebox/build/type/types/boolean.mjs
 function Boolean$1(options) {
-	return Create$1({ "~kind": "Boolean" }, { type: "boolean" }, options);
+	return Create({ "~kind": "Boolean" }, { type: "boolean" }, options);
 }
 function IsBoolean(value) {
 	return IsKind(value, "Boolean");
 }
-// node_modules/typebox/build/type/types/identifier.mjs
-function Identifier(name) {
-	return Create$1({ "~kind": "Identifier" }, { name });
-}
-function IsIdentifier(value) {
-	return IsKind(value, "Identifier");
-}
 // node_modules/typebox/build/type/types/integer.mjs
 const IntegerPattern = "-?(?:0|[1-9][0-9]*)";
-function Integer$1(options) {
-	return Create$1({ "~kind": "Integer" }, { type: "integer" }, options);
+function Integer(options) {
+	return Create({ "~kind": "Integer" }, { type: "integer" }, options);
 }
 function IsInteger(value) {
 	return IsKind(value, "Integer");
@@ -1180,19 +1064,13 @@ function LiteralTypeName(value) {
 	})();
 }
 function Literal(value, options) {
-	return Create$1({ "~kind": "Literal" }, {
+	return Create({ "~kind": "Literal" }, {
 		type: LiteralTypeName(value),
 		const: value
 	}, options);
 }
 function IsLiteralValue(value) {
 	return IsBigInt$2(value) || IsBoolean$3(value) || IsNumber$3(value) || IsString$3(value);
-}
-function IsLiteralBigInt(value) {
-	return IsLiteral(value) && IsBigInt$2(value.const);
-}
-function IsLiteralBoolean(value) {
-	return IsLiteral(value) && IsBoolean$3(value.const);
 }
 function IsLiteralNumber(value) {
 	return IsLiteral(value) && IsNumber$3(value.const);
@@ -1205,64 +1083,36 @@ function IsLiteral(value) {
 }
 // node_modules/typebox/build/type/types/null.mjs
 function Null(options) {
-	return Create$1({ "~kind": "Null" }, { type: "null" }, options);
+	return Create({ "~kind": "Null" }, { type: "null" }, options);
 }
 function IsNull(value) {
 	return IsKind(value, "Null");
 }
 // node_modules/typebox/build/type/types/number.mjs
 const NumberPattern = "-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?";
-function Number$2(options) {
-	return Create$1({ "~kind": "Number" }, { type: "number" }, options);
+function Number$1(options) {
+	return Create({ "~kind": "Number" }, { type: "number" }, options);
 }
 function IsNumber(value) {
 	return IsKind(value, "Number");
 }
 // node_modules/typebox/build/type/types/symbol.mjs
 function Symbol$1(options) {
-	return Create$1({ "~kind": "Symbol" }, { type: "symbol" }, options);
+	return Create({ "~kind": "Symbol" }, { type: "symbol" }, options);
 }
 function IsSymbol(value) {
 	return IsKind(value, "Symbol");
 }
-// node_modules/typebox/build/type/types/parameter.mjs
-function Parameter$1(...args) {
-	const [name, extends_, equals] = Match$3(args, {
-		3: (name, extends_, equals) => [
-			name,
-			extends_,
-			equals
-		],
-		2: (name, extends_) => [
-			name,
-			extends_,
-			extends_
-		],
-		1: (name) => [
-			name,
-			Unknown(),
-			Unknown()
-		]
-	});
-	return Create$1({ "~kind": "Parameter" }, {
-		name,
-		extends: extends_,
-		equals
-	}, {});
-}
-function IsParameter(value) {
-	return IsKind(value, "Parameter");
-}
 // node_modules/typebox/build/type/types/string.mjs
-function String$2(options) {
-	return Create$1({ "~kind": "String" }, { type: "string" }, options);
+function String$1(options) {
+	return Create({ "~kind": "String" }, { type: "string" }, options);
 }
 function IsString(value) {
 	return IsKind(value, "String");
 }
 // node_modules/typebox/build/type/types/union.mjs
 function Union(anyOf, options = {}) {
-	return Create$1({ "~kind": "Union" }, { anyOf }, options);
+	return Create({ "~kind": "Union" }, { anyOf }, options);
 }
 function IsUnion(value) {
 	return IsKind(value, "Union");
@@ -1276,24 +1126,24 @@ function ParsePatternIntoTypes(pattern) {
 	return IsEqual$1(parsed.length, 2) ? parsed[0] : [];
 }
 // node_modules/typebox/build/type/engine/template_literal/is_finite.mjs
-function FromLiteral$6(_value) {
+function FromLiteral$4(_value) {
 	return true;
 }
 function FromTypesReduce(types) {
-	return ShiftLeft(types, (left, right) => FromType$24(left) ? FromTypesReduce(right) : false, () => true);
+	return ShiftLeft(types, (left, right) => FromType$17(left) ? FromTypesReduce(right) : false, () => true);
 }
-function FromTypes$5(types) {
+function FromTypes$4(types) {
 	return IsEqual$1(types.length, 0) ? false : FromTypesReduce(types);
 }
-function FromType$24(type) {
-	return IsUnion(type) ? FromTypes$5(type.anyOf) : IsLiteral(type) ? FromLiteral$6(type.const) : false;
+function FromType$17(type) {
+	return IsUnion(type) ? FromTypes$4(type.anyOf) : IsLiteral(type) ? FromLiteral$4(type.const) : false;
 }
 function IsTemplateLiteralFinite(types) {
-	return FromTypes$5(types);
+	return FromTypes$4(types);
 }
 // node_modules/typebox/build/type/engine/template_literal/create.mjs
 function TemplateLiteralCreate(pattern) {
-	return Create$1({ ["~kind"]: "TemplateLiteral" }, {
+	return Create({ ["~kind"]: "TemplateLiteral" }, {
 		type: "string",
 		pattern
 	}, {});
@@ -1302,17 +1152,17 @@ function TemplateLiteralCreate(pattern) {
 function FromLiteralPush(variants, value, result = []) {
 	return ShiftLeft(variants, (left, right) => FromLiteralPush(right, value, [...result, `${left}${value}`]), () => result);
 }
-function FromLiteral$5(variants, value) {
+function FromLiteral$3(variants, value) {
 	return IsEqual$1(variants.length, 0) ? [`${value}`] : FromLiteralPush(variants, value);
 }
-function FromUnion$13(variants, types, result = []) {
-	return ShiftLeft(types, (left, right) => FromUnion$13(variants, right, [...result, ...FromType$23(variants, left)]), () => result);
+function FromUnion$7(variants, types, result = []) {
+	return ShiftLeft(types, (left, right) => FromUnion$7(variants, right, [...result, ...FromType$16(variants, left)]), () => result);
 }
-function FromType$23(variants, type) {
-	return IsUnion(type) ? FromUnion$13(variants, type.anyOf) : IsLiteral(type) ? FromLiteral$5(variants, type.const) : Unreachable$1();
+function FromType$16(variants, type) {
+	return IsUnion(type) ? FromUnion$7(variants, type.anyOf) : IsLiteral(type) ? FromLiteral$3(variants, type.const) : Unreachable();
 }
 function DecodeFromSpan(variants, types) {
-	return ShiftLeft(types, (left, right) => DecodeFromSpan(FromType$23(variants, left), right), () => variants);
+	return ShiftLeft(types, (left, right) => DecodeFromSpan(FromType$16(variants, left), right), () => variants);
 }
 function VariantsToLiterals(variants) {
 	return variants.map((variant) => Literal(variant));
@@ -1321,21 +1171,21 @@ function DecodeTypesAsUnion(types) {
 	return Union(VariantsToLiterals(DecodeFromSpan([], types)));
 }
 function DecodeTypes(types) {
-	return IsEqual$1(types.length, 0) ? Unreachable$1() : IsEqual$1(types.length, 1) && IsLiteral(types[0]) ? types[0] : DecodeTypesAsUnion(types);
+	return IsEqual$1(types.length, 0) ? Unreachable() : IsEqual$1(types.length, 1) && IsLiteral(types[0]) ? types[0] : DecodeTypesAsUnion(types);
 }
 function TemplateLiteralDecodeUnsafe(pattern) {
 	const types = ParsePatternIntoTypes(pattern);
-	return IsEqual$1(types.length, 0) ? String$2() : IsTemplateLiteralFinite(types) ? DecodeTypes(types) : TemplateLiteralCreate(pattern);
+	return IsEqual$1(types.length, 0) ? String$1() : IsTemplateLiteralFinite(types) ? DecodeTypes(types) : TemplateLiteralCreate(pattern);
 }
 function TemplateLiteralDecode(pattern) {
 	const decoded = TemplateLiteralDecodeUnsafe(pattern);
-	return IsTemplateLiteral(decoded) ? String$2() : decoded;
+	return IsTemplateLiteral(decoded) ? String$1() : decoded;
 }
 // node_modules/typebox/build/type/engine/record/record_create.mjs
 function CreateRecord(key, value) {
 	const type = "object";
 	const patternProperties = { [key]: value };
-	return Create$1({ ["~kind"]: "Record" }, {
+	return Create({ ["~kind"]: "Record" }, {
 		type,
 		patternProperties
 	});
@@ -1346,7 +1196,7 @@ function FromAnyKey(value) {
 }
 // node_modules/typebox/build/type/engine/record/from_key_boolean.mjs
 function FromBooleanKey(value) {
-	return _Object_$1({
+	return _Object_({
 		true: value,
 		false: value
 	});
@@ -1358,7 +1208,7 @@ function Tuple(types, options = {}) {
 		types.length,
 		false
 	];
-	return Create$1({ ["~kind"]: "Tuple" }, {
+	return Create({ ["~kind"]: "Tuple" }, {
 		type: "array",
 		additionalItems,
 		items,
@@ -1387,14 +1237,14 @@ function TupleElementsToProperties(types) {
 	}, {});
 }
 function TupleToObject(type) {
-	return _Object_$1(TupleElementsToProperties(type.items));
+	return _Object_(TupleElementsToProperties(type.items));
 }
 // node_modules/typebox/build/type/engine/optional/instantiate_remove.mjs
 function RemoveOptionalOperation(type) {
 	return Discard(type, ["~optional"]);
 }
 function RemoveOptionalAction(type, options) {
-	return Update$1(RemoveOptionalOperation(type), {}, options);
+	return Update(RemoveOptionalOperation(type), {}, options);
 }
 function RemoveOptionalInstantiate(context, state, type, options) {
 	return RemoveOptionalAction(InstantiateType(context, state, type), options);
@@ -1404,7 +1254,7 @@ function RemoveReadonlyOperation(type) {
 	return Discard(type, ["~readonly"]);
 }
 function RemoveReadonlyAction(type, options) {
-	return Update$1(RemoveReadonlyOperation(type), {}, options);
+	return Update(RemoveReadonlyOperation(type), {}, options);
 }
 function RemoveReadonlyInstantiate(context, state, type, options) {
 	return RemoveReadonlyAction(InstantiateType(context, state, type), options);
@@ -1438,7 +1288,7 @@ function GetProperties(type) {
 	return IsObject(type) ? type.properties : IsTuple(type) ? TupleElementsToProperties(type.items) : {};
 }
 function Composite(left, right) {
-	return _Object_$1(CompositeProperties(GetProperties(left), GetProperties(right)));
+	return _Object_(CompositeProperties(GetProperties(left), GetProperties(right)));
 }
 // node_modules/typebox/build/type/engine/evaluate/narrow.mjs
 function NarrowCompareRule(left, right) {
@@ -1521,7 +1371,7 @@ function FromIntersectKey(types, value) {
 }
 // node_modules/typebox/build/type/engine/record/from_key_literal.mjs
 function FromLiteralKey(key, value) {
-	return IsString$3(key) || IsNumber$3(key) ? _Object_$1({ [key]: value }) : IsEqual$1(key, false) ? _Object_$1({ false: value }) : IsEqual$1(key, true) ? _Object_$1({ true: value }) : _Object_$1({});
+	return IsString$3(key) || IsNumber$3(key) ? _Object_({ [key]: value }) : IsEqual$1(key, false) ? _Object_({ false: value }) : IsEqual$1(key, true) ? _Object_({ true: value }) : _Object_({});
 }
 // node_modules/typebox/build/type/engine/record/from_key_number.mjs
 function FromNumberKey(_key, value) {
@@ -1558,7 +1408,7 @@ function CreateProperties(types, value) {
 	}, {});
 }
 function CreateObject(types, value) {
-	return _Object_$1(CreateProperties(types, value));
+	return _Object_(CreateProperties(types, value));
 }
 function FromUnionKey(types, value) {
 	const flattened = Flatten(types);
@@ -1567,11 +1417,11 @@ function FromUnionKey(types, value) {
 }
 // node_modules/typebox/build/type/engine/record/from_key.mjs
 function FromKey(key, value) {
-	return IsAny(key) ? FromAnyKey(value) : IsBoolean(key) ? FromBooleanKey(value) : IsEnum$1(key) ? FromEnumKey(key.enum, value) : IsInteger(key) ? FromIntegerKey(key, value) : IsIntersect(key) ? FromIntersectKey(key.allOf, value) : IsLiteral(key) ? FromLiteralKey(key.const, value) : IsNumber(key) ? FromNumberKey(key, value) : IsUnion(key) ? FromUnionKey(key.anyOf, value) : IsString(key) ? FromStringKey(key, value) : IsTemplateLiteral(key) ? FromTemplateKey(key.pattern, value) : _Object_$1({});
+	return IsAny(key) ? FromAnyKey(value) : IsBoolean(key) ? FromBooleanKey(value) : IsEnum$1(key) ? FromEnumKey(key.enum, value) : IsInteger(key) ? FromIntegerKey(key, value) : IsIntersect(key) ? FromIntersectKey(key.allOf, value) : IsLiteral(key) ? FromLiteralKey(key.const, value) : IsNumber(key) ? FromNumberKey(key, value) : IsUnion(key) ? FromUnionKey(key.anyOf, value) : IsString(key) ? FromStringKey(key, value) : IsTemplateLiteral(key) ? FromTemplateKey(key.pattern, value) : _Object_({});
 }
 // node_modules/typebox/build/type/engine/record/instantiate.mjs
 function RecordAction(key, value, options) {
-	return CanInstantiate([key]) ? Update$1(FromKey(key, value), {}, options) : RecordDeferred(key, value, options);
+	return CanInstantiate([key]) ? Update(FromKey(key, value), {}, options) : RecordDeferred(key, value, options);
 }
 function RecordInstantiate(context, state, key, value, options) {
 	return RecordAction(InstantiateType(context, state, key), InstantiateType(context, state, value), options);
@@ -1590,7 +1440,7 @@ function RecordFromPattern(pattern, value) {
 	return CreateRecord(pattern, value);
 }
 function RecordPatternToType(pattern) {
-	return IsEqual$1(pattern, StringKey) ? String$2() : IsEqual$1(pattern, IntegerKey) ? Integer$1() : IsEqual$1(pattern, NumberKey) ? Number$2() : TemplateLiteralDecodeUnsafe(pattern);
+	return IsEqual$1(pattern, StringKey) ? String$1() : IsEqual$1(pattern, IntegerKey) ? Integer() : IsEqual$1(pattern, NumberKey) ? Number$1() : TemplateLiteralDecodeUnsafe(pattern);
 }
 function RecordPattern(type) {
 	return Keys$2(type.patternProperties)[0];
@@ -1606,7 +1456,7 @@ function IsRecord(value) {
 }
 // node_modules/typebox/build/type/types/rest.mjs
 function Rest(type) {
-	return Create$1({ "~kind": "Rest" }, {
+	return Create({ "~kind": "Rest" }, {
 		type: "rest",
 		items: type
 	}, {});
@@ -1615,380 +1465,32 @@ function IsRest(value) {
 	return IsKind(value, "Rest");
 }
 // node_modules/typebox/build/type/types/this.mjs
-function This(options) {
-	return Create$1({ ["~kind"]: "This" }, { $ref: "#" }, options);
-}
 function IsThis(value) {
 	return IsKind(value, "This");
 }
 // node_modules/typebox/build/type/types/undefined.mjs
 function Undefined(options) {
-	return Create$1({ "~kind": "Undefined" }, { type: "undefined" }, options);
+	return Create({ "~kind": "Undefined" }, { type: "undefined" }, options);
 }
 function IsUndefined(value) {
 	return IsKind(value, "Undefined");
 }
 // node_modules/typebox/build/type/types/void.mjs
-function Void(options) {
-	return Create$1({ "~kind": "Void" }, { type: "void" }, options);
-}
 function IsVoid(value) {
 	return IsKind(value, "Void");
 }
 // node_modules/typebox/build/type/script/mapping.mjs
-function IntrinsicOrCall(ref, parameters) {
-	return IsEqual$1(ref, "Array") ? _Array_(parameters[0]) : IsEqual$1(ref, "Capitalize") ? CapitalizeDeferred(parameters[0]) : IsEqual$1(ref, "ConstructorParameters") ? ConstructorParametersDeferred(parameters[0]) : IsEqual$1(ref, "Evaluate") ? EvaluateDeferred(parameters[0]) : IsEqual$1(ref, "Exclude") ? ExcludeDeferred(parameters[0], parameters[1]) : IsEqual$1(ref, "Extract") ? ExtractDeferred(parameters[0], parameters[1]) : IsEqual$1(ref, "Index") ? IndexDeferred(parameters[0], parameters[1]) : IsEqual$1(ref, "InstanceType") ? InstanceTypeDeferred(parameters[0]) : IsEqual$1(ref, "Lowercase") ? LowercaseDeferred(parameters[0]) : IsEqual$1(ref, "NonNullable") ? NonNullableDeferred(parameters[0]) : IsEqual$1(ref, "Omit") ? OmitDeferred(parameters[0], parameters[1]) : IsEqual$1(ref, "Parameters") ? ParametersDeferred(parameters[0]) : IsEqual$1(ref, "Partial") ? PartialDeferred(parameters[0]) : IsEqual$1(ref, "Pick") ? PickDeferred(parameters[0], parameters[1]) : IsEqual$1(ref, "Readonly") ? ReadonlyObjectDeferred(parameters[0]) : IsEqual$1(ref, "KeyOf") ? KeyOfDeferred(parameters[0]) : IsEqual$1(ref, "Record") ? RecordDeferred(parameters[0], parameters[1]) : IsEqual$1(ref, "Required") ? RequiredDeferred(parameters[0]) : IsEqual$1(ref, "ReturnType") ? ReturnTypeDeferred(parameters[0]) : IsEqual$1(ref, "Uncapitalize") ? UncapitalizeDeferred(parameters[0]) : IsEqual$1(ref, "Uppercase") ? UppercaseDeferred(parameters[0]) : CallConstruct(Ref$1(ref), parameters);
-}
-function Unreachable() {
-	throw Error("Unreachable");
-}
-function DelimitedDecode(input, result = []) {
-	return ShiftLeft(input, (left, right) => DelimitedDecode(right, [...result, left[1]]), () => result);
-}
-function Delimited(input) {
-	return IsEqual$1(input.length, 3) ? [input[0], ...DelimitedDecode(input[1])] : [];
-}
-function GenericParameterExtendsEqualsMapping(input) {
-	return Parameter$1(input[0], input[2], input[4]);
-}
-function GenericParameterExtendsMapping(input) {
-	return Parameter$1(input[0], input[2], input[2]);
-}
-function GenericParameterEqualsMapping(input) {
-	return Parameter$1(input[0], Unknown(), input[2]);
-}
-function GenericParameterIdentifierMapping(input) {
-	return Parameter$1(input, Unknown(), Unknown());
-}
-function GenericParameterMapping(input) {
-	return input;
-}
-function GenericParameterListMapping(input) {
-	return Delimited(input);
-}
-function GenericParametersMapping(input) {
-	return input[1];
-}
-function GenericCallArgumentListMapping(input) {
-	return Delimited(input);
-}
-function GenericCallArgumentsMapping(input) {
-	return input[1];
-}
-function GenericCallMapping(input) {
-	return IntrinsicOrCall(input[0], input[1]);
-}
-function OptionalSemiColonMapping(input) {
-	return null;
-}
-function KeywordStringMapping(input) {
-	return String$2();
-}
-function KeywordNumberMapping(input) {
-	return Number$2();
-}
-function KeywordBooleanMapping(input) {
-	return Boolean$1();
-}
-function KeywordUndefinedMapping(input) {
-	return Undefined();
-}
-function KeywordNullMapping(input) {
-	return Null();
-}
-function KeywordIntegerMapping(input) {
-	return Integer$1();
-}
-function KeywordBigIntMapping(input) {
-	return BigInt$2();
-}
-function KeywordUnknownMapping(input) {
-	return Unknown();
-}
-function KeywordAnyMapping(input) {
-	return Any();
-}
-function KeywordObjectMapping(input) {
-	return _Object_$1({});
-}
-function KeywordNeverMapping(input) {
-	return Never();
-}
-function KeywordSymbolMapping(input) {
-	return Symbol$1();
-}
-function KeywordVoidMapping(input) {
-	return Void();
-}
-function KeywordThisMapping(input) {
-	return This();
-}
-function LiteralBigIntMapping(input) {
-	return Literal(BigInt(input));
-}
-function LiteralBooleanMapping(input) {
-	return Literal(IsEqual$1(input, "true"));
-}
-function LiteralNumberMapping(input) {
-	return Literal(parseFloat(input));
-}
-function LiteralStringMapping(input) {
-	return Literal(input);
-}
-function TemplateInterpolateMapping(input) {
-	return input[1];
-}
-function TemplateSpanMapping(input) {
-	return Literal(input);
-}
-function TemplateBodyMapping(input) {
-	return IsEqual$1(input.length, 3) ? [
-		input[0],
-		input[1],
-		...input[2]
-	] : [input[0]];
-}
-function TemplateLiteralTypesMapping(input) {
-	return input[1];
-}
-function TemplateLiteralMapping(input) {
-	return TemplateLiteralDeferred(input);
-}
-function DependentMapping(input) {
-	return IsEqual$1(input.length, 6) ? Dependent$1(input[1], input[3], input[5]) : Dependent$1(input[1], input[3], Unknown());
-}
-function KeyOfMapping(input) {
-	return input.length > 0;
-}
-function IndexArrayMapping(input) {
-	return input.reduce((result, current) => {
-		return IsEqual$1(current.length, 3) ? [...result, [current[1]]] : [...result, []];
-	}, []);
-}
-function ExtendsMapping(input) {
-	return IsEqual$1(input.length, 6) ? [
-		input[1],
-		input[3],
-		input[5]
-	] : [];
-}
-function BaseMapping(input) {
-	return IsArray$2(input) && IsEqual$1(input.length, 3) ? input[1] : input;
-}
-function WithMapping(input) {
-	return IsEqual$1(input.length, 2) ? input[1] : [];
-}
-function FactorIndexArray(Type, indexArray) {
-	return indexArray.reduce((result, left) => {
-		const _left = left;
-		return IsEqual$1(_left.length, 1) ? IndexDeferred(result, _left[0]) : IsEqual$1(_left.length, 0) ? _Array_(result) : Unreachable();
-	}, Type);
-}
-function FactorExtends(type, extend) {
-	return IsEqual$1(extend.length, 3) ? ConditionalDeferred(type, extend[0], extend[1], extend[2]) : type;
-}
-function FactorWith(type, withClause) {
-	return IsArray$2(withClause) && IsEqual$1(withClause.length, 0) ? type : WithDeferred(type, withClause);
-}
-function FactorMapping(input) {
-	const [keyOf, type, indexArray, extend, withClause] = input;
-	return FactorWith(keyOf ? FactorExtends(KeyOfDeferred(FactorIndexArray(type, indexArray)), extend) : FactorExtends(FactorIndexArray(type, indexArray), extend), withClause);
-}
-function ExprBinaryMapping(left, rest) {
-	return IsEqual$1(rest.length, 3) ? (() => {
-		const [operator, right, next] = rest;
-		const Schema = ExprBinaryMapping(right, next);
-		if (IsEqual$1(operator, "&")) return IsIntersect(Schema) ? Intersect([left, ...Schema.allOf]) : Intersect([left, Schema]);
-		if (IsEqual$1(operator, "|")) return IsUnion(Schema) ? Union([left, ...Schema.anyOf]) : Union([left, Schema]);
-		Unreachable();
-	})() : left;
-}
-function ExprTermTailMapping(input) {
-	return input;
-}
-function ExprTermMapping(input) {
-	const [left, rest] = input;
-	return ExprBinaryMapping(left, rest);
-}
-function ExprTailMapping(input) {
-	return input;
-}
-function ExprMapping(input) {
-	const [left, rest] = input;
-	return ExprBinaryMapping(left, rest);
-}
-function ExprReadonlyMapping(input) {
-	return AddImmutableDeferred(input[1]);
-}
-function ExprPipeMapping(input) {
-	return input[1];
-}
-function GenericTypeMapping(input) {
-	return Generic(input[0], input[2]);
-}
-function InferTypeMapping(input) {
-	return IsEqual$1(input.length, 4) ? Infer(input[1], input[3]) : IsEqual$1(input.length, 2) ? Infer(input[1], Unknown()) : Unreachable();
-}
-function TypeMapping(input) {
-	return input;
-}
-function PropertyKeyNumberMapping(input) {
-	return `${input}`;
-}
-function PropertyKeyIdentMapping(input) {
-	return input;
-}
-function PropertyKeyQuotedMapping(input) {
-	return input;
-}
-function PropertyKeyIndexMapping(input) {
-	return IsInteger(input[3]) ? IntegerKey : IsNumber(input[3]) ? NumberKey : IsSymbol(input[3]) ? StringKey : IsString(input[3]) ? StringKey : Unreachable();
-}
-function PropertyKeyMapping(input) {
-	return input;
-}
-function ReadonlyMapping(input) {
-	return input.length > 0;
-}
-function OptionalMapping(input) {
-	return input.length > 0;
-}
-function PropertyMapping(input) {
-	const [isReadonly, key, isOptional, _colon, type] = input;
-	return { [key]: isReadonly && isOptional ? AddReadonlyDeferred(AddOptionalDeferred(type)) : isReadonly && !isOptional ? AddReadonlyDeferred(type) : !isReadonly && isOptional ? AddOptionalDeferred(type) : type };
-}
-function PropertyDelimiterMapping(input) {
-	return input;
-}
-function PropertyListMapping(input) {
-	return Delimited(input);
-}
-function PropertiesReduce(propertyList) {
-	return propertyList.reduce((result, left) => {
-		return HasPropertyKey$1(left, IntegerKey) || HasPropertyKey$1(left, NumberKey) || HasPropertyKey$1(left, StringKey) ? [result[0], Assign(result[1], left)] : [Assign(result[0], left), result[1]];
-	}, [{}, {}]);
-}
-function PropertiesMapping(input) {
-	return PropertiesReduce(input[1]);
-}
-function _Object_Mapping(input) {
-	const [properties, patternProperties] = input;
-	return _Object_$1(properties, IsEqual$1(Keys$2(patternProperties).length, 0) ? {} : { patternProperties });
-}
-function ElementNamedMapping(input) {
-	return IsEqual$1(input.length, 5) ? AddReadonlyDeferred(AddOptionalDeferred(input[4])) : IsEqual$1(input.length, 3) ? input[2] : IsEqual$1(input.length, 4) ? IsEqual$1(input[2], "readonly") ? AddReadonlyDeferred(input[3]) : AddOptionalDeferred(input[3]) : Unreachable();
-}
-function ElementBaseMapping(input) {
-	if (!IsArray$2(input) || !IsEqual$1(input.length, 3)) return input;
-	const [isReadonly, type, isOptional] = input;
-	return isReadonly && isOptional ? AddReadonlyDeferred(AddOptionalDeferred(type)) : isReadonly && !isOptional ? AddReadonlyDeferred(type) : !isReadonly && isOptional ? AddOptionalDeferred(type) : type;
-}
-function ElementMapping(input) {
-	return IsEqual$1(input.length, 2) ? Rest(input[1]) : IsEqual$1(input.length, 1) ? input[0] : Unreachable();
-}
-function ElementListMapping(input) {
-	return Delimited(input);
-}
-function _Tuple_Mapping(input) {
-	return Tuple(input[1]);
-}
-function ParameterReadonlyOptionalMapping(input) {
-	return AddReadonlyDeferred(AddOptionalDeferred(input[4]));
-}
-function ParameterReadonlyMapping(input) {
-	return AddReadonlyDeferred(input[3]);
-}
-function ParameterOptionalMapping(input) {
-	return AddOptionalDeferred(input[3]);
-}
-function ParameterTypeMapping(input) {
-	return input[2];
-}
-function ParameterBaseMapping(input) {
-	return input;
-}
-function ParameterMapping(input) {
-	return IsEqual$1(input.length, 2) ? Rest(input[1]) : IsEqual$1(input.length, 1) ? input[0] : Unreachable();
-}
-function ParameterListMapping(input) {
-	return Delimited(input);
-}
-function _Function_Mapping(input) {
-	return _Function_$1(input[1], input[4]);
-}
-function _Constructor_Mapping(input) {
-	return Constructor(input[2], input[5]);
-}
-function ApplyReadonly(state, type) {
-	return IsEqual$1(state, "remove") ? RemoveReadonlyDeferred(type) : IsEqual$1(state, "add") ? AddReadonlyDeferred(type) : type;
-}
-function MappedReadonlyMapping(input) {
-	return IsEqual$1(input.length, 2) && IsEqual$1(input[0], "-") ? "remove" : IsEqual$1(input.length, 2) && IsEqual$1(input[0], "+") ? "add" : IsEqual$1(input.length, 1) ? "add" : "none";
-}
-function ApplyOptional(state, type) {
-	return IsEqual$1(state, "remove") ? RemoveOptionalDeferred(type) : IsEqual$1(state, "add") ? AddOptionalDeferred(type) : type;
-}
-function MappedOptionalMapping(input) {
-	return IsEqual$1(input.length, 2) && IsEqual$1(input[0], "-") ? "remove" : IsEqual$1(input.length, 2) && IsEqual$1(input[0], "+") ? "add" : IsEqual$1(input.length, 1) ? "add" : "none";
-}
-function MappedAsMapping(input) {
-	return IsEqual$1(input.length, 2) ? [input[1]] : [];
-}
-function _Mapped_Mapping(input) {
-	return IsArray$2(input[6]) && IsEqual$1(input[6].length, 1) ? MappedDeferred(Identifier(input[3]), input[5], input[6][0], ApplyReadonly(input[1], ApplyOptional(input[8], input[10]))) : MappedDeferred(Identifier(input[3]), input[5], Ref$1(input[3]), ApplyReadonly(input[1], ApplyOptional(input[8], input[10])));
-}
-function ReferenceMapping(input) {
-	return Ref$1(input);
-}
-function WithBigIntMapping(input) {
-	return BigInt(input);
-}
-function WithNumberMapping(input) {
-	return parseFloat(input);
-}
-function WithBooleanMapping(input) {
-	return IsEqual$1(input, "true");
-}
-function WithStringMapping(input) {
-	return input;
-}
-function WithNullMapping(input) {
-	return null;
-}
-function WithPropertyMapping(input) {
-	return { [input[0]]: input[2] };
-}
-function WithPropertyListMapping(input) {
-	return Delimited(input);
-}
-function WithObjectMappingReduce(propertyList) {
-	return propertyList.reduce((result, left) => {
-		return Assign(result, left);
-	}, {});
-}
-function WithObjectMapping(input) {
-	return WithObjectMappingReduce(input[1]);
-}
-function WithElementListMapping(input) {
-	return Delimited(input);
-}
-function WithArrayMapping(input) {
-	return input[1];
-}
-function WithValueMapping(input) {
-	return input;
-}
 function PatternBigIntMapping(input) {
-	return BigInt$2();
+	return BigInt$1();
 }
 function PatternStringMapping(input) {
-	return String$2();
+	return String$1();
 }
 function PatternNumberMapping(input) {
-	return Number$2();
+	return Number$1();
 }
 function PatternIntegerMapping(input) {
-	return Integer$1();
+	return Integer();
 }
 function PatternNeverMapping(input) {
 	return Never();
@@ -2014,50 +1516,6 @@ function PatternBodyMapping(input) {
 function PatternMapping(input) {
 	return input[1];
 }
-function InterfaceDeclarationHeritageListMapping(input) {
-	return Delimited(input);
-}
-function InterfaceDeclarationHeritageMapping(input) {
-	return IsEqual$1(input.length, 2) ? input[1] : [];
-}
-function InterfaceDeclarationGenericMapping(input) {
-	const parameters = input[2];
-	const heritage = input[3];
-	const [properties, patternProperties] = input[4];
-	const options = IsEqual$1(Keys$2(patternProperties).length, 0) ? {} : { patternProperties };
-	return { [input[1]]: Generic(parameters, InterfaceDeferred(heritage, properties, options)) };
-}
-function InterfaceDeclarationMapping(input) {
-	const heritage = input[2];
-	const [properties, patternProperties] = input[3];
-	const options = IsEqual$1(Keys$2(patternProperties).length, 0) ? {} : { patternProperties };
-	return { [input[1]]: InterfaceDeferred(heritage, properties, options) };
-}
-function TypeAliasDeclarationGenericMapping(input) {
-	return { [input[1]]: Generic(input[2], input[4]) };
-}
-function TypeAliasDeclarationMapping(input) {
-	return { [input[1]]: input[3] };
-}
-function ExportKeywordMapping(input) {
-	return null;
-}
-function ModuleDeclarationDelimiterMapping(input) {
-	return input;
-}
-function ModuleDeclarationListMapping(input) {
-	return Delimited(input);
-}
-function ModuleDeclarationMapping(input) {
-	return input[1];
-}
-function ModuleMapping(input) {
-	const [moduleDeclaration, moduleDeclarationList] = [input[0], input[1]];
-	return ModuleDeferred(Assign(moduleDeclaration, PropertiesReduce(moduleDeclarationList)[0]));
-}
-function ScriptMapping(input) {
-	return input;
-}
 // node_modules/typebox/build/type/script/token/internal/match.mjs
 function IsMatch(value) {
 	return IsEqual$1(value.length, 2);
@@ -2081,8 +1539,7 @@ function Range(start, end) {
 	return Array.from({ length: end - start + 1 }, (_, i) => String.fromCharCode(start + i));
 }
 const Alpha = [...Range(97, 122), ...Range(65, 90)];
-const NonZero = Range(49, 57);
-const Digit = ["0", ...NonZero];
+const Digit = ["0", ...Range(49, 57)];
 // node_modules/typebox/build/type/script/token/internal/trim.mjs
 const LineComment = "//";
 const OpenComment = "/*";
@@ -2106,48 +1563,7 @@ function Trim(input) {
 	const trimmed = input.trimStart();
 	return trimmed.startsWith(OpenComment) ? Trim(DiscardMultilineComment(trimmed.slice(2))) : trimmed.startsWith(LineComment) ? Trim(DiscardLineComment(trimmed.slice(2))) : trimmed;
 }
-// node_modules/typebox/build/type/script/token/internal/optional.mjs
-function Optional$1(value, input) {
-	return Match$2(Take([value], input), (Optional, Rest) => [Optional, Rest], () => ["", input]);
-}
-// node_modules/typebox/build/type/script/token/internal/many.mjs
-function IsDiscard(discard, input) {
-	return discard.includes(input);
-}
-function Many(allowed, discard, input, result = "") {
-	return Match$2(Take(allowed, input), (Char, Rest) => IsDiscard(discard, Char) ? Many(allowed, discard, Rest, result) : Many(allowed, discard, Rest, `${result}${Char}`), () => [result, input]);
-}
-// node_modules/typebox/build/type/script/token/unsigned_integer.mjs
-function TakeNonZero(input) {
-	return Take(NonZero, input);
-}
-const AllowedDigits$1 = [...Digit, "_"];
-function TakeDigits(input) {
-	return Many(AllowedDigits$1, ["_"], input);
-}
-function TakeUnsignedInteger(input) {
-	return Match$2(Take(["0"], input), (Zero, ZeroRest) => [Zero, ZeroRest], () => Match$2(TakeNonZero(input), (NonZero, NonZeroRest) => Match$2(TakeDigits(NonZeroRest), (Digits, DigitsRest) => [`${NonZero}${Digits}`, DigitsRest], () => []), () => []));
-}
-function UnsignedInteger(input) {
-	return TakeUnsignedInteger(Trim(input));
-}
-// node_modules/typebox/build/type/script/token/integer.mjs
-function TakeSign$1(input) {
-	return Optional$1("-", input);
-}
-function TakeSignedInteger(input) {
-	return Match$2(TakeSign$1(input), (Sign, SignRest) => Match$2(UnsignedInteger(SignRest), (UnsignedInteger, UnsignedIntegerRest) => [`${Sign}${UnsignedInteger}`, UnsignedIntegerRest], () => []), () => []);
-}
-function Integer(input) {
-	return TakeSignedInteger(Trim(input));
-}
-// node_modules/typebox/build/type/script/token/bigint.mjs
-function TakeBigInt(input) {
-	return Match$2(Integer(input), (Integer, IntegerRest) => Match$2(Take(["n"], IntegerRest), (_N, NRest) => [`${Integer}`, NRest], () => []), () => []);
-}
-function BigInt$1(input) {
-	return TakeBigInt(input);
-}
+[...Digit];
 // node_modules/typebox/build/type/script/token/const.mjs
 function TakeConst(const_, input) {
 	return Take([const_], input);
@@ -2155,55 +1571,12 @@ function TakeConst(const_, input) {
 function Const(const_, input) {
 	return IsEqual$1(const_, "") ? ["", input] : const_.startsWith("\n") ? TakeConst(const_, TrimWhitespace(input)) : const_.startsWith(" ") ? TakeConst(const_, input) : TakeConst(const_, Trim(input));
 }
-// node_modules/typebox/build/type/script/token/ident.mjs
-const Initial = [
+[...[
 	...Alpha,
 	"_",
 	"$"
-];
-function TakeInitial$1(input) {
-	return Take(Initial, input);
-}
-const Remaining = [...Initial, ...Digit];
-function TakeRemaining(input, result = "") {
-	return Match$2(Take(Remaining, input), (Remaining, RemainingRest) => TakeRemaining(RemainingRest, `${result}${Remaining}`), () => [result, input]);
-}
-function TakeIdent(input) {
-	return Match$2(TakeInitial$1(input), (Initial, InitialRest) => Match$2(TakeRemaining(InitialRest), (Remaining, RemainingRest) => [`${Initial}${Remaining}`, RemainingRest], () => []), () => []);
-}
-function Ident(input) {
-	return TakeIdent(Trim(input));
-}
-// node_modules/typebox/build/type/script/token/unsigned_number.mjs
-const AllowedDigits = [...Digit, "_"];
-function IsLeadingDot(input) {
-	return IsMatch(Take(["."], input));
-}
-function TakeFractional(input) {
-	return Match$2(Many(AllowedDigits, ["_"], input), (Digits, DigitsRest) => IsEqual$1(Digits, "") ? [] : [Digits, DigitsRest], () => []);
-}
-function LeadingDot(input) {
-	return Match$2(Take(["."], input), (Dot, DotRest) => Match$2(TakeFractional(DotRest), (Fractional, FractionalRest) => [`0${Dot}${Fractional}`, FractionalRest], () => []), () => []);
-}
-function LeadingInteger(input) {
-	return Match$2(UnsignedInteger(input), (Integer, IntegerRest) => Match$2(Take(["."], IntegerRest), (Dot, DotRest) => Match$2(TakeFractional(DotRest), (Fractional, FractionalRest) => [`${Integer}${Dot}${Fractional}`, FractionalRest], () => [`${Integer}`, DotRest]), () => [`${Integer}`, IntegerRest]), () => []);
-}
-function TakeUnsignedNumber(input) {
-	return IsLeadingDot(input) ? LeadingDot(input) : LeadingInteger(input);
-}
-function UnsignedNumber(input) {
-	return TakeUnsignedNumber(Trim(input));
-}
-// node_modules/typebox/build/type/script/token/number.mjs
-function TakeSign(input) {
-	return Optional$1("-", input);
-}
-function TakeSignedNumber(input) {
-	return Match$2(TakeSign(input), (Sign, SignRest) => Match$2(UnsignedNumber(SignRest), (UnsignedInteger, UnsignedIntegerRest) => [`${Sign}${UnsignedInteger}`, UnsignedIntegerRest], () => []), () => []);
-}
-function Number$1(input) {
-	return TakeSignedNumber(Trim(input));
-}
+], ...Digit];
+[...Digit];
 // node_modules/typebox/build/type/script/token/until.mjs
 function TakeOne(input) {
 	return IsEqual$1(input, "") ? [] : [input.slice(0, 1), input.slice(1)];
@@ -2214,351 +1587,12 @@ function IsInputMatchSentinal(end, input) {
 function Until(end, input, result = "") {
 	return Match$2(TakeOne(input), (One, Rest) => IsInputMatchSentinal(end, input) ? [result, input] : Until(end, Rest, `${result}${One}`), () => []);
 }
-// node_modules/typebox/build/type/script/token/span.mjs
-function MultiLine(start, end, input) {
-	return Match$2(Take([start], input), (_, Rest) => Match$2(Until([end], Rest), (Until, UntilRest) => Match$2(Take([end], UntilRest), (_, Rest) => [`${Until}`, Rest], () => []), () => []), () => []);
-}
-function SingleLine(start, end, input) {
-	return Match$2(Take([start], input), (_, Rest) => Match$2(Until(["\n", end], Rest), (Until, UntilRest) => Match$2(Take([end], UntilRest), (_, EndRest) => [`${Until}`, EndRest], () => []), () => []), () => []);
-}
-function Span(start, end, multiLine, input) {
-	return multiLine ? MultiLine(start, end, Trim(input)) : SingleLine(start, end, Trim(input));
-}
-// node_modules/typebox/build/type/script/token/string.mjs
-function TakeInitial(quotes, input) {
-	return Take(quotes, input);
-}
-function TakeSpan(quote, input) {
-	return Span(quote, quote, false, input);
-}
-function TakeString(quotes, input) {
-	return Match$2(TakeInitial(quotes, input), (Initial, InitialRest) => TakeSpan(Initial, `${Initial}${InitialRest}`), () => []);
-}
-function String$1(quotes, input) {
-	return TakeString(quotes, Trim(input));
-}
 // node_modules/typebox/build/type/script/token/until_1.mjs
 function Until_1(end, input) {
 	return Match$2(Until(end, input), (Until, UntilRest) => IsEqual$1(Until, "") ? [] : [Until, UntilRest], () => []);
 }
 // node_modules/typebox/build/type/script/parser.mjs
 const If = (result, left, right = () => []) => result.length === 2 ? left(result) : right();
-const GenericParameterExtendsEquals = (input) => If(If(Ident(input), ([_0, input]) => If(Const("extends", input), ([_1, input]) => If(Type(input), ([_2, input]) => If(Const("=", input), ([_3, input]) => If(Type(input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [GenericParameterExtendsEqualsMapping(_0), input]);
-const GenericParameterExtends = (input) => If(If(Ident(input), ([_0, input]) => If(Const("extends", input), ([_1, input]) => If(Type(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [GenericParameterExtendsMapping(_0), input]);
-const GenericParameterEquals = (input) => If(If(Ident(input), ([_0, input]) => If(Const("=", input), ([_1, input]) => If(Type(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [GenericParameterEqualsMapping(_0), input]);
-const GenericParameterIdentifier = (input) => If(Ident(input), ([_0, input]) => [GenericParameterIdentifierMapping(_0), input]);
-const GenericParameter = (input) => If(If(GenericParameterExtendsEquals(input), ([_0, input]) => [_0, input], () => If(GenericParameterExtends(input), ([_0, input]) => [_0, input], () => If(GenericParameterEquals(input), ([_0, input]) => [_0, input], () => If(GenericParameterIdentifier(input), ([_0, input]) => [_0, input], () => [])))), ([_0, input]) => [GenericParameterMapping(_0), input]);
-const GenericParameterList_0 = (input, result = []) => If(If(Const(",", input), ([_0, input]) => If(GenericParameter(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => GenericParameterList_0(input, [...result, _0]), () => [result, input]);
-const GenericParameterList = (input) => If(If(If(GenericParameter(input), ([_0, input]) => If(GenericParameterList_0(input), ([_1, input]) => If(If(Const(",", input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [GenericParameterListMapping(_0), input]);
-const GenericParameters = (input) => If(If(Const("<", input), ([_0, input]) => If(GenericParameterList(input), ([_1, input]) => If(Const(">", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [GenericParametersMapping(_0), input]);
-const GenericCallArgumentList_0 = (input, result = []) => If(If(Const(",", input), ([_0, input]) => If(Type(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => GenericCallArgumentList_0(input, [...result, _0]), () => [result, input]);
-const GenericCallArgumentList = (input) => If(If(If(Type(input), ([_0, input]) => If(GenericCallArgumentList_0(input), ([_1, input]) => If(If(Const(",", input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [GenericCallArgumentListMapping(_0), input]);
-const GenericCallArguments = (input) => If(If(Const("<", input), ([_0, input]) => If(GenericCallArgumentList(input), ([_1, input]) => If(Const(">", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [GenericCallArgumentsMapping(_0), input]);
-const GenericCall = (input) => If(If(Ident(input), ([_0, input]) => If(GenericCallArguments(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [GenericCallMapping(_0), input]);
-const OptionalSemiColon = (input) => If(If(If(Const(";", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [OptionalSemiColonMapping(_0), input]);
-const KeywordString = (input) => If(Const("string", input), ([_0, input]) => [KeywordStringMapping(_0), input]);
-const KeywordNumber = (input) => If(Const("number", input), ([_0, input]) => [KeywordNumberMapping(_0), input]);
-const KeywordBoolean = (input) => If(Const("boolean", input), ([_0, input]) => [KeywordBooleanMapping(_0), input]);
-const KeywordUndefined = (input) => If(Const("undefined", input), ([_0, input]) => [KeywordUndefinedMapping(_0), input]);
-const KeywordNull = (input) => If(Const("null", input), ([_0, input]) => [KeywordNullMapping(_0), input]);
-const KeywordInteger = (input) => If(Const("integer", input), ([_0, input]) => [KeywordIntegerMapping(_0), input]);
-const KeywordBigInt = (input) => If(Const("bigint", input), ([_0, input]) => [KeywordBigIntMapping(_0), input]);
-const KeywordUnknown = (input) => If(Const("unknown", input), ([_0, input]) => [KeywordUnknownMapping(_0), input]);
-const KeywordAny = (input) => If(Const("any", input), ([_0, input]) => [KeywordAnyMapping(_0), input]);
-const KeywordObject = (input) => If(Const("object", input), ([_0, input]) => [KeywordObjectMapping(_0), input]);
-const KeywordNever = (input) => If(Const("never", input), ([_0, input]) => [KeywordNeverMapping(_0), input]);
-const KeywordSymbol = (input) => If(Const("symbol", input), ([_0, input]) => [KeywordSymbolMapping(_0), input]);
-const KeywordVoid = (input) => If(Const("void", input), ([_0, input]) => [KeywordVoidMapping(_0), input]);
-const KeywordThis = (input) => If(Const("this", input), ([_0, input]) => [KeywordThisMapping(_0), input]);
-const TemplateInterpolate = (input) => If(If(Const("${", input), ([_0, input]) => If(Type(input), ([_1, input]) => If(Const("}", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [TemplateInterpolateMapping(_0), input]);
-const TemplateSpan = (input) => If(Until(["${", "`"], input), ([_0, input]) => [TemplateSpanMapping(_0), input]);
-const TemplateBody = (input) => If(If(If(TemplateSpan(input), ([_0, input]) => If(TemplateInterpolate(input), ([_1, input]) => If(TemplateBody(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If(If(TemplateSpan(input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If(If(TemplateSpan(input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => []))), ([_0, input]) => [TemplateBodyMapping(_0), input]);
-const TemplateLiteralTypes = (input) => If(If(Const("`", input), ([_0, input]) => If(TemplateBody(input), ([_1, input]) => If(Const("`", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [TemplateLiteralTypesMapping(_0), input]);
-const TemplateLiteral$1 = (input) => If(TemplateLiteralTypes(input), ([_0, input]) => [TemplateLiteralMapping(_0), input]);
-const Dependent = (input) => If(If(If(Const("if", input), ([_0, input]) => If(Type(input), ([_1, input]) => If(Const("then", input), ([_2, input]) => If(Type(input), ([_3, input]) => If(Const("else", input), ([_4, input]) => If(Type(input), ([_5, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4,
-	_5
-], input])))))), ([_0, input]) => [_0, input], () => If(If(Const("if", input), ([_0, input]) => If(Type(input), ([_1, input]) => If(Const("then", input), ([_2, input]) => If(Type(input), ([_3, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3
-], input])))), ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [DependentMapping(_0), input]);
-const LiteralBigInt = (input) => If(BigInt$1(input), ([_0, input]) => [LiteralBigIntMapping(_0), input]);
-const LiteralBoolean = (input) => If(If(Const("true", input), ([_0, input]) => [_0, input], () => If(Const("false", input), ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [LiteralBooleanMapping(_0), input]);
-const LiteralNumber = (input) => If(Number$1(input), ([_0, input]) => [LiteralNumberMapping(_0), input]);
-const LiteralString = (input) => If(String$1(["'", "\""], input), ([_0, input]) => [LiteralStringMapping(_0), input]);
-const KeyOf$1 = (input) => If(If(If(Const("keyof", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [KeyOfMapping(_0), input]);
-const IndexArray_0 = (input, result = []) => If(If(If(Const("[", input), ([_0, input]) => If(Type(input), ([_1, input]) => If(Const("]", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If(If(Const("[", input), ([_0, input]) => If(Const("]", input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => [])), ([_0, input]) => IndexArray_0(input, [...result, _0]), () => [result, input]);
-const IndexArray = (input) => If(IndexArray_0(input), ([_0, input]) => [IndexArrayMapping(_0), input]);
-const Extends$1 = (input) => If(If(If(Const("extends", input), ([_0, input]) => If(Type(input), ([_1, input]) => If(Const("?", input), ([_2, input]) => If(Type(input), ([_3, input]) => If(Const(":", input), ([_4, input]) => If(Type(input), ([_5, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4,
-	_5
-], input])))))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ExtendsMapping(_0), input]);
-const Base$1 = (input) => If(If(If(Const("(", input), ([_0, input]) => If(Type(input), ([_1, input]) => If(Const(")", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If(KeywordString(input), ([_0, input]) => [_0, input], () => If(KeywordNumber(input), ([_0, input]) => [_0, input], () => If(KeywordBoolean(input), ([_0, input]) => [_0, input], () => If(KeywordUndefined(input), ([_0, input]) => [_0, input], () => If(KeywordNull(input), ([_0, input]) => [_0, input], () => If(KeywordInteger(input), ([_0, input]) => [_0, input], () => If(KeywordBigInt(input), ([_0, input]) => [_0, input], () => If(KeywordUnknown(input), ([_0, input]) => [_0, input], () => If(KeywordAny(input), ([_0, input]) => [_0, input], () => If(KeywordObject(input), ([_0, input]) => [_0, input], () => If(KeywordNever(input), ([_0, input]) => [_0, input], () => If(KeywordSymbol(input), ([_0, input]) => [_0, input], () => If(KeywordVoid(input), ([_0, input]) => [_0, input], () => If(KeywordThis(input), ([_0, input]) => [_0, input], () => If(LiteralBigInt(input), ([_0, input]) => [_0, input], () => If(LiteralBoolean(input), ([_0, input]) => [_0, input], () => If(LiteralNumber(input), ([_0, input]) => [_0, input], () => If(LiteralString(input), ([_0, input]) => [_0, input], () => If(TemplateLiteral$1(input), ([_0, input]) => [_0, input], () => If(Dependent(input), ([_0, input]) => [_0, input], () => If(_Object_(input), ([_0, input]) => [_0, input], () => If(_Tuple_(input), ([_0, input]) => [_0, input], () => If(_Constructor_(input), ([_0, input]) => [_0, input], () => If(_Function_(input), ([_0, input]) => [_0, input], () => If(_Mapped_(input), ([_0, input]) => [_0, input], () => If(GenericCall(input), ([_0, input]) => [_0, input], () => If(Reference(input), ([_0, input]) => [_0, input], () => [])))))))))))))))))))))))))))), ([_0, input]) => [BaseMapping(_0), input]);
-const With$1 = (input) => If(If(If(Const("with", input), ([_0, input]) => If(WithObject(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [WithMapping(_0), input]);
-const Factor = (input) => If(If(KeyOf$1(input), ([_0, input]) => If(Base$1(input), ([_1, input]) => If(IndexArray(input), ([_2, input]) => If(Extends$1(input), ([_3, input]) => If(With$1(input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [FactorMapping(_0), input]);
-const ExprTermTail = (input) => If(If(If(Const("&", input), ([_0, input]) => If(Factor(input), ([_1, input]) => If(ExprTermTail(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ExprTermTailMapping(_0), input]);
-const ExprTerm = (input) => If(If(Factor(input), ([_0, input]) => If(ExprTermTail(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [ExprTermMapping(_0), input]);
-const ExprTail = (input) => If(If(If(Const("|", input), ([_0, input]) => If(ExprTerm(input), ([_1, input]) => If(ExprTail(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ExprTailMapping(_0), input]);
-const Expr = (input) => If(If(ExprTerm(input), ([_0, input]) => If(ExprTail(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [ExprMapping(_0), input]);
-const ExprReadonly = (input) => If(If(Const("readonly", input), ([_0, input]) => If(Expr(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [ExprReadonlyMapping(_0), input]);
-const ExprPipe = (input) => If(If(Const("|", input), ([_0, input]) => If(Expr(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [ExprPipeMapping(_0), input]);
-const GenericType = (input) => If(If(GenericParameters(input), ([_0, input]) => If(Const("=", input), ([_1, input]) => If(Type(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [GenericTypeMapping(_0), input]);
-const InferType = (input) => If(If(If(Const("infer", input), ([_0, input]) => If(Ident(input), ([_1, input]) => If(Const("extends", input), ([_2, input]) => If(Expr(input), ([_3, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3
-], input])))), ([_0, input]) => [_0, input], () => If(If(Const("infer", input), ([_0, input]) => If(Ident(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [InferTypeMapping(_0), input]);
-const Type = (input) => If(If(InferType(input), ([_0, input]) => [_0, input], () => If(ExprPipe(input), ([_0, input]) => [_0, input], () => If(ExprReadonly(input), ([_0, input]) => [_0, input], () => If(Expr(input), ([_0, input]) => [_0, input], () => [])))), ([_0, input]) => [TypeMapping(_0), input]);
-const PropertyKeyNumber = (input) => If(Number$1(input), ([_0, input]) => [PropertyKeyNumberMapping(_0), input]);
-const PropertyKeyIdent = (input) => If(Ident(input), ([_0, input]) => [PropertyKeyIdentMapping(_0), input]);
-const PropertyKeyQuoted = (input) => If(String$1(["'", "\""], input), ([_0, input]) => [PropertyKeyQuotedMapping(_0), input]);
-const PropertyKeyIndex = (input) => If(If(Const("[", input), ([_0, input]) => If(Ident(input), ([_1, input]) => If(Const(":", input), ([_2, input]) => If(If(KeywordInteger(input), ([_0, input]) => [_0, input], () => If(KeywordNumber(input), ([_0, input]) => [_0, input], () => If(KeywordString(input), ([_0, input]) => [_0, input], () => If(KeywordSymbol(input), ([_0, input]) => [_0, input], () => [])))), ([_3, input]) => If(Const("]", input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [PropertyKeyIndexMapping(_0), input]);
-const PropertyKey = (input) => If(If(PropertyKeyNumber(input), ([_0, input]) => [_0, input], () => If(PropertyKeyIdent(input), ([_0, input]) => [_0, input], () => If(PropertyKeyQuoted(input), ([_0, input]) => [_0, input], () => If(PropertyKeyIndex(input), ([_0, input]) => [_0, input], () => [])))), ([_0, input]) => [PropertyKeyMapping(_0), input]);
-const Readonly = (input) => If(If(If(Const("readonly", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ReadonlyMapping(_0), input]);
-const Optional = (input) => If(If(If(Const("?", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [OptionalMapping(_0), input]);
-const Property = (input) => If(If(Readonly(input), ([_0, input]) => If(PropertyKey(input), ([_1, input]) => If(Optional(input), ([_2, input]) => If(Const(":", input), ([_3, input]) => If(Type(input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [PropertyMapping(_0), input]);
-const PropertyDelimiter = (input) => If(If(If(Const(",", input), ([_0, input]) => If(Const("\n", input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(Const(";", input), ([_0, input]) => If(Const("\n", input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(Const(",", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If(If(Const(";", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If(If(Const("\n", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => []))))), ([_0, input]) => [PropertyDelimiterMapping(_0), input]);
-const PropertyList_0 = (input, result = []) => If(If(PropertyDelimiter(input), ([_0, input]) => If(Property(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => PropertyList_0(input, [...result, _0]), () => [result, input]);
-const PropertyList = (input) => If(If(If(Property(input), ([_0, input]) => If(PropertyList_0(input), ([_1, input]) => If(If(PropertyDelimiter(input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [PropertyListMapping(_0), input]);
-const Properties = (input) => If(If(Const("{", input), ([_0, input]) => If(PropertyList(input), ([_1, input]) => If(Const("}", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [PropertiesMapping(_0), input]);
-const _Object_ = (input) => If(Properties(input), ([_0, input]) => [_Object_Mapping(_0), input]);
-const ElementNamed = (input) => If(If(If(Ident(input), ([_0, input]) => If(Const("?", input), ([_1, input]) => If(Const(":", input), ([_2, input]) => If(Const("readonly", input), ([_3, input]) => If(Type(input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [_0, input], () => If(If(Ident(input), ([_0, input]) => If(Const(":", input), ([_1, input]) => If(Const("readonly", input), ([_2, input]) => If(Type(input), ([_3, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3
-], input])))), ([_0, input]) => [_0, input], () => If(If(Ident(input), ([_0, input]) => If(Const("?", input), ([_1, input]) => If(Const(":", input), ([_2, input]) => If(Type(input), ([_3, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3
-], input])))), ([_0, input]) => [_0, input], () => If(If(Ident(input), ([_0, input]) => If(Const(":", input), ([_1, input]) => If(Type(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => [])))), ([_0, input]) => [ElementNamedMapping(_0), input]);
-const ElementBase = (input) => If(If(ElementNamed(input), ([_0, input]) => [_0, input], () => If(If(Readonly(input), ([_0, input]) => If(Type(input), ([_1, input]) => If(Optional(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ElementBaseMapping(_0), input]);
-const Element = (input) => If(If(If(Const("...", input), ([_0, input]) => If(ElementBase(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(ElementBase(input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ElementMapping(_0), input]);
-const ElementList_0 = (input, result = []) => If(If(Const(",", input), ([_0, input]) => If(Element(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => ElementList_0(input, [...result, _0]), () => [result, input]);
-const ElementList = (input) => If(If(If(Element(input), ([_0, input]) => If(ElementList_0(input), ([_1, input]) => If(If(Const(",", input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ElementListMapping(_0), input]);
-const _Tuple_ = (input) => If(If(Const("[", input), ([_0, input]) => If(ElementList(input), ([_1, input]) => If(Const("]", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_Tuple_Mapping(_0), input]);
-const ParameterReadonlyOptional = (input) => If(If(Ident(input), ([_0, input]) => If(Const("?", input), ([_1, input]) => If(Const(":", input), ([_2, input]) => If(Const("readonly", input), ([_3, input]) => If(Type(input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [ParameterReadonlyOptionalMapping(_0), input]);
-const ParameterReadonly = (input) => If(If(Ident(input), ([_0, input]) => If(Const(":", input), ([_1, input]) => If(Const("readonly", input), ([_2, input]) => If(Type(input), ([_3, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3
-], input])))), ([_0, input]) => [ParameterReadonlyMapping(_0), input]);
-const ParameterOptional = (input) => If(If(Ident(input), ([_0, input]) => If(Const("?", input), ([_1, input]) => If(Const(":", input), ([_2, input]) => If(Type(input), ([_3, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3
-], input])))), ([_0, input]) => [ParameterOptionalMapping(_0), input]);
-const ParameterType = (input) => If(If(Ident(input), ([_0, input]) => If(Const(":", input), ([_1, input]) => If(Type(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [ParameterTypeMapping(_0), input]);
-const ParameterBase = (input) => If(If(ParameterReadonlyOptional(input), ([_0, input]) => [_0, input], () => If(ParameterReadonly(input), ([_0, input]) => [_0, input], () => If(ParameterOptional(input), ([_0, input]) => [_0, input], () => If(ParameterType(input), ([_0, input]) => [_0, input], () => [])))), ([_0, input]) => [ParameterBaseMapping(_0), input]);
-const Parameter = (input) => If(If(If(Const("...", input), ([_0, input]) => If(ParameterBase(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(ParameterBase(input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ParameterMapping(_0), input]);
-const ParameterList_0 = (input, result = []) => If(If(Const(",", input), ([_0, input]) => If(Parameter(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => ParameterList_0(input, [...result, _0]), () => [result, input]);
-const ParameterList = (input) => If(If(If(Parameter(input), ([_0, input]) => If(ParameterList_0(input), ([_1, input]) => If(If(Const(",", input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ParameterListMapping(_0), input]);
-const _Function_ = (input) => If(If(Const("(", input), ([_0, input]) => If(ParameterList(input), ([_1, input]) => If(Const(")", input), ([_2, input]) => If(Const("=>", input), ([_3, input]) => If(Type(input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [_Function_Mapping(_0), input]);
-const _Constructor_ = (input) => If(If(Const("new", input), ([_0, input]) => If(Const("(", input), ([_1, input]) => If(ParameterList(input), ([_2, input]) => If(Const(")", input), ([_3, input]) => If(Const("=>", input), ([_4, input]) => If(Type(input), ([_5, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4,
-	_5
-], input])))))), ([_0, input]) => [_Constructor_Mapping(_0), input]);
-const MappedReadonly = (input) => If(If(If(Const("+", input), ([_0, input]) => If(Const("readonly", input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(Const("-", input), ([_0, input]) => If(Const("readonly", input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(Const("readonly", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])))), ([_0, input]) => [MappedReadonlyMapping(_0), input]);
-const MappedOptional = (input) => If(If(If(Const("+", input), ([_0, input]) => If(Const("?", input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(Const("-", input), ([_0, input]) => If(Const("?", input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(Const("?", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])))), ([_0, input]) => [MappedOptionalMapping(_0), input]);
-const MappedAs = (input) => If(If(If(Const("as", input), ([_0, input]) => If(Type(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [MappedAsMapping(_0), input]);
-const _Mapped_ = (input) => If(If(Const("{", input), ([_0, input]) => If(MappedReadonly(input), ([_1, input]) => If(Const("[", input), ([_2, input]) => If(Ident(input), ([_3, input]) => If(Const("in", input), ([_4, input]) => If(Type(input), ([_5, input]) => If(MappedAs(input), ([_6, input]) => If(Const("]", input), ([_7, input]) => If(MappedOptional(input), ([_8, input]) => If(Const(":", input), ([_9, input]) => If(Type(input), ([_10, input]) => If(OptionalSemiColon(input), ([_11, input]) => If(Const("}", input), ([_12, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4,
-	_5,
-	_6,
-	_7,
-	_8,
-	_9,
-	_10,
-	_11,
-	_12
-], input]))))))))))))), ([_0, input]) => [_Mapped_Mapping(_0), input]);
-const Reference = (input) => If(Ident(input), ([_0, input]) => [ReferenceMapping(_0), input]);
-const WithBigInt = (input) => If(BigInt$1(input), ([_0, input]) => [WithBigIntMapping(_0), input]);
-const WithNumber = (input) => If(Number$1(input), ([_0, input]) => [WithNumberMapping(_0), input]);
-const WithBoolean = (input) => If(If(Const("true", input), ([_0, input]) => [_0, input], () => If(Const("false", input), ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [WithBooleanMapping(_0), input]);
-const WithString = (input) => If(String$1(["\"", "'"], input), ([_0, input]) => [WithStringMapping(_0), input]);
-const WithNull = (input) => If(Const("null", input), ([_0, input]) => [WithNullMapping(_0), input]);
-const WithUndefined = (input) => If(Const("undefined", input), ([_0, input]) => [void 0, input]);
-const WithProperty = (input) => If(If(PropertyKey(input), ([_0, input]) => If(Const(":", input), ([_1, input]) => If(WithValue(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [WithPropertyMapping(_0), input]);
-const WithPropertyList_0 = (input, result = []) => If(If(PropertyDelimiter(input), ([_0, input]) => If(WithProperty(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => WithPropertyList_0(input, [...result, _0]), () => [result, input]);
-const WithPropertyList = (input) => If(If(If(WithProperty(input), ([_0, input]) => If(WithPropertyList_0(input), ([_1, input]) => If(If(PropertyDelimiter(input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [WithPropertyListMapping(_0), input]);
-const WithObject = (input) => If(If(Const("{", input), ([_0, input]) => If(WithPropertyList(input), ([_1, input]) => If(Const("}", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [WithObjectMapping(_0), input]);
-const WithElementList_0 = (input, result = []) => If(If(Const(",", input), ([_0, input]) => If(WithValue(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => WithElementList_0(input, [...result, _0]), () => [result, input]);
-const WithElementList = (input) => If(If(If(WithValue(input), ([_0, input]) => If(WithElementList_0(input), ([_1, input]) => If(If(Const(",", input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [WithElementListMapping(_0), input]);
-const WithArray = (input) => If(If(Const("[", input), ([_0, input]) => If(WithElementList(input), ([_1, input]) => If(Const("]", input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [WithArrayMapping(_0), input]);
-const WithValue = (input) => If(If(WithBigInt(input), ([_0, input]) => [_0, input], () => If(WithNumber(input), ([_0, input]) => [_0, input], () => If(WithBoolean(input), ([_0, input]) => [_0, input], () => If(WithString(input), ([_0, input]) => [_0, input], () => If(WithNull(input), ([_0, input]) => [_0, input], () => If(WithUndefined(input), ([_0, input]) => [_0, input], () => If(WithObject(input), ([_0, input]) => [_0, input], () => If(WithArray(input), ([_0, input]) => [_0, input], () => [])))))))), ([_0, input]) => [WithValueMapping(_0), input]);
 const PatternBigInt = (input) => If(Const("-?(?:0|[1-9][0-9]*)n", input), ([_0, input]) => [PatternBigIntMapping(_0), input]);
 const PatternString = (input) => If(Const(".*", input), ([_0, input]) => [PatternStringMapping(_0), input]);
 const PatternNumber = (input) => If(Const("-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?", input), ([_0, input]) => [PatternNumberMapping(_0), input]);
@@ -2593,59 +1627,6 @@ const Pattern = (input) => If(If(Const("^", input), ([_0, input]) => If(PatternB
 	_1,
 	_2
 ], input]))), ([_0, input]) => [PatternMapping(_0), input]);
-const InterfaceDeclarationHeritageList_0 = (input, result = []) => If(If(Const(",", input), ([_0, input]) => If(Type(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => InterfaceDeclarationHeritageList_0(input, [...result, _0]), () => [result, input]);
-const InterfaceDeclarationHeritageList = (input) => If(If(If(Type(input), ([_0, input]) => If(InterfaceDeclarationHeritageList_0(input), ([_1, input]) => If(If(Const(",", input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [InterfaceDeclarationHeritageListMapping(_0), input]);
-const InterfaceDeclarationHeritage = (input) => If(If(If(Const("extends", input), ([_0, input]) => If(InterfaceDeclarationHeritageList(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [InterfaceDeclarationHeritageMapping(_0), input]);
-const InterfaceDeclarationGeneric = (input) => If(If(Const("interface", input), ([_0, input]) => If(Ident(input), ([_1, input]) => If(GenericParameters(input), ([_2, input]) => If(InterfaceDeclarationHeritage(input), ([_3, input]) => If(Properties(input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [InterfaceDeclarationGenericMapping(_0), input]);
-const InterfaceDeclaration = (input) => If(If(Const("interface", input), ([_0, input]) => If(Ident(input), ([_1, input]) => If(InterfaceDeclarationHeritage(input), ([_2, input]) => If(Properties(input), ([_3, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3
-], input])))), ([_0, input]) => [InterfaceDeclarationMapping(_0), input]);
-const TypeAliasDeclarationGeneric = (input) => If(If(Const("type", input), ([_0, input]) => If(Ident(input), ([_1, input]) => If(GenericParameters(input), ([_2, input]) => If(Const("=", input), ([_3, input]) => If(Type(input), ([_4, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3,
-	_4
-], input]))))), ([_0, input]) => [TypeAliasDeclarationGenericMapping(_0), input]);
-const TypeAliasDeclaration = (input) => If(If(Const("type", input), ([_0, input]) => If(Ident(input), ([_1, input]) => If(Const("=", input), ([_2, input]) => If(Type(input), ([_3, input]) => [[
-	_0,
-	_1,
-	_2,
-	_3
-], input])))), ([_0, input]) => [TypeAliasDeclarationMapping(_0), input]);
-const ExportKeyword = (input) => If(If(If(Const("export", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ExportKeywordMapping(_0), input]);
-const ModuleDeclarationDelimiter = (input) => If(If(If(Const(";", input), ([_0, input]) => If(Const("\n", input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [_0, input], () => If(If(Const(";", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => If(If(Const("\n", input), ([_0, input]) => [[_0], input]), ([_0, input]) => [_0, input], () => []))), ([_0, input]) => [ModuleDeclarationDelimiterMapping(_0), input]);
-const ModuleDeclarationList_0 = (input, result = []) => If(If(ModuleDeclarationDelimiter(input), ([_0, input]) => If(ModuleDeclaration(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => ModuleDeclarationList_0(input, [...result, _0]), () => [result, input]);
-const ModuleDeclarationList = (input) => If(If(If(ModuleDeclaration(input), ([_0, input]) => If(ModuleDeclarationList_0(input), ([_1, input]) => If(If(ModuleDeclarationDelimiter(input), ([_0, input]) => [[_0], input], () => [[], input]), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [_0, input], () => If([[], input], ([_0, input]) => [_0, input], () => [])), ([_0, input]) => [ModuleDeclarationListMapping(_0), input]);
-const ModuleDeclaration = (input) => If(If(ExportKeyword(input), ([_0, input]) => If(If(InterfaceDeclarationGeneric(input), ([_0, input]) => [_0, input], () => If(InterfaceDeclaration(input), ([_0, input]) => [_0, input], () => If(TypeAliasDeclarationGeneric(input), ([_0, input]) => [_0, input], () => If(TypeAliasDeclaration(input), ([_0, input]) => [_0, input], () => [])))), ([_1, input]) => If(OptionalSemiColon(input), ([_2, input]) => [[
-	_0,
-	_1,
-	_2
-], input]))), ([_0, input]) => [ModuleDeclarationMapping(_0), input]);
-const Module$1 = (input) => If(If(ModuleDeclaration(input), ([_0, input]) => If(ModuleDeclarationList(input), ([_1, input]) => [[_0, _1], input])), ([_0, input]) => [ModuleMapping(_0), input]);
-const Script$1 = (input) => If(If(Module$1(input), ([_0, input]) => [_0, input], () => If(GenericType(input), ([_0, input]) => [_0, input], () => If(Type(input), ([_0, input]) => [_0, input], () => []))), ([_0, input]) => [ScriptMapping(_0), input]);
-// node_modules/typebox/build/type/engine/patterns/template.mjs
-function ParseTemplateIntoTypes(template) {
-	const parsed = TemplateLiteralTypes(`\`${template}\``);
-	return IsEqual$1(parsed.length, 2) ? parsed[0] : Unreachable$1();
-}
 // node_modules/typebox/build/type/engine/template_literal/encode.mjs
 function JoinString(input) {
 	return input.join("|");
@@ -2697,7 +1678,7 @@ function TemplateLiteralEncode(types) {
 }
 // node_modules/typebox/build/type/engine/template_literal/instantiate.mjs
 function TemplateLiteralAction(types, options) {
-	return CanInstantiate(types) ? Update$1(TemplateLiteralEncode(types), {}, options) : TemplateLiteralDeferred(types, options);
+	return CanInstantiate(types) ? Update(TemplateLiteralEncode(types), {}, options) : TemplateLiteralDeferred(types, options);
 }
 function TemplateLiteralInstantiate(context, state, types, options) {
 	return TemplateLiteralAction(InstantiateTypes(context, state, types), options);
@@ -2709,43 +1690,24 @@ function TemplateLiteralDeferred(types, options = {}) {
 function IsTemplateLiteralDeferred(value) {
 	return IsSchema$1(value) && HasPropertyKey$1(value, "action") && IsEqual$1(value.action, "TemplateLiteral");
 }
-function TemplateLiteralFromTypes(types) {
-	return TemplateLiteralAction(types, {});
-}
-function TemplateLiteralFromString(template) {
-	return TemplateLiteralFromTypes(ParseTemplateIntoTypes(template));
-}
-function TemplateLiteral(input, options = {}) {
-	return Update$1(IsString$3(input) ? TemplateLiteralFromString(input) : TemplateLiteralFromTypes(input), {}, options);
-}
 function IsTemplateLiteral(value) {
 	return IsKind(value, "TemplateLiteral");
 }
 // node_modules/typebox/build/type/extends/result.mjs
-var result_exports = __exportAll({
-	ExtendsFalse: () => ExtendsFalse,
-	ExtendsTrue: () => ExtendsTrue,
-	ExtendsUnion: () => ExtendsUnion$1,
-	IsExtendsFalse: () => IsExtendsFalse,
-	IsExtendsTrue: () => IsExtendsTrue,
-	IsExtendsTrueLike: () => IsExtendsTrueLike,
-	IsExtendsUnion: () => IsExtendsUnion,
-	Match: () => Match$1
-});
 function ExtendsUnion$1(inferred) {
-	return Create$1({ ["~kind"]: "ExtendsUnion" }, { inferred });
+	return Create({ ["~kind"]: "ExtendsUnion" }, { inferred });
 }
 function IsExtendsUnion(value) {
 	return IsObject$2(value) && HasPropertyKey$1(value, "~kind") && HasPropertyKey$1(value, "inferred") && IsEqual$1(value["~kind"], "ExtendsUnion") && IsObject$2(value.inferred);
 }
 function ExtendsTrue(inferred) {
-	return Create$1({ ["~kind"]: "ExtendsTrue" }, { inferred });
+	return Create({ ["~kind"]: "ExtendsTrue" }, { inferred });
 }
 function IsExtendsTrue(value) {
 	return IsObject$2(value) && HasPropertyKey$1(value, "~kind") && HasPropertyKey$1(value, "inferred") && IsEqual$1(value["~kind"], "ExtendsTrue") && IsObject$2(value.inferred);
 }
 function ExtendsFalse() {
-	return Create$1({ ["~kind"]: "ExtendsFalse" }, {});
+	return Create({ ["~kind"]: "ExtendsFalse" }, {});
 }
 function IsExtendsFalse(value) {
 	return IsObject$2(value) && HasPropertyKey$1(value, "~kind") && IsEqual$1(value["~kind"], "ExtendsFalse");
@@ -2864,7 +1826,7 @@ function ExtendsLiteralString(inferred, left, right) {
 	return IsLiteral(right) ? ExtendsLiteralValue(inferred, left, right.const) : IsString(right) ? ExtendsTrue(inferred) : ExtendsRight(inferred, Literal(left), right);
 }
 function ExtendsLiteral(inferred, left, right) {
-	return IsBigInt$2(left.const) ? ExtendsLiteralBigInt(inferred, left.const, right) : IsBoolean$3(left.const) ? ExtendsLiteralBoolean(inferred, left.const, right) : IsNumber$3(left.const) ? ExtendsLiteralNumber(inferred, left.const, right) : IsString$3(left.const) ? ExtendsLiteralString(inferred, left.const, right) : Unreachable$1();
+	return IsBigInt$2(left.const) ? ExtendsLiteralBigInt(inferred, left.const, right) : IsBoolean$3(left.const) ? ExtendsLiteralBoolean(inferred, left.const, right) : IsNumber$3(left.const) ? ExtendsLiteralNumber(inferred, left.const, right) : IsString$3(left.const) ? ExtendsLiteralString(inferred, left.const, right) : Unreachable();
 }
 // node_modules/typebox/build/type/extends/never.mjs
 function ExtendsNever(inferred, left, right) {
@@ -2890,7 +1852,7 @@ function ExtractInferredProperties(keys, properties) {
 		return key in properties ? IsExtendsTrueLike(properties[key]) ? {
 			...result,
 			...properties[key].inferred
-		} : Unreachable$1() : Unreachable$1();
+		} : Unreachable() : Unreachable();
 	}, {});
 }
 function ExtendsPropertiesComparer(inferred, left, right) {
@@ -2922,17 +1884,17 @@ function ExtendsObjectToRecord(inferred, properties, _pattern, value) {
 	return ExtendsRecordComparer(properties, Keys$2(properties), value, inferred);
 }
 function ExtendsObject(inferred, left, right) {
-	return IsRecord(right) ? ExtendsObjectToRecord(inferred, left, RecordPattern(right), RecordValue(right)) : IsObject(right) ? ExtendsObjectToObject(inferred, left, right.properties) : ExtendsRight(inferred, _Object_$1(left), right);
+	return IsRecord(right) ? ExtendsObjectToRecord(inferred, left, RecordPattern(right), RecordValue(right)) : IsObject(right) ? ExtendsObjectToObject(inferred, left, right.properties) : ExtendsRight(inferred, _Object_(left), right);
 }
 // node_modules/typebox/build/type/extends/record.mjs
-function FromObject$13(inferred, properties) {
+function FromObject$6(inferred, properties) {
 	return IsEqual$1(Keys$2(properties).length, 0) ? ExtendsTrue(inferred) : ExtendsFalse();
 }
-function FromRecord$7(inferred, _leftKey, leftValue, _rightKey, rightValue) {
+function FromRecord$1(inferred, _leftKey, leftValue, _rightKey, rightValue) {
 	return ExtendsLeft(inferred, leftValue, rightValue);
 }
 function ExtendsRecord(inferred, leftPattern, leftValue, right) {
-	return IsRecord(right) ? FromRecord$7(inferred, RecordPatternToType(leftPattern), leftValue, RecordPatternToType(RecordPattern(right)), RecordValue(right)) : IsObject(right) ? FromObject$13(inferred, right.properties) : IsAny(right) ? ExtendsTrue(inferred) : IsUnknown(right) ? ExtendsTrue(inferred) : ExtendsFalse();
+	return IsRecord(right) ? FromRecord$1(inferred, RecordPatternToType(leftPattern), leftValue, RecordPatternToType(RecordPattern(right)), RecordValue(right)) : IsObject(right) ? FromObject$6(inferred, right.properties) : IsAny(right) ? ExtendsTrue(inferred) : IsUnknown(right) ? ExtendsTrue(inferred) : ExtendsFalse();
 }
 // node_modules/typebox/build/type/extends/string.mjs
 function ExtendsString(inferred, left, right) {
@@ -2948,7 +1910,7 @@ function ExtendsTemplateLiteral(inferred, left, right) {
 }
 // node_modules/typebox/build/type/extends/inference.mjs
 function Inferrable(name, type) {
-	return Create$1({ "~kind": "Inferrable" }, {
+	return Create({ "~kind": "Inferrable" }, {
 		name,
 		type
 	}, {});
@@ -2957,7 +1919,7 @@ function IsInferable(value) {
 	return IsObject$2(value) && HasPropertyKey$1(value, "~kind") && HasPropertyKey$1(value, "name") && HasPropertyKey$1(value, "type") && IsEqual$1(value["~kind"], "Inferrable") && IsString$3(value.name) && IsObject$2(value.type);
 }
 function TryRestInferable(type) {
-	return IsRest(type) ? IsInfer(type.items) ? IsArray(type.items.extends) ? Inferrable(type.items.name, type.items.extends.items) : IsUnknown(type.items.extends) ? Inferrable(type.items.name, type.items.extends) : void 0 : Unreachable$1() : void 0;
+	return IsRest(type) ? IsInfer(type.items) ? IsArray(type.items.extends) ? Inferrable(type.items.name, type.items.extends.items) : IsUnknown(type.items.extends) ? Inferrable(type.items.name, type.items.extends) : void 0 : Unreachable() : void 0;
 }
 function TryInferable(type) {
 	return IsInfer(type) ? Inferrable(type.name, type.extends) : void 0;
@@ -3052,10 +2014,10 @@ function ExtendsLeft(inferred, left, right) {
 }
 // node_modules/typebox/build/type/engine/interface/instantiate.mjs
 function InterfaceOperation(heritage, properties) {
-	return EvaluateIntersect([...heritage, _Object_$1(properties)]);
+	return EvaluateIntersect([...heritage, _Object_(properties)]);
 }
 function InterfaceAction(heritage, properties, options) {
-	return CanInstantiate(heritage) ? Update$1(InterfaceOperation(heritage, properties), {}, options) : InterfaceDeferred(heritage, properties, options);
+	return CanInstantiate(heritage) ? Update(InterfaceOperation(heritage, properties), {}, options) : InterfaceDeferred(heritage, properties, options);
 }
 function InterfaceInstantiate(context, state, heritage, properties, options) {
 	return InterfaceAction(InstantiateTypes(context, state, heritage), InstantiateProperties(context, state, properties), options);
@@ -3067,24 +2029,21 @@ function InterfaceDeferred(heritage, properties, options = {}) {
 function IsInterfaceDeferred(value) {
 	return IsSchema$1(value) && HasPropertyKey$1(value, "action") && IsEqual$1(value.action, "Interface");
 }
-function Interface(heritage, properties, options = {}) {
-	return InterfaceAction(heritage, properties, options);
-}
 // node_modules/typebox/build/type/engine/cyclic/check.mjs
-function FromRef$9(stack, context, ref) {
-	return stack.includes(ref) ? true : FromType$22([...stack, ref], context, context[ref]);
+function FromRef$3(stack, context, ref) {
+	return stack.includes(ref) ? true : FromType$15([...stack, ref], context, context[ref]);
 }
-function FromProperties$4(stack, context, properties) {
-	return FromTypes$4(stack, context, PropertyValues(properties));
+function FromProperties$2(stack, context, properties) {
+	return FromTypes$3(stack, context, PropertyValues(properties));
 }
-function FromTypes$4(stack, context, types) {
-	return ShiftLeft(types, (left, right) => FromType$22(stack, context, left) ? true : FromTypes$4(stack, context, right), () => false);
+function FromTypes$3(stack, context, types) {
+	return ShiftLeft(types, (left, right) => FromType$15(stack, context, left) ? true : FromTypes$3(stack, context, right), () => false);
 }
-function FromType$22(stack, context, type) {
-	return IsRef$1(type) ? FromRef$9(stack, context, type.$ref) : IsArray(type) ? FromType$22(stack, context, type.items) : IsConstructor(type) ? FromTypes$4(stack, context, [...type.parameters, type.instanceType]) : IsFunction(type) ? FromTypes$4(stack, context, [...type.parameters, type.returnType]) : IsInterfaceDeferred(type) ? FromProperties$4(stack, context, type.parameters[1]) : IsIntersect(type) ? FromTypes$4(stack, context, type.allOf) : IsObject(type) ? FromProperties$4(stack, context, type.properties) : IsUnion(type) ? FromTypes$4(stack, context, type.anyOf) : IsTuple(type) ? FromTypes$4(stack, context, type.items) : IsRecord(type) ? FromType$22(stack, context, RecordValue(type)) : false;
+function FromType$15(stack, context, type) {
+	return IsRef$1(type) ? FromRef$3(stack, context, type.$ref) : IsArray(type) ? FromType$15(stack, context, type.items) : IsConstructor(type) ? FromTypes$3(stack, context, [...type.parameters, type.instanceType]) : IsFunction(type) ? FromTypes$3(stack, context, [...type.parameters, type.returnType]) : IsInterfaceDeferred(type) ? FromProperties$2(stack, context, type.parameters[1]) : IsIntersect(type) ? FromTypes$3(stack, context, type.allOf) : IsObject(type) ? FromProperties$2(stack, context, type.properties) : IsUnion(type) ? FromTypes$3(stack, context, type.anyOf) : IsTuple(type) ? FromTypes$3(stack, context, type.items) : IsRecord(type) ? FromType$15(stack, context, RecordValue(type)) : false;
 }
 function CyclicCheck(stack, context, type) {
-	return FromType$22(stack, context, type);
+	return FromType$15(stack, context, type);
 }
 // node_modules/typebox/build/type/engine/cyclic/candidates.mjs
 function ResolveCandidateKeys(context, keys) {
@@ -3096,45 +2055,45 @@ function CyclicCandidates(context) {
 	return ResolveCandidateKeys(context, PropertyKeys(context));
 }
 // node_modules/typebox/build/type/engine/cyclic/dependencies.mjs
-function FromRef$8(context, ref, result) {
-	return result.includes(ref) ? result : ref in context ? FromType$21(context, context[ref], [...result, ref]) : Unreachable$1();
+function FromRef$2(context, ref, result) {
+	return result.includes(ref) ? result : ref in context ? FromType$14(context, context[ref], [...result, ref]) : Unreachable();
 }
-function FromProperties$3(context, properties, result) {
-	return FromTypes$3(context, PropertyValues(properties), result);
+function FromProperties$1(context, properties, result) {
+	return FromTypes$2(context, PropertyValues(properties), result);
 }
-function FromTypes$3(context, types, result) {
+function FromTypes$2(context, types, result) {
 	return types.reduce((result, left) => {
-		return FromType$21(context, left, result);
+		return FromType$14(context, left, result);
 	}, result);
 }
-function FromType$21(context, type, result) {
-	return IsRef$1(type) ? FromRef$8(context, type.$ref, result) : IsArray(type) ? FromType$21(context, type.items, result) : IsConstructor(type) ? FromTypes$3(context, [...type.parameters, type.instanceType], result) : IsFunction(type) ? FromTypes$3(context, [...type.parameters, type.returnType], result) : IsInterfaceDeferred(type) ? FromProperties$3(context, type.parameters[1], result) : IsIntersect(type) ? FromTypes$3(context, type.allOf, result) : IsObject(type) ? FromProperties$3(context, type.properties, result) : IsUnion(type) ? FromTypes$3(context, type.anyOf, result) : IsTuple(type) ? FromTypes$3(context, type.items, result) : IsRecord(type) ? FromType$21(context, RecordValue(type), result) : result;
+function FromType$14(context, type, result) {
+	return IsRef$1(type) ? FromRef$2(context, type.$ref, result) : IsArray(type) ? FromType$14(context, type.items, result) : IsConstructor(type) ? FromTypes$2(context, [...type.parameters, type.instanceType], result) : IsFunction(type) ? FromTypes$2(context, [...type.parameters, type.returnType], result) : IsInterfaceDeferred(type) ? FromProperties$1(context, type.parameters[1], result) : IsIntersect(type) ? FromTypes$2(context, type.allOf, result) : IsObject(type) ? FromProperties$1(context, type.properties, result) : IsUnion(type) ? FromTypes$2(context, type.anyOf, result) : IsTuple(type) ? FromTypes$2(context, type.items, result) : IsRecord(type) ? FromType$14(context, RecordValue(type), result) : result;
 }
 function CyclicDependencies(context, key, type) {
-	return FromType$21(context, type, [key]);
+	return FromType$14(context, type, [key]);
 }
 // node_modules/typebox/build/type/engine/cyclic/extends.mjs
-function FromRef$7(_ref) {
+function FromRef$1(_ref) {
 	return Any();
 }
-function FromProperties$2(properties) {
+function FromProperties(properties) {
 	return Keys$2(properties).reduce((result, key) => {
 		return {
 			...result,
-			[key]: FromType$20(properties[key])
+			[key]: FromType$13(properties[key])
 		};
 	}, {});
 }
-function FromTypes$2(types) {
+function FromTypes$1(types) {
 	return types.reduce((result, left) => {
-		return [...result, FromType$20(left)];
+		return [...result, FromType$13(left)];
 	}, []);
 }
-function FromType$20(type) {
-	return IsRef$1(type) ? FromRef$7(type.$ref) : IsArray(type) ? _Array_(FromType$20(type.items), ArrayOptions(type)) : IsConstructor(type) ? Constructor(FromTypes$2(type.parameters), FromType$20(type.instanceType)) : IsFunction(type) ? _Function_$1(FromTypes$2(type.parameters), FromType$20(type.returnType)) : IsIntersect(type) ? Intersect(FromTypes$2(type.allOf)) : IsObject(type) ? _Object_$1(FromProperties$2(type.properties)) : IsRecord(type) ? Record(RecordKey(type), FromType$20(RecordValue(type))) : IsUnion(type) ? Union(FromTypes$2(type.anyOf)) : IsTuple(type) ? Tuple(FromTypes$2(type.items)) : type;
+function FromType$13(type) {
+	return IsRef$1(type) ? FromRef$1(type.$ref) : IsArray(type) ? _Array_(FromType$13(type.items), ArrayOptions(type)) : IsConstructor(type) ? Constructor(FromTypes$1(type.parameters), FromType$13(type.instanceType)) : IsFunction(type) ? _Function_(FromTypes$1(type.parameters), FromType$13(type.returnType)) : IsIntersect(type) ? Intersect(FromTypes$1(type.allOf)) : IsObject(type) ? _Object_(FromProperties(type.properties)) : IsRecord(type) ? Record(RecordKey(type), FromType$13(RecordValue(type))) : IsUnion(type) ? Union(FromTypes$1(type.anyOf)) : IsTuple(type) ? Tuple(FromTypes$1(type.items)) : type;
 }
 function CyclicAnyFromParameters(defs, ref) {
-	return ref in defs ? FromType$20(defs[ref]) : Unknown();
+	return ref in defs ? FromType$13(defs[ref]) : Unknown();
 }
 function CyclicExtends(type) {
 	return CyclicAnyFromParameters(type.$defs, type.$ref);
@@ -3143,7 +2102,7 @@ function CyclicExtends(type) {
 function CyclicInterface(context, heritage, properties) {
 	const instantiatedHeritage = InstantiateTypes(context, State([], []), heritage);
 	const instantiatedProperties = InstantiateProperties({}, State([], []), properties);
-	return EvaluateIntersect([...instantiatedHeritage, _Object_$1(instantiatedProperties)]);
+	return EvaluateIntersect([...instantiatedHeritage, _Object_(instantiatedProperties)]);
 }
 function CyclicDefinitions(context, dependencies) {
 	return Keys$2(context).filter((key) => dependencies.includes(key)).reduce((result, key) => {
@@ -3195,7 +2154,7 @@ function Broaden(types) {
 }
 // node_modules/typebox/build/type/engine/evaluate/instantiate.mjs
 function EvaluateAction(type, options) {
-	return Update$1(EvaluateType(type), {}, options);
+	return Update(EvaluateType(type), {}, options);
 }
 function EvaluateInstantiate(context, state, type, options) {
 	return EvaluateAction(InstantiateType(context, state, type), options);
@@ -3244,14 +2203,14 @@ function FromNotGeneric() {
 function FromGeneric(name, parameters, expression) {
 	return [name, Generic(parameters, expression)];
 }
-function FromRef$6(context, ref, arguments_) {
-	return ref in context ? FromType$19(context, ref, context[ref], arguments_) : FromNotResolvable();
+function FromRef(context, ref, arguments_) {
+	return ref in context ? FromType$12(context, ref, context[ref], arguments_) : FromNotResolvable();
 }
-function FromType$19(context, name, target, arguments_) {
-	return IsGeneric(target) ? FromGeneric(name, target.parameters, target.expression) : IsRef$1(target) ? FromRef$6(context, target.$ref, arguments_) : FromNotGeneric();
+function FromType$12(context, name, target, arguments_) {
+	return IsGeneric(target) ? FromGeneric(name, target.parameters, target.expression) : IsRef$1(target) ? FromRef(context, target.$ref, arguments_) : FromNotGeneric();
 }
 function ResolveTarget(context, target, arguments_) {
-	return FromType$19(context, "(anonymous)", target, arguments_);
+	return FromType$12(context, "(anonymous)", target, arguments_);
 }
 // node_modules/typebox/build/type/engine/call/resolve_arguments.mjs
 function AssertArgumentExtends(name, type, extends_) {
@@ -3330,14 +2289,11 @@ function CallInstantiate(context, state, target, arguments_) {
 }
 // node_modules/typebox/build/type/types/call.mjs
 function CallConstruct(target, arguments_) {
-	return Create$1({ ["~kind"]: "Call" }, {
+	return Create({ ["~kind"]: "Call" }, {
 		type: "call",
 		target,
 		arguments: arguments_
 	}, {});
-}
-function Call(target, arguments_) {
-	return CallInstantiate({}, State([], []), target, arguments_);
 }
 function IsCall(value) {
 	return IsKind(value, "Call");
@@ -3347,7 +2303,7 @@ function RemoveImmutableOperation(type) {
 	return Discard(type, ["~immutable"]);
 }
 function RemoveImmutableAction(type, options) {
-	return Update$1(RemoveImmutableOperation(type), {}, options);
+	return Update(RemoveImmutableOperation(type), {}, options);
 }
 function RemoveImmutableInstantiate(context, state, type, options) {
 	return RemoveImmutableAction(InstantiateType(context, state, type), options);
@@ -3357,48 +2313,36 @@ function ApplyMapping(mapping, value) {
 	return mapping(value);
 }
 // node_modules/typebox/build/type/engine/intrinsics/from_literal.mjs
-function FromLiteral$4(mapping, value) {
+function FromLiteral$2(mapping, value) {
 	return IsString$3(value) ? Literal(ApplyMapping(mapping, value)) : Literal(value);
 }
 // node_modules/typebox/build/type/engine/intrinsics/from_template_literal.mjs
-function FromTemplateLiteral$4(mapping, pattern) {
-	return FromType$18(mapping, EvaluateTemplateLiteral(pattern));
+function FromTemplateLiteral$2(mapping, pattern) {
+	return FromType$11(mapping, EvaluateTemplateLiteral(pattern));
 }
 // node_modules/typebox/build/type/engine/intrinsics/from_union.mjs
-function FromUnion$12(mapping, types) {
-	return Union(types.map((type) => FromType$18(mapping, type)));
+function FromUnion$6(mapping, types) {
+	return Union(types.map((type) => FromType$11(mapping, type)));
 }
 // node_modules/typebox/build/type/engine/intrinsics/from_type.mjs
-function FromType$18(mapping, type) {
-	return IsLiteral(type) ? FromLiteral$4(mapping, type.const) : IsTemplateLiteral(type) ? FromTemplateLiteral$4(mapping, type.pattern) : IsUnion(type) ? FromUnion$12(mapping, type.anyOf) : type;
+function FromType$11(mapping, type) {
+	return IsLiteral(type) ? FromLiteral$2(mapping, type.const) : IsTemplateLiteral(type) ? FromTemplateLiteral$2(mapping, type.pattern) : IsUnion(type) ? FromUnion$6(mapping, type.anyOf) : type;
 }
 // node_modules/typebox/build/type/action/capitalize.mjs
 function CapitalizeDeferred(type, options = {}) {
 	return Deferred("Capitalize", [type], options);
 }
-function Capitalize(type, options = {}) {
-	return CapitalizeAction(type, options);
-}
 // node_modules/typebox/build/type/action/lowercase.mjs
 function LowercaseDeferred(type, options = {}) {
 	return Deferred("Lowercase", [type], options);
-}
-function Lowercase(type, options = {}) {
-	return LowercaseAction(type, options);
 }
 // node_modules/typebox/build/type/action/uncapitalize.mjs
 function UncapitalizeDeferred(type, options = {}) {
 	return Deferred("Uncapitalize", [type], options);
 }
-function Uncapitalize(type, options = {}) {
-	return UncapitalizeAction(type, options);
-}
 // node_modules/typebox/build/type/action/uppercase.mjs
 function UppercaseDeferred(type, options = {}) {
 	return Deferred("Uppercase", [type], options);
-}
-function Uppercase(type, options = {}) {
-	return UppercaseAction(type, options);
 }
 // node_modules/typebox/build/type/engine/intrinsics/instantiate.mjs
 const CapitalizeMapping = (input) => input[0].toUpperCase() + input.slice(1);
@@ -3406,16 +2350,16 @@ const LowercaseMapping = (input) => input.toLowerCase();
 const UncapitalizeMapping = (input) => input[0].toLowerCase() + input.slice(1);
 const UppercaseMapping = (input) => input.toUpperCase();
 function CapitalizeAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(FromType$18(CapitalizeMapping, type), {}, options) : CapitalizeDeferred(type, options);
+	return CanInstantiate([type]) ? Update(FromType$11(CapitalizeMapping, type), {}, options) : CapitalizeDeferred(type, options);
 }
 function LowercaseAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(FromType$18(LowercaseMapping, type), {}, options) : LowercaseDeferred(type, options);
+	return CanInstantiate([type]) ? Update(FromType$11(LowercaseMapping, type), {}, options) : LowercaseDeferred(type, options);
 }
 function UncapitalizeAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(FromType$18(UncapitalizeMapping, type), {}, options) : UncapitalizeDeferred(type, options);
+	return CanInstantiate([type]) ? Update(FromType$11(UncapitalizeMapping, type), {}, options) : UncapitalizeDeferred(type, options);
 }
 function UppercaseAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(FromType$18(UppercaseMapping, type), {}, options) : UppercaseDeferred(type, options);
+	return CanInstantiate([type]) ? Update(FromType$11(UppercaseMapping, type), {}, options) : UppercaseDeferred(type, options);
 }
 function CapitalizeInstantiate(context, state, type, options) {
 	return CapitalizeAction(InstantiateType(context, state, type), options);
@@ -3438,16 +2382,13 @@ function ConditionalDeferred(left, right, true_, false_, options = {}) {
 		false_
 	], options);
 }
-function Conditional(left, right, true_, false_, options = {}) {
-	return ConditionalAction({}, State([], []), left, right, true_, false_, options);
-}
 // node_modules/typebox/build/type/engine/conditional/instantiate.mjs
 function ConditionalOperation(context, state, left, right, true_, false_) {
 	const extendsResult = Extends(context, left, right);
 	return IsExtendsUnion(extendsResult) ? Union([InstantiateType(extendsResult.inferred, state, true_), InstantiateType(context, state, false_)]) : IsExtendsTrue(extendsResult) ? InstantiateType(extendsResult.inferred, state, true_) : InstantiateType(context, state, false_);
 }
 function ConditionalAction(context, state, left, right, true_, false_, options) {
-	return CanInstantiate([left, right]) ? Update$1(ConditionalOperation(context, state, left, right, true_, false_), {}, options) : ConditionalDeferred(left, right, true_, false_, options);
+	return CanInstantiate([left, right]) ? Update(ConditionalOperation(context, state, left, right, true_, false_), {}, options) : ConditionalDeferred(left, right, true_, false_, options);
 }
 function ConditionalInstantiate(context, state, left, right, true_, false_, options) {
 	return ConditionalAction(context, state, InstantiateType(context, state, left), InstantiateType(context, state, right), true_, false_, options);
@@ -3456,16 +2397,13 @@ function ConditionalInstantiate(context, state, left, right, true_, false_, opti
 function ConstructorParametersDeferred(type, options = {}) {
 	return Deferred("ConstructorParameters", [type], options);
 }
-function ConstructorParameters(type, options = {}) {
-	return ConstructorParametersAction(type, options);
-}
 // node_modules/typebox/build/type/engine/constructor_parameters/instantiate.mjs
 function ConstructorParametersOperation(type) {
 	const parameters = IsConstructor(type) ? type["parameters"] : [];
 	return Tuple(InstantiateElements({}, State([], []), parameters));
 }
 function ConstructorParametersAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(ConstructorParametersOperation(type), {}, options) : ConstructorParametersDeferred(type, options);
+	return CanInstantiate([type]) ? Update(ConstructorParametersOperation(type), {}, options) : ConstructorParametersDeferred(type, options);
 }
 function ConstructorParametersInstantiate(context, state, type, options) {
 	return ConstructorParametersAction(InstantiateType(context, state, type), options);
@@ -3474,12 +2412,9 @@ function ConstructorParametersInstantiate(context, state, type, options) {
 function ExcludeDeferred(left, right, options = {}) {
 	return Deferred("Exclude", [left, right], options);
 }
-function Exclude(left, right, options = {}) {
-	return ExcludeAction(left, right, options);
-}
 // node_modules/typebox/build/type/engine/exclude/instantiate.mjs
 function ExcludeAction(left, right, options) {
-	return CanInstantiate([left, right]) ? Update$1(ExcludeOperation(left, right), {}, options) : ExcludeDeferred(left, right, options);
+	return CanInstantiate([left, right]) ? Update(ExcludeOperation(left, right), {}, options) : ExcludeDeferred(left, right, options);
 }
 function ExcludeInstantiate(context, state, left, right, options) {
 	return ExcludeAction(InstantiateType(context, state, left), InstantiateType(context, state, right), options);
@@ -3487,9 +2422,6 @@ function ExcludeInstantiate(context, state, left, right, options) {
 // node_modules/typebox/build/type/action/extract.mjs
 function ExtractDeferred(left, right, options = {}) {
 	return Deferred("Extract", [left, right], options);
-}
-function Extract(left, right, options = {}) {
-	return ExtractAction(left, right, options);
 }
 // node_modules/typebox/build/type/engine/extract/operation.mjs
 function ExtractType(left, right) {
@@ -3504,34 +2436,22 @@ function ExtractOperation(left, right) {
 }
 // node_modules/typebox/build/type/engine/extract/instantiate.mjs
 function ExtractAction(left, right, options) {
-	return CanInstantiate([left, right]) ? Update$1(ExtractOperation(left, right), {}, options) : ExtractDeferred(left, right, options);
+	return CanInstantiate([left, right]) ? Update(ExtractOperation(left, right), {}, options) : ExtractDeferred(left, right, options);
 }
 function ExtractInstantiate(context, state, left, right, options) {
 	return ExtractAction(InstantiateType(context, state, left), InstantiateType(context, state, right), options);
-}
-// node_modules/typebox/build/type/engine/helpers/keys_to_indexer.mjs
-function KeysToLiterals(keys) {
-	return keys.reduce((result, left) => {
-		return IsLiteralValue(left) ? [...result, Literal(left)] : result;
-	}, []);
-}
-function KeysToIndexer(keys) {
-	return Union(KeysToLiterals(keys));
 }
 // node_modules/typebox/build/type/action/indexed.mjs
 function IndexDeferred(type, indexer, options = {}) {
 	return Deferred("Index", [type, indexer], options);
 }
-function Index(type, indexer_or_keys, options = {}) {
-	return IndexAction(type, IsArray$2(indexer_or_keys) ? KeysToIndexer(indexer_or_keys) : indexer_or_keys, options);
-}
 // node_modules/typebox/build/type/engine/object/from_cyclic.mjs
-function FromCyclic$10(defs, ref) {
-	return FromType$17(CyclicTarget(defs, ref));
+function FromCyclic$4(defs, ref) {
+	return FromType$10(CyclicTarget(defs, ref));
 }
 // node_modules/typebox/build/type/engine/object/from_dependent.mjs
 function FromDependent$4(if_, then_, else_) {
-	return FromType$17(EvaluateDependent(if_, then_, else_));
+	return FromType$10(EvaluateDependent(if_, then_, else_));
 }
 // node_modules/typebox/build/type/engine/object/from_intersect.mjs
 function CollapseIntersectProperties(left, right) {
@@ -3552,18 +2472,18 @@ function CollapseIntersectProperties(left, right) {
 	}), {});
 	return Assign(Assign(leftProperties, rightProperties), sharedProperties);
 }
-function FromIntersect$10(types) {
+function FromIntersect$4(types) {
 	return types.reduce((result, left) => {
-		return CollapseIntersectProperties(result, FromType$17(left));
+		return CollapseIntersectProperties(result, FromType$10(left));
 	}, {});
 }
 // node_modules/typebox/build/type/engine/object/from_object.mjs
-function FromObject$12(properties) {
+function FromObject$5(properties) {
 	return properties;
 }
 // node_modules/typebox/build/type/engine/object/from_tuple.mjs
-function FromTuple$9(types) {
-	return FromType$17(TupleToObject(Tuple(types)));
+function FromTuple$3(types) {
+	return FromType$10(TupleToObject(Tuple(types)));
 }
 // node_modules/typebox/build/type/engine/object/from_union.mjs
 function CollapseUnionProperties(left, right) {
@@ -3575,18 +2495,18 @@ function CollapseUnionProperties(left, right) {
 	}, {});
 }
 function ReduceVariants(types, result) {
-	return ShiftLeft(types, (left, right) => ReduceVariants(right, CollapseUnionProperties(result, FromType$17(left))), () => result);
+	return ShiftLeft(types, (left, right) => ReduceVariants(right, CollapseUnionProperties(result, FromType$10(left))), () => result);
 }
-function FromUnion$11(types) {
-	return ShiftLeft(types, (left, right) => ReduceVariants(right, FromType$17(left)), () => Unreachable$1());
+function FromUnion$5(types) {
+	return ShiftLeft(types, (left, right) => ReduceVariants(right, FromType$10(left)), () => Unreachable());
 }
 // node_modules/typebox/build/type/engine/object/from_type.mjs
-function FromType$17(type) {
-	return IsCyclic(type) ? FromCyclic$10(type.$defs, type.$ref) : IsDependent(type) ? FromDependent$4(type.if, type.then, type.else) : IsIntersect(type) ? FromIntersect$10(type.allOf) : IsUnion(type) ? FromUnion$11(type.anyOf) : IsTuple(type) ? FromTuple$9(type.items) : IsObject(type) ? FromObject$12(type.properties) : {};
+function FromType$10(type) {
+	return IsCyclic(type) ? FromCyclic$4(type.$defs, type.$ref) : IsDependent(type) ? FromDependent$4(type.if, type.then, type.else) : IsIntersect(type) ? FromIntersect$4(type.allOf) : IsUnion(type) ? FromUnion$5(type.anyOf) : IsTuple(type) ? FromTuple$3(type.items) : IsObject(type) ? FromObject$5(type.properties) : {};
 }
 // node_modules/typebox/build/type/engine/object/collapse.mjs
 function CollapseToObject(type) {
-	return _Object_$1(FromType$17(type));
+	return _Object_(FromType$10(type));
 }
 // node_modules/typebox/build/type/engine/helpers/keys.mjs
 const integerKeyPattern = new RegExp("^(?:0|[1-9][0-9]*)$");
@@ -3604,56 +2524,56 @@ function NormalizeIndexerTypes(types) {
 function NormalizeIndexer(type) {
 	return IsIntersect(type) ? Intersect(NormalizeIndexerTypes(type.allOf)) : IsUnion(type) ? Union(NormalizeIndexerTypes(type.anyOf)) : IsLiteral(type) ? NormalizeLiteral(type.const) : type;
 }
-function FromArray$9(type, indexer) {
-	return IsExtendsTrueLike(Extends({}, NormalizeIndexer(indexer), Number$2())) ? type : IsLiteral(indexer) && IsEqual$1(indexer.const, "length") ? Number$2() : Never();
+function FromArray$2(type, indexer) {
+	return IsExtendsTrueLike(Extends({}, NormalizeIndexer(indexer), Number$1())) ? type : IsLiteral(indexer) && IsEqual$1(indexer.const, "length") ? Number$1() : Never();
 }
 // node_modules/typebox/build/type/engine/indexable/from_cyclic.mjs
-function FromCyclic$9(defs, ref) {
-	return FromType$16(CyclicTarget(defs, ref));
+function FromCyclic$3(defs, ref) {
+	return FromType$9(CyclicTarget(defs, ref));
 }
 // node_modules/typebox/build/type/engine/indexable/from_dependent.mjs
 function FromDependent$3(if_, then_, else_) {
-	return FromType$16(EvaluateDependent(if_, then_, else_));
+	return FromType$9(EvaluateDependent(if_, then_, else_));
 }
 // node_modules/typebox/build/type/engine/indexable/from_enum.mjs
-function FromEnum$3(values) {
-	return FromType$16(EvaluateEnum(values));
+function FromEnum$1(values) {
+	return FromType$9(EvaluateEnum(values));
 }
 // node_modules/typebox/build/type/engine/indexable/from_intersect.mjs
-function FromIntersect$9(types) {
-	return FromType$16(EvaluateIntersect(types));
+function FromIntersect$3(types) {
+	return FromType$9(EvaluateIntersect(types));
 }
 // node_modules/typebox/build/type/engine/indexable/from_literal.mjs
-function FromLiteral$3(value) {
+function FromLiteral$1(value) {
 	return [`${value}`];
 }
 // node_modules/typebox/build/type/engine/indexable/from_template_literal.mjs
-function FromTemplateLiteral$3(pattern) {
-	return FromType$16(EvaluateTemplateLiteral(pattern));
+function FromTemplateLiteral$1(pattern) {
+	return FromType$9(EvaluateTemplateLiteral(pattern));
 }
 // node_modules/typebox/build/type/engine/indexable/from_union.mjs
-function FromUnion$10(types) {
+function FromUnion$4(types) {
 	return types.reduce((result, left) => {
-		return [...result, ...FromType$16(left)];
+		return [...result, ...FromType$9(left)];
 	}, []);
 }
 // node_modules/typebox/build/type/engine/indexable/from_type.mjs
-function FromType$16(type) {
-	return IsCyclic(type) ? FromCyclic$9(type.$defs, type.$ref) : IsDependent(type) ? FromDependent$3(type.if, type.then, type.else) : IsEnum$1(type) ? FromEnum$3(type.enum) : IsIntersect(type) ? FromIntersect$9(type.allOf) : IsLiteral(type) ? FromLiteral$3(type.const) : IsTemplateLiteral(type) ? FromTemplateLiteral$3(type.pattern) : IsUnion(type) ? FromUnion$10(type.anyOf) : [];
+function FromType$9(type) {
+	return IsCyclic(type) ? FromCyclic$3(type.$defs, type.$ref) : IsDependent(type) ? FromDependent$3(type.if, type.then, type.else) : IsEnum$1(type) ? FromEnum$1(type.enum) : IsIntersect(type) ? FromIntersect$3(type.allOf) : IsLiteral(type) ? FromLiteral$1(type.const) : IsTemplateLiteral(type) ? FromTemplateLiteral$1(type.pattern) : IsUnion(type) ? FromUnion$4(type.anyOf) : [];
 }
 // node_modules/typebox/build/type/engine/indexable/to_indexable_keys.mjs
 function ToIndexableKeys(type) {
-	return FromType$16(type);
+	return FromType$9(type);
 }
 // node_modules/typebox/build/type/engine/this/expand_this.mjs
-function FromTypes$1(properties, types) {
-	return types.map((type) => FromType$15(properties, type));
+function FromTypes(properties, types) {
+	return types.map((type) => FromType$8(properties, type));
 }
-function FromType$15(properties, type) {
-	return IsArray(type) ? _Array_(FromType$15(properties, type.items)) : IsConstructor(type) ? Constructor(FromTypes$1(properties, type.parameters), FromType$15(properties, type.instanceType)) : IsFunction(type) ? _Function_$1(FromTypes$1(properties, type.parameters), FromType$15(properties, type.returnType)) : IsTuple(type) ? Tuple(FromTypes$1(properties, type.items)) : IsUnion(type) ? Union(FromTypes$1(properties, type.anyOf)) : IsIntersect(type) ? Intersect(FromTypes$1(properties, type.allOf)) : IsThis(type) ? _Object_$1(properties) : type;
+function FromType$8(properties, type) {
+	return IsArray(type) ? _Array_(FromType$8(properties, type.items)) : IsConstructor(type) ? Constructor(FromTypes(properties, type.parameters), FromType$8(properties, type.instanceType)) : IsFunction(type) ? _Function_(FromTypes(properties, type.parameters), FromType$8(properties, type.returnType)) : IsTuple(type) ? Tuple(FromTypes(properties, type.items)) : IsUnion(type) ? Union(FromTypes(properties, type.anyOf)) : IsIntersect(type) ? Intersect(FromTypes(properties, type.allOf)) : IsThis(type) ? _Object_(properties) : type;
 }
 function ExpandThis(properties, type) {
-	return FromType$15(properties, type);
+	return FromType$8(properties, type);
 }
 // node_modules/typebox/build/type/engine/indexed/from_object.mjs
 function IndexProperty(properties, key) {
@@ -3674,7 +2594,7 @@ function NumericKeys(keys) {
 function FromIndexerNumber(properties) {
 	return EvaluateUnion(IndexProperties(properties, NumericKeys(PropertyKeys(properties))));
 }
-function FromObject$11(properties, indexer) {
+function FromObject$4(properties, indexer) {
 	return IsNumber(indexer) ? FromIndexerNumber(properties) : FromIndexer(properties, indexer);
 }
 // node_modules/typebox/build/type/engine/indexed/array_indexer.mjs
@@ -3699,19 +2619,19 @@ function FromTupleWithIndexer(types, indexer) {
 function FromTupleWithoutIndexer(types) {
 	return EvaluateUnionFast(types);
 }
-function FromTuple$8(types, indexer) {
+function FromTuple$2(types, indexer) {
 	return IsLiteral(indexer) && IsEqual$1(indexer.const, "length") ? Literal(types.length) : IsNumber(indexer) || IsInteger(indexer) ? FromTupleWithoutIndexer(types) : FromTupleWithIndexer(types, indexer);
 }
 // node_modules/typebox/build/type/engine/indexed/from_type.mjs
-function FromType$14(type, indexer) {
-	return IsArray(type) ? FromArray$9(type.items, indexer) : IsObject(type) ? FromObject$11(type.properties, indexer) : IsTuple(type) ? FromTuple$8(type.items, indexer) : Never();
+function FromType$7(type, indexer) {
+	return IsArray(type) ? FromArray$2(type.items, indexer) : IsObject(type) ? FromObject$4(type.properties, indexer) : IsTuple(type) ? FromTuple$2(type.items, indexer) : Never();
 }
 // node_modules/typebox/build/type/engine/indexed/instantiate.mjs
 function NormalizeType$1(type) {
 	return IsCyclic(type) || IsDependent(type) || IsIntersect(type) || IsUnion(type) ? CollapseToObject(type) : type;
 }
 function IndexAction(type, indexer, options) {
-	return CanInstantiate([type, indexer]) ? Update$1(FromType$14(NormalizeType$1(type), indexer), {}, options) : IndexDeferred(type, indexer, options);
+	return CanInstantiate([type, indexer]) ? Update(FromType$7(NormalizeType$1(type), indexer), {}, options) : IndexDeferred(type, indexer, options);
 }
 function IndexInstantiate(context, state, type, indexer, options) {
 	return IndexAction(InstantiateType(context, state, type), InstantiateType(context, state, indexer), options);
@@ -3720,15 +2640,12 @@ function IndexInstantiate(context, state, type, indexer, options) {
 function InstanceTypeDeferred(type, options = {}) {
 	return Deferred("InstanceType", [type], options);
 }
-function InstanceType(type, options = {}) {
-	return InstanceTypeAction(type, options);
-}
 // node_modules/typebox/build/type/engine/instance_type/instantiate.mjs
 function InstanceTypeOperation(type) {
 	return IsConstructor(type) ? type["instanceType"] : Never();
 }
 function InstanceTypeAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(InstanceTypeOperation(type), {}, options) : InstanceTypeDeferred(type, options);
+	return CanInstantiate([type]) ? Update(InstanceTypeOperation(type), {}, options) : InstanceTypeDeferred(type, options);
 }
 function InstanceTypeInstantiate(context, state, type, options = {}) {
 	return InstanceTypeAction(InstantiateType(context, state, type), options);
@@ -3737,48 +2654,45 @@ function InstanceTypeInstantiate(context, state, type, options = {}) {
 function KeyOfDeferred(type, options = {}) {
 	return Deferred("KeyOf", [type], options);
 }
-function KeyOf(type, options = {}) {
-	return KeyOfAction(type, options);
-}
 // node_modules/typebox/build/type/engine/keyof/from_any.mjs
 function FromAny() {
 	return Union([
-		Number$2(),
-		String$2(),
+		Number$1(),
+		String$1(),
 		Symbol$1()
 	]);
 }
 // node_modules/typebox/build/type/engine/keyof/from_array.mjs
-function FromArray$8(_type) {
-	return Number$2();
+function FromArray$1(_type) {
+	return Number$1();
 }
 // node_modules/typebox/build/type/engine/keyof/from_object.mjs
 function FromPropertyKeys(keys) {
 	return keys.reduce((result, left) => {
-		return IsLiteralValue(left) ? [...result, Literal(ConvertToIntegerKey(left))] : Unreachable$1();
+		return IsLiteralValue(left) ? [...result, Literal(ConvertToIntegerKey(left))] : Unreachable();
 	}, []);
 }
-function FromObject$10(properties) {
+function FromObject$3(properties) {
 	return EvaluateUnionFast(FromPropertyKeys(Keys$2(properties)));
 }
 // node_modules/typebox/build/type/engine/keyof/from_record.mjs
-function FromRecord$6(type) {
+function FromRecord(type) {
 	return RecordKey(type);
 }
 // node_modules/typebox/build/type/engine/keyof/from_tuple.mjs
-function FromTuple$7(types) {
+function FromTuple$1(types) {
 	return EvaluateUnionFast(types.map((_, index) => Literal(index)));
 }
 // node_modules/typebox/build/type/engine/keyof/from_type.mjs
-function FromType$13(type) {
-	return IsAny(type) ? FromAny() : IsArray(type) ? FromArray$8(type.items) : IsObject(type) ? FromObject$10(type.properties) : IsRecord(type) ? FromRecord$6(type) : IsTuple(type) ? FromTuple$7(type.items) : Never();
+function FromType$6(type) {
+	return IsAny(type) ? FromAny() : IsArray(type) ? FromArray$1(type.items) : IsObject(type) ? FromObject$3(type.properties) : IsRecord(type) ? FromRecord(type) : IsTuple(type) ? FromTuple$1(type.items) : Never();
 }
 // node_modules/typebox/build/type/engine/keyof/instantiate.mjs
 function NormalizeType(type) {
 	return IsCyclic(type) || IsDependent(type) || IsIntersect(type) || IsUnion(type) ? CollapseToObject(type) : type;
 }
 function KeyOfAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(FromType$13(NormalizeType(type)), {}, options) : KeyOfDeferred(type, options);
+	return CanInstantiate([type]) ? Update(FromType$6(NormalizeType(type)), {}, options) : KeyOfDeferred(type, options);
 }
 function KeyOfInstantiate(context, state, type, options) {
 	return KeyOfAction(InstantiateType(context, state, type), options);
@@ -3792,29 +2706,26 @@ function MappedDeferred(identifier, type, as, property, options = {}) {
 		property
 	], options);
 }
-function Mapped(identifier, type, as, property, options = {}) {
-	return MappedAction({}, State([], []), identifier, type, as, property, options);
-}
 // node_modules/typebox/build/type/engine/mapped/mapped_variants.mjs
-function FromTemplateLiteral$2(pattern) {
-	return FromType$12(EvaluateTemplateLiteral(pattern));
+function FromTemplateLiteral(pattern) {
+	return FromType$5(EvaluateTemplateLiteral(pattern));
 }
-function FromUnion$9(types) {
+function FromUnion$3(types) {
 	return types.reduce((result, left) => {
-		return [...result, ...FromType$12(left)];
+		return [...result, ...FromType$5(left)];
 	}, []);
 }
-function FromEnum$2(values) {
-	return FromType$12(EvaluateEnum(values));
+function FromEnum(values) {
+	return FromType$5(EvaluateEnum(values));
 }
-function FromLiteral$2(value) {
+function FromLiteral(value) {
 	return IsNumber$3(value) ? [Literal(`${value}`)] : [Literal(value)];
 }
-function FromType$12(type) {
-	return IsEnum$1(type) ? FromEnum$2(type.enum) : IsLiteral(type) ? FromLiteral$2(type.const) : IsTemplateLiteral(type) ? FromTemplateLiteral$2(type.pattern) : IsUnion(type) ? FromUnion$9(type.anyOf) : [type];
+function FromType$5(type) {
+	return IsEnum$1(type) ? FromEnum(type.enum) : IsLiteral(type) ? FromLiteral(type.const) : IsTemplateLiteral(type) ? FromTemplateLiteral(type.pattern) : IsUnion(type) ? FromUnion$3(type.anyOf) : [type];
 }
 function MappedVariants(type) {
-	return FromType$12(type);
+	return FromType$5(type);
 }
 // node_modules/typebox/build/type/engine/mapped/mapped_operation.mjs
 function CanonicalAs(instantiatedAs) {
@@ -3833,7 +2744,7 @@ function MappedProperties(context, state, identifier, variants, as, property) {
 }
 function MappedObjects(properties) {
 	return properties.reduce((result, left) => {
-		return [...result, _Object_$1(left)];
+		return [...result, _Object_(left)];
 	}, []);
 }
 function MappedOperation(context, state, identifier, type, as, property) {
@@ -3841,7 +2752,7 @@ function MappedOperation(context, state, identifier, type, as, property) {
 }
 // node_modules/typebox/build/type/engine/mapped/instantiate.mjs
 function MappedAction(context, state, identifier, type, as, property, options) {
-	return CanInstantiate([type]) ? Update$1(MappedOperation(context, state, identifier, type, as, property), {}, options) : MappedDeferred(identifier, type, as, property, options);
+	return CanInstantiate([type]) ? Update(MappedOperation(context, state, identifier, type, as, property), {}, options) : MappedDeferred(identifier, type, as, property, options);
 }
 function MappedInstantiate(context, state, identifier, type, as, property, options) {
 	return MappedAction(context, state, identifier, InstantiateType(context, state, type), as, property, options);
@@ -3869,7 +2780,7 @@ function InstantiateModule(context, declarations, options) {
 	const cyclicCandidates = CyclicCandidates(declarations);
 	const instantiatedCyclics = InstantiateCyclics(context, declarations, cyclicCandidates);
 	const instantiatedNonCyclics = InstantiateNonCyclics(context, declarations, cyclicCandidates);
-	return Update$1({
+	return Update({
 		...instantiatedCyclics,
 		...instantiatedNonCyclics
 	}, {}, options);
@@ -3881,15 +2792,12 @@ function ModuleInstantiate(context, _state, declarations, options) {
 function NonNullableDeferred(type, options = {}) {
 	return Deferred("NonNullable", [type], options);
 }
-function NonNullable(type, options = {}) {
-	return NonNullableAction(type, options);
-}
 // node_modules/typebox/build/type/engine/non_nullable/instantiate.mjs
 function NonNullableOperation(type) {
 	return ExcludeAction(type, Union([Null(), Undefined()]), {});
 }
 function NonNullableAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(NonNullableOperation(type), {}, options) : NonNullableDeferred(type, options);
+	return CanInstantiate([type]) ? Update(NonNullableOperation(type), {}, options) : NonNullableDeferred(type, options);
 }
 function NonNullableInstantiate(context, state, type, options) {
 	return NonNullableAction(InstantiateType(context, state, type), options);
@@ -3898,13 +2806,10 @@ function NonNullableInstantiate(context, state, type, options) {
 function OmitDeferred(type, indexer, options = {}) {
 	return Deferred("Omit", [type, indexer], options);
 }
-function Omit(type, indexer_or_keys, options = {}) {
-	return OmitAction(type, IsArray$2(indexer_or_keys) ? KeysToIndexer(indexer_or_keys) : indexer_or_keys, options);
-}
 // node_modules/typebox/build/type/engine/indexable/to_indexable.mjs
 function ToIndexable(type) {
 	const collapsed = CollapseToObject(type);
-	return IsObject(collapsed) ? collapsed.properties : Unreachable$1();
+	return IsObject(collapsed) ? collapsed.properties : Unreachable();
 }
 // node_modules/typebox/build/type/engine/omit/from_type.mjs
 function FromKeys$1(properties, keys) {
@@ -3915,12 +2820,12 @@ function FromKeys$1(properties, keys) {
 		};
 	}, {});
 }
-function FromType$11(type, indexer) {
-	return _Object_$1(FromKeys$1(ToIndexable(type), ToIndexableKeys(indexer)));
+function FromType$4(type, indexer) {
+	return _Object_(FromKeys$1(ToIndexable(type), ToIndexableKeys(indexer)));
 }
 // node_modules/typebox/build/type/engine/omit/instantiate.mjs
 function OmitAction(type, indexer, options) {
-	return CanInstantiate([type, indexer]) ? Update$1(FromType$11(type, indexer), {}, options) : OmitDeferred(type, indexer, options);
+	return CanInstantiate([type, indexer]) ? Update(FromType$4(type, indexer), {}, options) : OmitDeferred(type, indexer, options);
 }
 function OmitInstantiate(context, state, type, indexer, options) {
 	return OmitAction(InstantiateType(context, state, type), InstantiateType(context, state, indexer), options);
@@ -3929,16 +2834,13 @@ function OmitInstantiate(context, state, type, indexer, options) {
 function ParametersDeferred(type, options = {}) {
 	return Deferred("Parameters", [type], options);
 }
-function Parameters(type, options = {}) {
-	return ParametersAction(type, options);
-}
 // node_modules/typebox/build/type/engine/parameters/instantiate.mjs
 function ParametersOperation(type) {
 	const parameters = IsFunction(type) ? type["parameters"] : [];
 	return Tuple(InstantiateElements({}, State([], []), parameters));
 }
 function ParametersAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(ParametersOperation(type), {}, options) : ParametersDeferred(type, options);
+	return CanInstantiate([type]) ? Update(ParametersOperation(type), {}, options) : ParametersDeferred(type, options);
 }
 function ParametersInstantiate(context, state, type, options) {
 	return ParametersAction(InstantiateType(context, state, type), options);
@@ -3951,25 +2853,25 @@ function Partial(type, options = {}) {
 	return PartialAction(type, options);
 }
 // node_modules/typebox/build/type/engine/partial/from_cyclic.mjs
-function FromCyclic$8(defs, ref) {
-	const partial = FromType$10(CyclicTarget(defs, ref));
+function FromCyclic$2(defs, ref) {
+	const partial = FromType$3(CyclicTarget(defs, ref));
 	return Cyclic(Assign(defs, { [ref]: partial }), ref);
 }
 // node_modules/typebox/build/type/engine/partial/from_dependent.mjs
 function FromDependent$2(if_, then_, else_) {
-	return FromType$10(EvaluateDependent(if_, then_, else_));
+	return FromType$3(EvaluateDependent(if_, then_, else_));
 }
 // node_modules/typebox/build/type/engine/partial/from_intersect.mjs
-function FromIntersect$8(types) {
-	return FromType$10(EvaluateIntersect(types));
+function FromIntersect$2(types) {
+	return FromType$3(EvaluateIntersect(types));
 }
 // node_modules/typebox/build/type/engine/partial/from_union.mjs
-function FromUnion$8(types) {
-	return Union(types.map((type) => FromType$10(type)));
+function FromUnion$2(types) {
+	return Union(types.map((type) => FromType$3(type)));
 }
 // node_modules/typebox/build/type/engine/partial/from_object.mjs
-function FromObject$9(properties) {
-	return _Object_$1(Keys$2(properties).reduce((result, left) => {
+function FromObject$2(properties) {
+	return _Object_(Keys$2(properties).reduce((result, left) => {
 		return {
 			...result,
 			[left]: AddOptional(properties[left])
@@ -3977,12 +2879,12 @@ function FromObject$9(properties) {
 	}, {}));
 }
 // node_modules/typebox/build/type/engine/partial/from_type.mjs
-function FromType$10(type) {
-	return IsCyclic(type) ? FromCyclic$8(type.$defs, type.$ref) : IsDependent(type) ? FromDependent$2(type.if, type.then, type.else) : IsIntersect(type) ? FromIntersect$8(type.allOf) : IsUnion(type) ? FromUnion$8(type.anyOf) : IsObject(type) ? FromObject$9(type.properties) : _Object_$1({});
+function FromType$3(type) {
+	return IsCyclic(type) ? FromCyclic$2(type.$defs, type.$ref) : IsDependent(type) ? FromDependent$2(type.if, type.then, type.else) : IsIntersect(type) ? FromIntersect$2(type.allOf) : IsUnion(type) ? FromUnion$2(type.anyOf) : IsObject(type) ? FromObject$2(type.properties) : _Object_({});
 }
 // node_modules/typebox/build/type/engine/partial/instantiate.mjs
 function PartialAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(FromType$10(type), {}, options) : PartialDeferred(type, options);
+	return CanInstantiate([type]) ? Update(FromType$3(type), {}, options) : PartialDeferred(type, options);
 }
 function PartialInstantiate(context, state, type, options) {
 	return PartialAction(InstantiateType(context, state, type), options);
@@ -3991,21 +2893,18 @@ function PartialInstantiate(context, state, type, options) {
 function PickDeferred(type, indexer, options = {}) {
 	return Deferred("Pick", [type, indexer], options);
 }
-function Pick(type, indexer_or_keys, options = {}) {
-	return PickAction(type, IsArray$2(indexer_or_keys) ? KeysToIndexer(indexer_or_keys) : indexer_or_keys, options);
-}
 // node_modules/typebox/build/type/engine/pick/from_type.mjs
 function FromKeys(properties, keys) {
 	return Keys$2(properties).reduce((result, key) => {
 		return keys.includes(key) ? Assign(result, { [key]: properties[key] }) : result;
 	}, {});
 }
-function FromType$9(type, indexer) {
-	return _Object_$1(FromKeys(ToIndexable(type), ToIndexableKeys(indexer)));
+function FromType$2(type, indexer) {
+	return _Object_(FromKeys(ToIndexable(type), ToIndexableKeys(indexer)));
 }
 // node_modules/typebox/build/type/engine/pick/instantiate.mjs
 function PickAction(type, indexer, options) {
-	return CanInstantiate([type, indexer]) ? Update$1(FromType$9(type, indexer), {}, options) : PickDeferred(type, indexer, options);
+	return CanInstantiate([type, indexer]) ? Update(FromType$2(type, indexer), {}, options) : PickDeferred(type, indexer, options);
 }
 function PickInstantiate(context, state, type, indexer, options) {
 	return PickAction(InstantiateType(context, state, type), InstantiateType(context, state, indexer), options);
@@ -4014,30 +2913,26 @@ function PickInstantiate(context, state, type, indexer, options) {
 function ReadonlyObjectDeferred(type, options = {}) {
 	return Deferred("ReadonlyObject", [type], options);
 }
-function ReadonlyObject(type, options = {}) {
-	return ReadonlyObjectAction(type, options);
-}
-const ReadonlyType = ReadonlyObject;
 // node_modules/typebox/build/type/engine/readonly_object/from_array.mjs
-function FromArray$7(type) {
+function FromArray(type) {
 	return AddImmutable(_Array_(type));
 }
 // node_modules/typebox/build/type/engine/readonly_object/from_cyclic.mjs
-function FromCyclic$7(defs, ref) {
-	const partial = FromType$8(CyclicTarget(defs, ref));
+function FromCyclic$1(defs, ref) {
+	const partial = FromType$1(CyclicTarget(defs, ref));
 	return Cyclic(Assign(defs, { [ref]: partial }), ref);
 }
 // node_modules/typebox/build/type/engine/readonly_object/from_dependent.mjs
 function FromDependent$1(if_, then_, else_) {
-	return FromType$8(EvaluateDependent(if_, then_, else_));
+	return FromType$1(EvaluateDependent(if_, then_, else_));
 }
 // node_modules/typebox/build/type/engine/readonly_object/from_intersect.mjs
-function FromIntersect$7(types) {
-	return FromType$8(EvaluateIntersect(types));
+function FromIntersect$1(types) {
+	return FromType$1(EvaluateIntersect(types));
 }
 // node_modules/typebox/build/type/engine/readonly_object/from_object.mjs
-function FromObject$8(properties) {
-	return _Object_$1(Keys$2(properties).reduce((result, left) => {
+function FromObject$1(properties) {
+	return _Object_(Keys$2(properties).reduce((result, left) => {
 		return {
 			...result,
 			[left]: AddReadonly(properties[left])
@@ -4045,20 +2940,20 @@ function FromObject$8(properties) {
 	}, {}));
 }
 // node_modules/typebox/build/type/engine/readonly_object/from_tuple.mjs
-function FromTuple$6(types) {
+function FromTuple(types) {
 	return AddImmutable(Tuple(types));
 }
 // node_modules/typebox/build/type/engine/readonly_object/from_union.mjs
-function FromUnion$7(types) {
-	return Union(types.map((type) => FromType$8(type)));
+function FromUnion$1(types) {
+	return Union(types.map((type) => FromType$1(type)));
 }
 // node_modules/typebox/build/type/engine/readonly_object/from_type.mjs
-function FromType$8(type) {
-	return IsArray(type) ? FromArray$7(type.items) : IsCyclic(type) ? FromCyclic$7(type.$defs, type.$ref) : IsDependent(type) ? FromDependent$1(type.if, type.then, type.else) : IsIntersect(type) ? FromIntersect$7(type.allOf) : IsObject(type) ? FromObject$8(type.properties) : IsTuple(type) ? FromTuple$6(type.items) : IsUnion(type) ? FromUnion$7(type.anyOf) : type;
+function FromType$1(type) {
+	return IsArray(type) ? FromArray(type.items) : IsCyclic(type) ? FromCyclic$1(type.$defs, type.$ref) : IsDependent(type) ? FromDependent$1(type.if, type.then, type.else) : IsIntersect(type) ? FromIntersect$1(type.allOf) : IsObject(type) ? FromObject$1(type.properties) : IsTuple(type) ? FromTuple(type.items) : IsUnion(type) ? FromUnion$1(type.anyOf) : type;
 }
 // node_modules/typebox/build/type/engine/readonly_object/instantiate.mjs
 function ReadonlyObjectAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(FromType$8(type), {}, options) : ReadonlyObjectDeferred(type);
+	return CanInstantiate([type]) ? Update(FromType$1(type), {}, options) : ReadonlyObjectDeferred(type);
 }
 function ReadonlyObjectInstantiate(context, state, type, options) {
 	return ReadonlyObjectAction(InstantiateType(context, state, type), options);
@@ -4068,32 +2963,29 @@ function RefInstantiate(context, state, type, ref) {
 	return state.visited.includes(ref) ? type : ref in context ? InstantiateType(context, State(state["callstack"], [...state["visited"], ref]), context[ref]) : type;
 }
 // node_modules/typebox/build/type/engine/required/from_cyclic.mjs
-function FromCyclic$6(defs, ref) {
-	const partial = FromType$7(CyclicTarget(defs, ref));
+function FromCyclic(defs, ref) {
+	const partial = FromType(CyclicTarget(defs, ref));
 	return Cyclic(Assign(defs, { [ref]: partial }), ref);
 }
 // node_modules/typebox/build/type/engine/required/from_dependent.mjs
 function FromDependent(if_, then_, else_) {
-	return FromType$7(EvaluateDependent(if_, then_, else_));
+	return FromType(EvaluateDependent(if_, then_, else_));
 }
 // node_modules/typebox/build/type/engine/required/from_intersect.mjs
-function FromIntersect$6(types) {
-	return FromType$7(EvaluateIntersect(types));
+function FromIntersect(types) {
+	return FromType(EvaluateIntersect(types));
 }
 // node_modules/typebox/build/type/engine/required/from_union.mjs
-function FromUnion$6(types) {
-	return Union(types.map((type) => FromType$7(type)));
+function FromUnion(types) {
+	return Union(types.map((type) => FromType(type)));
 }
 // node_modules/typebox/build/type/action/_remove_optional.mjs
-function RemoveOptionalDeferred(type, options = {}) {
-	return Deferred("RemoveOptional", [type], options);
-}
 function RemoveOptional(type, options = {}) {
 	return RemoveOptionalAction(type, options);
 }
 // node_modules/typebox/build/type/engine/required/from_object.mjs
-function FromObject$7(properties) {
-	return _Object_$1(Keys$2(properties).reduce((result, left) => {
+function FromObject(properties) {
+	return _Object_(Keys$2(properties).reduce((result, left) => {
 		return {
 			...result,
 			[left]: RemoveOptional(properties[left])
@@ -4101,19 +2993,16 @@ function FromObject$7(properties) {
 	}, {}));
 }
 // node_modules/typebox/build/type/engine/required/from_type.mjs
-function FromType$7(type) {
-	return IsCyclic(type) ? FromCyclic$6(type.$defs, type.$ref) : IsDependent(type) ? FromDependent(type.if, type.then, type.else) : IsIntersect(type) ? FromIntersect$6(type.allOf) : IsUnion(type) ? FromUnion$6(type.anyOf) : IsObject(type) ? FromObject$7(type.properties) : _Object_$1({});
+function FromType(type) {
+	return IsCyclic(type) ? FromCyclic(type.$defs, type.$ref) : IsDependent(type) ? FromDependent(type.if, type.then, type.else) : IsIntersect(type) ? FromIntersect(type.allOf) : IsUnion(type) ? FromUnion(type.anyOf) : IsObject(type) ? FromObject(type.properties) : _Object_({});
 }
 // node_modules/typebox/build/type/action/required.mjs
 function RequiredDeferred(type, options = {}) {
 	return Deferred("Required", [type], options);
 }
-function Required(type, options = {}) {
-	return RequiredAction(type, options);
-}
 // node_modules/typebox/build/type/engine/required/instantiate.mjs
 function RequiredAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(FromType$7(type), {}, options) : RequiredDeferred(type, options);
+	return CanInstantiate([type]) ? Update(FromType(type), {}, options) : RequiredDeferred(type, options);
 }
 function RequiredInstantiate(context, state, type, options) {
 	return RequiredAction(InstantiateType(context, state, type), options);
@@ -4122,15 +3011,12 @@ function RequiredInstantiate(context, state, type, options) {
 function ReturnTypeDeferred(type, options = {}) {
 	return Deferred("ReturnType", [type], options);
 }
-function ReturnType(type, options = {}) {
-	return ReturnTypeAction(type, options);
-}
 // node_modules/typebox/build/type/engine/return_type/instantiate.mjs
 function ReturnTypeOperation(type) {
 	return IsFunction(type) ? type["returnType"] : Never();
 }
 function ReturnTypeAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(ReturnTypeOperation(type), {}, options) : ReturnTypeDeferred(type, options);
+	return CanInstantiate([type]) ? Update(ReturnTypeOperation(type), {}, options) : ReturnTypeDeferred(type, options);
 }
 function ReturnTypeInstantiate(context, state, type, options = {}) {
 	return ReturnTypeAction(InstantiateType(context, state, type), options);
@@ -4139,12 +3025,9 @@ function ReturnTypeInstantiate(context, state, type, options = {}) {
 function WithDeferred(type, options) {
 	return Deferred("With", [type, options], {});
 }
-function With(type, options) {
-	return WithAction(type, options);
-}
 // node_modules/typebox/build/type/engine/with/instantiate.mjs
 function WithAction(type, options) {
-	return CanInstantiate([type]) ? Update$1(type, {}, options) : WithDeferred(type, options);
+	return CanInstantiate([type]) ? Update(type, {}, options) : WithDeferred(type, options);
 }
 function WithInstantiate(context, state, type, options) {
 	return WithAction(InstantiateType(context, state, type), options);
@@ -4191,223 +3074,35 @@ function InstantiateDeferred(context, state, action, parameters, options) {
 	return IsEqual$1(action, "AddImmutable") ? AddImmutableInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "RemoveImmutable") ? RemoveImmutableInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "AddReadonly") ? AddReadonlyInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "RemoveReadonly") ? RemoveReadonlyInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "AddOptional") ? AddOptionalInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "RemoveOptional") ? RemoveOptionalInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Capitalize") ? CapitalizeInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Conditional") ? ConditionalInstantiate(context, state, parameters[0], parameters[1], parameters[2], parameters[3], options) : IsEqual$1(action, "ConstructorParameters") ? ConstructorParametersInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Evaluate") ? EvaluateInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Exclude") ? ExcludeInstantiate(context, state, parameters[0], parameters[1], options) : IsEqual$1(action, "Extract") ? ExtractInstantiate(context, state, parameters[0], parameters[1], options) : IsEqual$1(action, "Index") ? IndexInstantiate(context, state, parameters[0], parameters[1], options) : IsEqual$1(action, "InstanceType") ? InstanceTypeInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Interface") ? InterfaceInstantiate(context, state, parameters[0], parameters[1], options) : IsEqual$1(action, "KeyOf") ? KeyOfInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Lowercase") ? LowercaseInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Mapped") ? MappedInstantiate(context, state, parameters[0], parameters[1], parameters[2], parameters[3], options) : IsEqual$1(action, "Module") ? ModuleInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "NonNullable") ? NonNullableInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Pick") ? PickInstantiate(context, state, parameters[0], parameters[1], options) : IsEqual$1(action, "Parameters") ? ParametersInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Partial") ? PartialInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Omit") ? OmitInstantiate(context, state, parameters[0], parameters[1], options) : IsEqual$1(action, "ReadonlyObject") ? ReadonlyObjectInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Record") ? RecordInstantiate(context, state, parameters[0], parameters[1], options) : IsEqual$1(action, "Required") ? RequiredInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "ReturnType") ? ReturnTypeInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "TemplateLiteral") ? TemplateLiteralInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Uncapitalize") ? UncapitalizeInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "Uppercase") ? UppercaseInstantiate(context, state, parameters[0], options) : IsEqual$1(action, "With") ? WithInstantiate(context, state, parameters[0], parameters[1]) : Deferred(action, parameters, options);
 }
 function InstantiateImmediate(context, state, type) {
-	return WithModifiers(type, IsRef$1(type) ? RefInstantiate(context, state, type, type.$ref) : IsArray(type) ? _Array_(InstantiateType(context, state, type.items), ArrayOptions(type)) : IsCall(type) ? CallInstantiate(context, state, type.target, type.arguments) : IsConstructor(type) ? Constructor(InstantiateTypes(context, state, type.parameters), InstantiateType(context, state, type.instanceType), ConstructorOptions(type)) : IsFunction(type) ? _Function_$1(InstantiateTypes(context, state, type.parameters), InstantiateType(context, state, type.returnType), FunctionOptions(type)) : IsDependent(type) ? Dependent$1(InstantiateType(context, state, type.if), InstantiateType(context, state, type.then), InstantiateType(context, state, type.else), DependentOptions(type)) : IsIntersect(type) ? Intersect(InstantiateTypes(context, state, type.allOf), IntersectOptions(type)) : IsObject(type) ? _Object_$1(InstantiateProperties(context, state, type.properties), ObjectOptions(type)) : IsRecord(type) ? RecordFromPattern(RecordPattern(type), InstantiateType(context, state, RecordValue(type))) : IsRest(type) ? Rest(InstantiateType(context, state, type.items)) : IsTuple(type) ? Tuple(InstantiateElements(context, state, type.items), TupleOptions(type)) : IsUnion(type) ? Union(InstantiateTypes(context, state, type.anyOf), UnionOptions(type)) : type);
+	return WithModifiers(type, IsRef$1(type) ? RefInstantiate(context, state, type, type.$ref) : IsArray(type) ? _Array_(InstantiateType(context, state, type.items), ArrayOptions(type)) : IsCall(type) ? CallInstantiate(context, state, type.target, type.arguments) : IsConstructor(type) ? Constructor(InstantiateTypes(context, state, type.parameters), InstantiateType(context, state, type.instanceType), ConstructorOptions(type)) : IsFunction(type) ? _Function_(InstantiateTypes(context, state, type.parameters), InstantiateType(context, state, type.returnType), FunctionOptions(type)) : IsDependent(type) ? Dependent(InstantiateType(context, state, type.if), InstantiateType(context, state, type.then), InstantiateType(context, state, type.else), DependentOptions(type)) : IsIntersect(type) ? Intersect(InstantiateTypes(context, state, type.allOf), IntersectOptions(type)) : IsObject(type) ? _Object_(InstantiateProperties(context, state, type.properties), ObjectOptions(type)) : IsRecord(type) ? RecordFromPattern(RecordPattern(type), InstantiateType(context, state, RecordValue(type))) : IsRest(type) ? Rest(InstantiateType(context, state, type.items)) : IsTuple(type) ? Tuple(InstantiateElements(context, state, type.items), TupleOptions(type)) : IsUnion(type) ? Union(InstantiateTypes(context, state, type.anyOf), UnionOptions(type)) : type);
 }
 function InstantiateType(context, state, type) {
 	return IsDeferred(type) ? InstantiateDeferred(context, state, type.action, type.parameters, type.options) : InstantiateImmediate(context, state, type);
 }
-function Instantiate(context, type) {
-	return InstantiateType(context, State([], []), type);
-}
 // node_modules/typebox/build/type/engine/immutable/instantiate_add.mjs
 function AddImmutableAction(type, options) {
-	return Update$1(type, { "~immutable": true }, options);
+	return Update(type, { "~immutable": true }, options);
 }
 function AddImmutableInstantiate(context, state, type, options) {
 	return AddImmutableAction(InstantiateType(context, state, type), options);
 }
 // node_modules/typebox/build/type/action/_add_immutable.mjs
-function AddImmutableDeferred(type, options = {}) {
-	return Deferred("AddImmutable", [type], options);
-}
 function AddImmutable(type, options = {}) {
 	return AddImmutableAction(type, options);
 }
-// node_modules/typebox/build/type/action/_remove_readonly.mjs
-function RemoveReadonlyDeferred(type, options = {}) {
-	return Deferred("RemoveReadonly", [type], options);
-}
-// node_modules/typebox/build/type/action/evaluate.mjs
-function EvaluateDeferred(type, options = {}) {
-	return Deferred("Evaluate", [type], options);
-}
-function Evaluate(type, options = {}) {
-	return EvaluateAction(type, options);
-}
-// node_modules/typebox/build/type/action/module.mjs
-function ModuleDeferred(declarations, options = {}) {
-	return Deferred("Module", [declarations], options);
-}
-function Module(declarations, options = {}) {
-	return ModuleInstantiate({}, State([], []), declarations, options);
-}
-// node_modules/typebox/build/type/engine/priority/priority.mjs
-function Comparer(left, right) {
-	const compareResult = Compare(left, right);
-	return IsEqual$1(compareResult, 3) ? 1 : IsEqual$1(compareResult, 1) ? 1 : 0;
-}
-function Insert$1(type, types, result = []) {
-	return ShiftLeft(types, (left, right) => IsEqual$1(Comparer(type, left), 1) ? Insert$1(type, right, [...result, left]) : [
-		...result,
-		type,
-		...types
-	], () => [...result, type]);
-}
-function Sort(types, result = []) {
-	return ShiftLeft(types, (left, right) => Sort(right, Insert$1(left, result)), () => result);
-}
-function Priority(types) {
-	return Sort(types);
-}
-// node_modules/typebox/build/type/script/script.mjs
-function Script(...args) {
-	const [context, input, options] = Match$3(args, {
-		2: (script, options) => IsString$3(script) ? [
-			{},
-			script,
-			options
-		] : [
-			script,
-			options,
-			{}
-		],
-		3: (context, script, options) => [
-			context,
-			script,
-			options
-		],
-		1: (script) => [
-			{},
-			script,
-			{}
-		]
-	});
-	const result = Script$1(input);
-	return Update$1(IsArray$2(result) && IsEqual$1(result.length, 2) ? InstantiateType(context, State([], []), result[0]) : Never(), {}, options);
-}
-// node_modules/typebox/build/typebox.mjs
-var typebox_exports = __exportAll({
-	Any: () => Any,
-	Array: () => _Array_,
-	BigInt: () => BigInt$2,
-	Boolean: () => Boolean$1,
-	Call: () => Call,
-	Capitalize: () => Capitalize,
-	Codec: () => Codec,
-	Conditional: () => Conditional,
-	Constructor: () => Constructor,
-	ConstructorParameters: () => ConstructorParameters,
-	Cyclic: () => Cyclic,
-	Decode: () => Decode$9,
-	DecodeBuilder: () => DecodeBuilder,
-	Dependent: () => Dependent$1,
-	Encode: () => Encode$9,
-	EncodeBuilder: () => EncodeBuilder,
-	Enum: () => Enum,
-	Evaluate: () => Evaluate,
-	Exclude: () => Exclude,
-	Extends: () => Extends,
-	ExtendsResult: () => result_exports,
-	Extract: () => Extract,
-	Function: () => _Function_$1,
-	Generic: () => Generic,
-	Identifier: () => Identifier,
-	Immutable: () => Immutable,
-	Index: () => Index,
-	Infer: () => Infer,
-	InstanceType: () => InstanceType,
-	Instantiate: () => Instantiate,
-	Integer: () => Integer$1,
-	Interface: () => Interface,
-	Intersect: () => Intersect,
-	IsAny: () => IsAny,
-	IsArray: () => IsArray,
-	IsBigInt: () => IsBigInt,
-	IsBoolean: () => IsBoolean,
-	IsCall: () => IsCall,
-	IsCodec: () => IsCodec,
-	IsConstructor: () => IsConstructor,
-	IsCyclic: () => IsCyclic,
-	IsDependent: () => IsDependent,
-	IsEnum: () => IsEnum$1,
-	IsEnumValue: () => IsEnumValue,
-	IsFunction: () => IsFunction,
-	IsGeneric: () => IsGeneric,
-	IsIdentifier: () => IsIdentifier,
-	IsImmutable: () => IsImmutable,
-	IsInfer: () => IsInfer,
-	IsInteger: () => IsInteger,
-	IsIntersect: () => IsIntersect,
-	IsKind: () => IsKind,
-	IsLiteral: () => IsLiteral,
-	IsNever: () => IsNever,
-	IsNull: () => IsNull,
-	IsNumber: () => IsNumber,
-	IsObject: () => IsObject,
-	IsOptional: () => IsOptional,
-	IsParameter: () => IsParameter,
-	IsReadonly: () => IsReadonly,
-	IsRecord: () => IsRecord,
-	IsRef: () => IsRef$1,
-	IsRefine: () => IsRefine$1,
-	IsRest: () => IsRest,
-	IsSchema: () => IsSchema$1,
-	IsString: () => IsString,
-	IsSymbol: () => IsSymbol,
-	IsTemplateLiteral: () => IsTemplateLiteral,
-	IsThis: () => IsThis,
-	IsTuple: () => IsTuple,
-	IsUndefined: () => IsUndefined,
-	IsUnion: () => IsUnion,
-	IsUnknown: () => IsUnknown,
-	IsUnsafe: () => IsUnsafe,
-	IsVoid: () => IsVoid,
-	KeyOf: () => KeyOf,
-	Literal: () => Literal,
-	Lowercase: () => Lowercase,
-	Mapped: () => Mapped,
-	Module: () => Module,
-	Never: () => Never,
-	NonNullable: () => NonNullable,
-	Null: () => Null,
-	Number: () => Number$2,
-	Object: () => _Object_$1,
-	Omit: () => Omit,
-	Optional: () => Optional$2,
-	Parameter: () => Parameter$1,
-	Parameters: () => Parameters,
-	Partial: () => Partial,
-	Pick: () => Pick,
-	Readonly: () => Readonly$1,
-	ReadonlyObject: () => ReadonlyObject,
-	ReadonlyType: () => ReadonlyType,
-	Record: () => Record,
-	RecordKey: () => RecordKey,
-	RecordPattern: () => RecordPattern,
-	RecordValue: () => RecordValue,
-	Ref: () => Ref$1,
-	Refine: () => Refine,
-	Required: () => Required,
-	Rest: () => Rest,
-	ReturnType: () => ReturnType,
-	Script: () => Script,
-	String: () => String$2,
-	Symbol: () => Symbol$1,
-	TemplateLiteral: () => TemplateLiteral,
-	This: () => This,
-	Tuple: () => Tuple,
-	Uncapitalize: () => Uncapitalize,
-	Undefined: () => Undefined,
-	Union: () => Union,
-	Unknown: () => Unknown,
-	Unsafe: () => Unsafe,
-	Uppercase: () => Uppercase,
-	Void: () => Void,
-	With: () => With
-});
 // node_modules/typebox/build/schema/types/_refine.mjs
 function IsRefine(value) {
 	return HasPropertyKey$1(value, "~refine") && IsArray$2(value["~refine"]) && Every$1(value["~refine"], 0, (value) => IsObject$2(value) && HasPropertyKey$1(value, "check") && HasPropertyKey$1(value, "error") && IsFunction$2(value.check) && IsFunction$2(value.error));
 }
 // node_modules/typebox/build/schema/types/schema.mjs
-function IsSchemaObject$1(value) {
+function IsSchemaObject(value) {
 	return IsObject$2(value) && !IsArray$2(value);
 }
 function IsSchemaBoolean(value) {
 	return IsBoolean$3(value);
 }
 function IsSchema(value) {
-	return IsSchemaObject$1(value) || IsSchemaBoolean(value);
+	return IsSchemaObject(value) || IsSchemaBoolean(value);
 }
 // node_modules/typebox/build/schema/types/additionalItems.mjs
 function IsAdditionalItems(schema) {
@@ -4436,10 +3131,6 @@ function IsConst(value) {
 // node_modules/typebox/build/schema/types/contains.mjs
 function IsContains(schema) {
 	return HasPropertyKey$1(schema, "contains") && IsSchema(schema.contains);
-}
-// node_modules/typebox/build/schema/types/default.mjs
-function IsDefault(schema) {
-	return HasPropertyKey$1(schema, "default");
 }
 // node_modules/typebox/build/schema/types/dependencies.mjs
 function IsDependencies(schema) {
@@ -4630,19 +3321,19 @@ var BuildContext = class {
 		return this.hasUnevaluated;
 	}
 	Push() {
-		return Call$1(Member("context", "Push"), []);
+		return Call(Member("context", "Push"), []);
 	}
 	Pop() {
-		return Call$1(Member("context", "Pop"), []);
+		return Call(Member("context", "Pop"), []);
 	}
 	AddIndex(index) {
-		return Call$1(Member("context", "AddIndex"), [index]);
+		return Call(Member("context", "AddIndex"), [index]);
 	}
 	AddKey(key) {
-		return Call$1(Member("context", "AddKey"), [key]);
+		return Call(Member("context", "AddKey"), [key]);
 	}
 	Merge(results) {
-		return Call$1(Member("context", "Merge"), [results]);
+		return Call(Member("context", "Merge"), [results]);
 	}
 };
 var CheckContext = class {
@@ -4735,10 +3426,10 @@ function GetExternal() {
 }
 // node_modules/typebox/build/schema/engine/_refine.mjs
 function BuildRefineMultiple(_stack, _context, schema, value) {
-	return Every(CreateVariable(schema["~refine"]), Constant(0), ["refinement", "_"], Call$1(Member("refinement", "check"), [value]));
+	return Every(CreateVariable(schema["~refine"]), Constant(0), ["refinement", "_"], Call(Member("refinement", "check"), [value]));
 }
 function BuildRefineSingle(_stack, _context, schema, value) {
-	return Call$1(Member(CreateVariable(schema["~refine"][0]), "check"), [value]);
+	return Call(Member(CreateVariable(schema["~refine"][0]), "check"), [value]);
 }
 function BuildRefine(_stack, _context, schema, value) {
 	return IsEqual$1(schema["~refine"].length, 1) ? BuildRefineSingle(_stack, _context, schema, value) : BuildRefineMultiple(_stack, _context, schema, value);
@@ -4760,7 +3451,7 @@ function NextUri(ref, base) {
 	return URL.canParse(ref, base) ? new URL(ref, base) : IsEqual$1(base, "urn:typebox:root") ? new URL(`${base}:${ref}`) : new URL(`${base.slice(0, base.lastIndexOf(":"))}:${ref}`);
 }
 function Stack(context, schema) {
-	const base = IsSchemaObject$1(schema) && IsId(schema) ? NextUri(schema.$id, DefaultUri).href : DefaultUri;
+	const base = IsSchemaObject(schema) && IsId(schema) ? NextUri(schema.$id, DefaultUri).href : DefaultUri;
 	return {
 		context,
 		schema,
@@ -4780,7 +3471,7 @@ function Stack(context, schema) {
 function RegisterResourceAnchors(anchors, schema, isRoot = true) {
 	if (IsSchemaBoolean(schema)) return anchors;
 	if (Array.isArray(schema)) return schema.reduce((result, item) => RegisterResourceAnchors(result, item, false), anchors);
-	if (!IsSchemaObject$1(schema)) return anchors;
+	if (!IsSchemaObject(schema)) return anchors;
 	if (!isRoot && IsId(schema)) return anchors;
 	const next = !isRoot && IsDynamicAnchor(schema) ? [...anchors, schema] : anchors;
 	return Object.keys(schema).reduce((result, key) => RegisterResourceAnchors(result, schema[key], false), next);
@@ -4831,7 +3522,7 @@ function NextLexicalSchema(stack, schema) {
 	return IsId(schema) ? schema : stack.lexicalSchema;
 }
 function HasStackKeywords(stack, schema) {
-	return IsSchemaObject$1(schema) && (IsId(schema) || IsDynamicAnchor(schema) || IsUndefined$2(stack.recursiveAnchor) && IsRecursiveAnchorTrue(schema) || !IsUndefined$2(ResourceEntry(stack, schema)));
+	return IsSchemaObject(schema) && (IsId(schema) || IsDynamicAnchor(schema) || IsUndefined$2(stack.recursiveAnchor) && IsRecursiveAnchorTrue(schema) || !IsUndefined$2(ResourceEntry(stack, schema)));
 }
 function NextStack(stack, schema) {
 	return HasStackKeywords(stack, schema) ? {
@@ -4920,13 +3611,13 @@ function CanAdditionalPropertiesFast(_context, schema, _value) {
 	return IsRequired(schema) && IsProperties(schema) && !IsPatternProperties(schema) && IsEqual$1(schema.additionalProperties, false) && HasExactRequiredProperties(schema);
 }
 function BuildAdditionalPropertiesFast(_context, schema, value) {
-	return IsEqual(Member(Call$1(Member("Object", "getOwnPropertyNames"), [value]), "length"), Constant(schema.required.length));
+	return IsEqual(Member(Call(Member("Object", "getOwnPropertyNames"), [value]), "length"), Constant(schema.required.length));
 }
 function BuildAdditionalPropertiesStandard(stack, context, schema, value) {
 	const [key, _index] = [CreateUnique(), CreateUnique()];
 	const regexp = CreateVariable(UnicodeRegExp(GetPropertiesPattern(schema)));
 	const isSchema = BuildSchemaPushStack(stack, context, schema.additionalProperties, `${value}[${key}]`);
-	const isKey = Call$1(Member(regexp, "test"), [key]);
+	const isKey = Call(Member(regexp, "test"), [key]);
 	const addKey = context.AddKey(key);
 	const guarded = context.UseUnevaluated() ? Or(isKey, And(isSchema, addKey)) : Or(isKey, isSchema);
 	return Every(Keys$1(value), Constant(0), [key, _index], guarded);
@@ -4956,10 +3647,10 @@ function ErrorAdditionalProperties(stack, context, schemaPath, instancePath, sch
 function Reducer(stack, context, schemas, value, check) {
 	const results = ConstDeclaration("results", "[]");
 	const context_n = schemas.map((_schema, index) => ConstDeclaration(`context_${index}`, New("CheckContext", [])));
-	const condition_n = schemas.map((schema, index) => ConstDeclaration(`condition_${index}`, Call$1(ArrowFunction(["context"], BuildSchema(stack, context, schema, value)), [`context_${index}`])));
-	const checks = schemas.map((_schema, index) => If$1(`condition_${index}`, Call$1(Member("results", "push"), [`context_${index}`])));
+	const condition_n = schemas.map((schema, index) => ConstDeclaration(`condition_${index}`, Call(ArrowFunction(["context"], BuildSchema(stack, context, schema, value)), [`context_${index}`])));
+	const checks = schemas.map((_schema, index) => If$1(`condition_${index}`, Call(Member("results", "push"), [`context_${index}`])));
 	const returns = Return(And(check, context.Merge("results")));
-	return Call$1(ArrowFunction([], Statements([
+	return Call(ArrowFunction([], Statements([
 		results,
 		...context_n,
 		...condition_n,
@@ -5157,7 +3848,7 @@ function Get$1(value, pointer) {
 }
 // node_modules/typebox/build/schema/resolve/resolve.mjs
 function RelativeBase(schema, base) {
-	return IsSchemaObject$1(schema) && IsId(schema) ? NextUri(schema.$id, base.href) : base;
+	return IsSchemaObject(schema) && IsId(schema) ? NextUri(schema.$id, base.href) : base;
 }
 function AbsoluteBase(base) {
 	return NextUri(base, DefaultUri);
@@ -5219,7 +3910,7 @@ function MatchWithDynamicAnchor(schema, base, ref) {
 	return IsEqual$1(absoluteAnchor.href, absoluteRef.href) ? schema : void 0;
 }
 function MatchSchemaObject(schema, base, ref) {
-	if (!IsSchemaObject$1(schema)) return void 0;
+	if (!IsSchemaObject(schema)) return void 0;
 	return MatchWithId(schema, base, ref) ?? MatchWithAnchor(schema, base, ref) ?? MatchWithDynamicAnchor(schema, base, ref) ?? MatchWithHash(schema, ref);
 }
 function MatchFromArray(schema, base, ref) {
@@ -5243,11 +3934,11 @@ function Match(schema, base, ref) {
 }
 function Resource(context, schema, base, ref) {
 	const result = RefInternal(context, schema, base, ref);
-	return IsSchemaObject$1(result) && IsId(result) ? result : void 0;
+	return IsSchemaObject(result) && IsId(result) ? result : void 0;
 }
 function FindDeferredResourceLegacy(stack, ref, schema) {
 	if (!ref.$ref.startsWith("#")) return void 0;
-	if (!IsSchemaObject$1(stack.schema) || HasPropertyKey$1(stack.schema, "$schema")) return void 0;
+	if (!IsSchemaObject(stack.schema) || HasPropertyKey$1(stack.schema, "$schema")) return void 0;
 	const targetBase = Base(stack.lexicalSchema, stack.referenceBase, schema);
 	if (IsUndefined$2(targetBase) || IsEqual$1(targetBase, stack.referenceBase)) return void 0;
 	return {
@@ -5258,7 +3949,7 @@ function FindDeferredResourceLegacy(stack, ref, schema) {
 }
 function FindDeferredResourceModern(stack, canonical, schema) {
 	const remoteRoot = stack.context[canonical];
-	if (!IsSchemaObject$1(remoteRoot)) return void 0;
+	if (!IsSchemaObject(remoteRoot)) return void 0;
 	return {
 		target: schema,
 		base: canonical,
@@ -5330,10 +4021,10 @@ function RefResultNotFound(stack, schema) {
 }
 function Ref(stack, ref) {
 	const schema = RefInternal(stack.context, RefRoot(stack, ref), stack.referenceBase, ref.$ref);
-	return IsSchemaObject$1(schema) ? RefResultFound(stack, ref, schema) : RefResultNotFound(stack, schema);
+	return IsSchemaObject(schema) ? RefResultFound(stack, ref, schema) : RefResultNotFound(stack, schema);
 }
 function IsRecursiveAnchorInScope(stack) {
-	return IsSchemaObject$1(stack.lexicalSchema) && IsRecursiveAnchorTrue(stack.lexicalSchema);
+	return IsSchemaObject(stack.lexicalSchema) && IsRecursiveAnchorTrue(stack.lexicalSchema);
 }
 function RecursiveRef(stack, recursiveRef) {
 	const schema = IsRecursiveAnchorInScope(stack) ? stack.recursiveAnchor : stack.lexicalSchema;
@@ -5346,7 +4037,7 @@ function FindScopedDynamicAnchor(stack, name) {
 	return stack.dynamicAnchors.find((anchor) => IsEqual$1(anchor.$dynamicAnchor, name)) ?? SearchDynamicAnchor(stack.schema, name);
 }
 function DynamicRefWhenFound(stack, dynamicRef, fragmentTarget) {
-	if (!IsSchemaObject$1(fragmentTarget) || !IsDynamicAnchor(fragmentTarget)) return fragmentTarget;
+	if (!IsSchemaObject(fragmentTarget) || !IsDynamicAnchor(fragmentTarget)) return fragmentTarget;
 	return IsPointerFragment(DynamicRefFragment(stack, dynamicRef)) ? fragmentTarget : FindScopedDynamicAnchor(stack, fragmentTarget.$dynamicAnchor);
 }
 function DynamicRefWhenNotFound(stack, dynamicRef) {
@@ -5551,7 +4242,7 @@ function Adapt(delta, numPoints, firstTime) {
 	}
 	return k + Math.floor(36 * delta / (delta + PUNYCODE_SKEW));
 }
-function Decode$8(value) {
+function Decode(value) {
 	const output = [];
 	let n = PUNYCODE_INITIAL_N;
 	let i = 0;
@@ -5593,7 +4284,7 @@ function DigitToChar(digit) {
 	return digit < 26 ? String.fromCharCode(digit + 97) : String.fromCharCode(digit - 26 + 48);
 }
 const RE_REPLACE_NON_ASCII = new RegExp(RE_NON_ASCII.source, "gu");
-function Encode$8(input) {
+function Encode(input) {
 	const basic = input.replace(RE_REPLACE_NON_ASCII, "");
 	const basicLength = basic.length;
 	const result = basicLength > 0 ? [basic, "-"] : [];
@@ -5635,7 +4326,7 @@ const RE_LTR_ALLOWED = /^(?:L|EN|ES|CS|ET|ON|BN|NSM)$/;
 const RE_RTL_CLASSES = /^(?:R|AL|AN)$/;
 function HasBidiChars(value) {
 	if (IsAcePrefixed(value)) try {
-		return HasRightToLeftCharacters(Decode$8(value.slice(4).toLowerCase()));
+		return HasRightToLeftCharacters(Decode(value.slice(4).toLowerCase()));
 	} catch {
 		return false;
 	}
@@ -5672,7 +4363,7 @@ function SatisfiesBidiRule(value) {
 }
 // node_modules/typebox/build/format/idna/label/unicode.mjs
 function ExceedsMaxALabelLength(value) {
-	return RE_NON_ASCII.test(value) && Encode$8(value).length + 4 > 63;
+	return RE_NON_ASCII.test(value) && Encode(value).length + 4 > 63;
 }
 function HasInvalidHyphens(chars) {
 	if (chars[0] === "-" || chars[chars.length - 1] === "-") return true;
@@ -5720,7 +4411,7 @@ function IsPunyLabel(value) {
 	try {
 		const body = value.slice(4).toLowerCase();
 		if (body.lastIndexOf("-") === 0) return false;
-		const decoded = Decode$8(body);
+		const decoded = Decode(body);
 		if (!RE_NON_ASCII.test(decoded)) return false;
 		return IsUnicodeLabel(decoded);
 	} catch {
@@ -5883,7 +4574,7 @@ function Reset() {
 Reset();
 // node_modules/typebox/build/schema/engine/format.mjs
 function BuildFormat(_stack, _context, schema, value) {
-	return Has(schema.format) ? Call$1(CreateVariable(Get(schema.format)), [value]) : Constant(true);
+	return Has(schema.format) ? Call(CreateVariable(Get(schema.format)), [value]) : Constant(true);
 }
 function CheckFormat(_stack, _context, schema, value) {
 	return Test(schema.format, value);
@@ -6161,7 +4852,7 @@ function ErrorOneOf(stack, context, schemaPath, instancePath, schema, value) {
 }
 // node_modules/typebox/build/schema/engine/pattern.mjs
 function BuildPattern(_stack, _context, schema, value) {
-	return Call$1(Member(CreateVariable(IsString$3(schema.pattern) ? UnicodeRegExp(schema.pattern) : schema.pattern), "test"), [value]);
+	return Call(Member(CreateVariable(IsString$3(schema.pattern) ? UnicodeRegExp(schema.pattern) : schema.pattern), "test"), [value]);
 }
 function CheckPattern(_stack, _context, schema, value) {
 	return (IsString$3(schema.pattern) ? UnicodeRegExp(schema.pattern) : schema.pattern).test(value);
@@ -6173,7 +4864,7 @@ function ErrorPattern(stack, context, schemaPath, instancePath, schema, value) {
 function BuildPatternProperties(stack, context, schema, value) {
 	return ReduceAnd(Entries$1(schema.patternProperties).map(([pattern, schema]) => {
 		const [key, prop] = [CreateUnique(), CreateUnique()];
-		const notKey = Not(Call$1(Member(CreateVariable(UnicodeRegExp(pattern)), "test"), [key]));
+		const notKey = Not(Call(Member(CreateVariable(UnicodeRegExp(pattern)), "test"), [key]));
 		const isSchema = BuildSchemaPushStack(stack, context, schema, prop);
 		const addKey = context.AddKey(key);
 		const guarded = context.UseUnevaluated() ? Or(notKey, And(isSchema, addKey)) : Or(notKey, isSchema);
@@ -6301,9 +4992,9 @@ function ErrorRecursiveRef(stack, context, schemaPath, instancePath, schema, val
 // node_modules/typebox/build/schema/engine/ref.mjs
 function BuildRefStandard(stack, context, target, value) {
 	const interior = ArrowFunction(["context", "value"], CreateFunction(stack, context, target, "value"));
-	return Call$1(ArrowFunction(["context", "value"], Statements([
+	return Call(ArrowFunction(["context", "value"], Statements([
 		ConstDeclaration("nextContext", New("CheckContext", [])),
-		ConstDeclaration("result", Call$1(interior, ["nextContext", "value"])),
+		ConstDeclaration("result", Call(interior, ["nextContext", "value"])),
 		If$1("result", context.Merge("[nextContext]")),
 		Return("result")
 	])), ["context", value]);
@@ -6373,12 +5064,12 @@ function ErrorType(stack, context, schemaPath, instancePath, schema, value) {
 // node_modules/typebox/build/schema/engine/unevaluatedItems.mjs
 function BuildUnevaluatedItems(stack, context, schema, value) {
 	const [index, item] = [CreateUnique(), CreateUnique()];
-	const indices = Call$1(Member("context", "GetIndices"), []);
-	const hasIndex = Call$1(Member("indices", "has"), [index]);
+	const indices = Call(Member("context", "GetIndices"), []);
+	const hasIndex = Call(Member("indices", "has"), [index]);
 	const isSchema = BuildSchema(stack, context, schema.unevaluatedItems, item);
-	const addIndex = Call$1(Member("context", "AddIndex"), [index]);
+	const addIndex = Call(Member("context", "AddIndex"), [index]);
 	const isEvery = Every(value, Constant(0), [item, index], And(Or(hasIndex, isSchema), addIndex));
-	return Call$1(ArrowFunction(["context"], Statements([ConstDeclaration("indices", indices), Return(isEvery)])), ["context"]);
+	return Call(ArrowFunction(["context"], Statements([ConstDeclaration("indices", indices), Return(isEvery)])), ["context"]);
 }
 function CheckUnevaluatedItems(stack, context, schema, value) {
 	const indices = context.GetIndices();
@@ -6399,12 +5090,12 @@ function ErrorUnevaluatedItems(stack, context, schemaPath, instancePath, schema,
 // node_modules/typebox/build/schema/engine/unevaluatedProperties.mjs
 function BuildUnevaluatedProperties(stack, context, schema, value) {
 	const [key, prop] = [CreateUnique(), CreateUnique()];
-	const keys = Call$1(Member("context", "GetKeys"), []);
-	const hasKey = Call$1(Member("keys", "has"), [key]);
-	const addKey = Call$1(Member("context", "AddKey"), [key]);
+	const keys = Call(Member("context", "GetKeys"), []);
+	const hasKey = Call(Member("keys", "has"), [key]);
+	const addKey = Call(Member("context", "AddKey"), [key]);
 	const isSchema = BuildSchema(stack, context, schema.unevaluatedProperties, prop);
 	const isEvery = Every(Entries(value), Constant(0), [`[${key}, ${prop}]`, "_"], Or(hasKey, And(isSchema, addKey)));
-	return Call$1(ArrowFunction(["context"], Statements([ConstDeclaration("keys", keys), Return(isEvery)])), ["context"]);
+	return Call(ArrowFunction(["context"], Statements([ConstDeclaration("keys", keys), Return(isEvery)])), ["context"]);
 }
 function CheckUnevaluatedProperties(stack, context, schema, value) {
 	const keys = context.GetKeys();
@@ -6428,7 +5119,7 @@ function IsValid(schema) {
 }
 function BuildUniqueItems(_stack, _context, schema, value) {
 	if (!IsValid(schema)) return Constant(true);
-	return IsEqual(Member(New("Set", [Call$1(Member(value, "map"), [Member("Hashing", "Hash")])]), "size"), Member(value, "length"));
+	return IsEqual(Member(New("Set", [Call(Member(value, "map"), [Member("Hashing", "Hash")])]), "size"), Member(value, "length"));
 }
 function CheckUniqueItems(_stack, _context, schema, value) {
 	if (!IsValid(schema)) return true;
@@ -6455,25 +5146,25 @@ function HasObjectType(schema) {
 	return HasTypeName(schema, "object");
 }
 function HasObjectKeywords(schema) {
-	return IsSchemaObject$1(schema) && (IsAdditionalProperties(schema) || IsDependencies(schema) || IsDependentRequired(schema) || IsDependentSchemas(schema) || IsProperties(schema) || IsPatternProperties(schema) || IsPropertyNames(schema) || IsMinProperties(schema) || IsMaxProperties(schema) || IsRequired(schema) || IsUnevaluatedProperties(schema));
+	return IsSchemaObject(schema) && (IsAdditionalProperties(schema) || IsDependencies(schema) || IsDependentRequired(schema) || IsDependentSchemas(schema) || IsProperties(schema) || IsPatternProperties(schema) || IsPropertyNames(schema) || IsMinProperties(schema) || IsMaxProperties(schema) || IsRequired(schema) || IsUnevaluatedProperties(schema));
 }
 function HasArrayType(schema) {
 	return HasTypeName(schema, "array");
 }
 function HasArrayKeywords(schema) {
-	return IsSchemaObject$1(schema) && (IsAdditionalItems(schema) || IsItems(schema) || IsContains(schema) || IsMaxContains(schema) || IsMaxItems(schema) || IsMinContains(schema) || IsMinItems(schema) || IsPrefixItems(schema) || IsUnevaluatedItems(schema) || IsUniqueItems(schema));
+	return IsSchemaObject(schema) && (IsAdditionalItems(schema) || IsItems(schema) || IsContains(schema) || IsMaxContains(schema) || IsMaxItems(schema) || IsMinContains(schema) || IsMinItems(schema) || IsPrefixItems(schema) || IsUnevaluatedItems(schema) || IsUniqueItems(schema));
 }
 function HasStringType(schema) {
 	return HasTypeName(schema, "string");
 }
 function HasStringKeywords(schema) {
-	return IsSchemaObject$1(schema) && (IsMinLength(schema) || IsMaxLength(schema) || IsFormat(schema) || IsPattern(schema));
+	return IsSchemaObject(schema) && (IsMinLength(schema) || IsMaxLength(schema) || IsFormat(schema) || IsPattern(schema));
 }
 function HasNumberType(schema) {
 	return HasTypeName(schema, "number") || HasTypeName(schema, "bigint");
 }
 function HasNumberKeywords(schema) {
-	return IsSchemaObject$1(schema) && (IsMinimum(schema) || IsMaximum(schema) || IsExclusiveMaximum(schema) || IsExclusiveMinimum(schema) || IsMultipleOf(schema));
+	return IsSchemaObject(schema) && (IsMinimum(schema) || IsMaximum(schema) || IsExclusiveMaximum(schema) || IsExclusiveMinimum(schema) || IsMultipleOf(schema));
 }
 function BuildSchemaPushStack(stack, context, schema, value) {
 	return context.UseUnevaluated() ? And(And(context.Push(), BuildSchema(stack, context, schema, value)), context.Pop()) : BuildSchema(stack, context, schema, value);
@@ -6581,7 +5272,7 @@ function CreateName(schema, href) {
 	return name;
 }
 function CreateCallExpression(context, _schema, name, value) {
-	return context.UseUnevaluated() ? Call$1(`check_${name}`, ["context", value]) : Call$1(`check_${name}`, [value]);
+	return context.UseUnevaluated() ? Call(`check_${name}`, ["context", value]) : Call(`check_${name}`, [value]);
 }
 function CreateFunctionExpression(stack, context, schema, name) {
 	const expression = BuildSchema(stack, context, schema, "value");
@@ -6608,7 +5299,7 @@ function CreateCode(build) {
 	return `${build.Functions().join(";\n")}; return (value) => { ${(build.UseUnevaluated() ? ["const context = new CheckContext({}, {})", `return ${build.Entry()}`] : [`return ${build.Entry()}`]).join("; ")} }`;
 }
 function CreateEvaluatedCheck(build, code) {
-	return Evaluate$1("CheckContext", "Guard", "Hashing", build.External().identifier, code)(CheckContext, guard_exports, hash_exports, build.External().variables);
+	return Evaluate("CheckContext", "Guard", "Hashing", build.External().identifier, code)(CheckContext, guard_exports, hash_exports, build.External().variables);
 }
 function CreateDynamicCheck(build) {
 	const stack = Stack(build.Context(), build.Schema());
@@ -6682,7 +5373,7 @@ function Build(...args) {
 	return new BuildResult(context, schema, GetExternal(), functions, call, build.UseUnevaluated());
 }
 // node_modules/typebox/build/schema/errors.mjs
-function Errors$1(...args) {
+function Errors(...args) {
 	const [context, schema, value] = Match$3(args, {
 		3: (context, schema, value) => [
 			context,
@@ -6705,1121 +5396,30 @@ function Errors$1(...args) {
 		message: locale(error)
 	}))];
 }
-// node_modules/typebox/build/system/settings/internal.mjs
-let TempMaxErrors = 0;
-function EnableParseErrors() {
-	const settings = Get$3();
-	TempMaxErrors = settings.maxErrors;
-	settings.maxErrors = settings.maxParseErrors;
-}
-function DisableParseErrors() {
-	const settings = Get$3();
-	settings.maxErrors = TempMaxErrors;
-}
-// node_modules/typebox/build/schema/check.mjs
-function Check$1(...args) {
-	const [context, schema, value] = Match$3(args, {
-		3: (context, schema, value) => [
-			context,
-			schema,
-			value
-		],
-		2: (schema, value) => [
-			{},
-			schema,
-			value
-		]
-	});
-	return CheckSchema(Stack(context, schema), new CheckContext(), schema, value);
-}
-// node_modules/typebox/build/value/check/check.mjs
-function Check(...args) {
-	const [context, type, value] = Match$3(args, {
-		3: (context, type, value) => [
-			context,
-			type,
-			value
-		],
-		2: (type, value) => [
-			{},
-			type,
-			value
-		]
-	});
-	return Check$1(context, type, value);
-}
-// node_modules/typebox/build/value/errors/errors.mjs
-function Errors(...args) {
-	const [context, type, value] = Match$3(args, {
-		3: (context, type, value) => [
-			context,
-			type,
-			value
-		],
-		2: (type, value) => [
-			{},
-			type,
-			value
-		]
-	});
-	const [_, errors] = Errors$1(context, type, value);
-	return errors;
-}
-// node_modules/typebox/build/value/assert/assert.mjs
-var AssertError = class extends Error {
-	constructor(source, value, errors) {
-		super(source);
-		Object.defineProperty(this, "cause", {
-			value: {
-				source,
-				errors,
-				value
-			},
-			writable: false,
-			configurable: false,
-			enumerable: false
-		});
-	}
+// cli/tasks/typebox.ts
+const Type = {
+	Array: _Array_,
+	Boolean: Boolean$1,
+	Enum,
+	Integer,
+	Literal,
+	Null,
+	Number: Number$1,
+	Object: _Object_,
+	Optional,
+	Partial,
+	Record,
+	String: String$1,
+	Tuple,
+	Union,
+	Unknown,
+	Unsafe
 };
-// node_modules/typebox/build/value/clean/from_array.mjs
-function FromArray$6(context, type, value) {
-	if (!IsArray$2(value)) return value;
-	return value.map((value) => FromType$6(context, type.items, value));
-}
-// node_modules/typebox/build/value/clean/from_cyclic.mjs
-function FromCyclic$5(context, type, value) {
-	return FromType$6({
-		...context,
-		...type.$defs
-	}, Ref$1(type.$ref), value);
-}
-// node_modules/typebox/build/value/clean/from_intersect.mjs
-function EvaluateIntersection(context, type) {
-	const additionalProperties = HasPropertyKey$1(type, "unevaluatedProperties") ? { additionalProperties: type.unevaluatedProperties } : {};
-	const evaluated = Evaluate(Instantiate(context, type));
-	return IsObject(evaluated) ? With(evaluated, additionalProperties) : evaluated;
-}
-function FromIntersect$5(context, type, value) {
-	return FromType$6(context, EvaluateIntersection(context, type), value);
-}
-// node_modules/typebox/build/value/clean/additional.mjs
-function GetAdditionalProperties(type) {
-	return HasPropertyKey$1(type, "additionalProperties") ? type.additionalProperties : void 0;
-}
-// node_modules/typebox/build/value/clean/from_object.mjs
-function FromObject$6(context, type, value) {
-	if (!IsObject$2(value) || IsArray$2(value)) return value;
-	const additionalProperties = GetAdditionalProperties(type);
-	for (const key of Keys$2(value)) {
-		if (HasPropertyKey$1(type.properties, key) && IsSchema$1(type.properties[key])) {
-			value[key] = FromType$6(context, type.properties[key], value[key]);
-			continue;
-		}
-		if (IsBoolean$3(additionalProperties) && IsEqual$1(additionalProperties, true) || IsSchema$1(additionalProperties) && Check(context, additionalProperties, value[key])) {
-			value[key] = FromType$6(context, additionalProperties, value[key]);
-			continue;
-		}
-		delete value[key];
-	}
-	return value;
-}
-// node_modules/typebox/build/value/clean/from_record.mjs
-function FromRecord$5(context, type, value) {
-	if (!IsObject$2(value)) return value;
-	const additionalProperties = GetAdditionalProperties(type);
-	const [recordPattern, recordValue] = [new RegExp(RecordPattern(type)), RecordValue(type)];
-	for (const key of Keys$2(value)) {
-		if (recordPattern.test(key)) {
-			value[key] = FromType$6(context, recordValue, value[key]);
-			continue;
-		}
-		if (IsBoolean$3(additionalProperties) && IsEqual$1(additionalProperties, true) || IsSchema$1(additionalProperties) && Check(context, additionalProperties, value[key])) {
-			value[key] = FromType$6(context, additionalProperties, value[key]);
-			continue;
-		}
-		delete value[key];
-	}
-	return value;
-}
-// node_modules/typebox/build/value/clean/from_ref.mjs
-function FromRef$5(context, type, value) {
-	return HasPropertyKey$1(context, type.$ref) ? FromType$6(context, context[type.$ref], value) : value;
-}
-// node_modules/typebox/build/value/clean/from_tuple.mjs
-function FromTuple$5(context, schema, value) {
-	if (!IsArray$2(value)) return value;
-	const length = Math.min(value.length, schema.items.length);
-	for (let index = 0; index < length; index++) value[index] = FromType$6(context, schema.items[index], value[index]);
-	return IsGreaterThan$1(value.length, length) ? value.slice(0, length) : value;
-}
-// node_modules/typebox/build/system/memory/deep.mjs
-function FromClassInstance(value) {
-	return value;
-}
-function IsSchemaObject(value) {
-	return HasPropertyKey$1(value, "~kind") || HasPropertyKey$1(value, "~unsafe");
-}
-function FromSchemaObject(value) {
-	const result = {};
-	for (const key of Keys$2(value)) {
-		if (IsUnsafePropertyKey(key)) continue;
-		const descriptor = Object.getOwnPropertyDescriptor(value, key);
-		descriptor.value = FromValue(descriptor.value);
-		if (IsEqual$1(descriptor.enumerable, true)) result[key] = descriptor.value;
-		else Object.defineProperty(result, key, descriptor);
-	}
-	return result;
-}
-function FromPlainObject(value) {
-	const result = {};
-	for (const key of Keys$2(value)) {
-		if (IsUnsafePropertyKey(key)) continue;
-		result[key] = FromValue(value[key]);
-	}
-	for (const key of Symbols(value)) result[key] = FromValue(value[key]);
-	return result;
-}
-function FromObject$5(value) {
-	return IsClassInstance(value) ? FromClassInstance(value) : IsSchemaObject(value) ? FromSchemaObject(value) : FromPlainObject(value);
-}
-function FromArray$5(value) {
-	return value.map((element) => FromValue(element));
-}
-function FromTypedArray(value) {
-	return value.slice();
-}
-function FromRegExp(value) {
-	return new RegExp(value.source, value.flags);
-}
-function FromMap(value) {
-	return new Map(FromValue([...value.entries()]));
-}
-function FromSet(value) {
-	return new Set(FromValue([...value.values()]));
-}
-function FromValue(value) {
-	return IsTypeArray(value) ? FromTypedArray(value) : IsRegExp(value) ? FromRegExp(value) : IsMap(value) ? FromMap(value) : IsSet(value) ? FromSet(value) : IsArray$2(value) ? FromArray$5(value) : IsObject$2(value) ? FromObject$5(value) : value;
-}
-function Deep(value) {
-	return FromValue(value);
-}
-// node_modules/typebox/build/value/clone/clone.mjs
-function Clone(value) {
-	return Deep(value);
-}
-// node_modules/typebox/build/value/clean/from_union.mjs
-function FromUnion$5(context, type, value) {
-	for (const schema of type.anyOf) {
-		const clean = FromType$6(context, schema, Clone(value));
-		if (Check(context, schema, clean)) return clean;
-	}
-	return value;
-}
-// node_modules/typebox/build/value/clean/from_type.mjs
-function FromType$6(context, type, value) {
-	return IsArray(type) ? FromArray$6(context, type, value) : IsCyclic(type) ? FromCyclic$5(context, type, value) : IsIntersect(type) ? FromIntersect$5(context, type, value) : IsObject(type) ? FromObject$6(context, type, value) : IsRecord(type) ? FromRecord$5(context, type, value) : IsRef$1(type) ? FromRef$5(context, type, value) : IsTuple(type) ? FromTuple$5(context, type, value) : IsUnion(type) ? FromUnion$5(context, type, value) : value;
-}
-// node_modules/typebox/build/value/shared/union_priority_sort.mjs
-function Modifiers(type, next) {
-	return Assign(type, next);
-}
-function FromProperties$1(properties) {
-	const result = {};
-	for (const key of guard_default.Keys(properties)) result[key] = FromType$5(properties[key]);
-	return result;
-}
-function FromRecordKey(type) {
-	return String$2({ pattern: RecordPattern(type) });
-}
-function FromPriorityTypes(types) {
-	return FromTypes(Priority(types));
-}
-function FromTypes(types) {
-	return types.map((type) => FromType$5(type));
-}
-function FromType$5(type) {
-	return Modifiers(type, IsArray(type) ? _Array_(FromType$5(type.items), ArrayOptions(type)) : IsIntersect(type) ? Intersect(FromTypes(type.allOf)) : IsUnion(type) ? Union(FromPriorityTypes(type.anyOf)) : IsObject(type) ? _Object_$1(FromProperties$1(type.properties)) : IsRecord(type) ? Record(FromRecordKey(type), FromType$5(RecordValue(type))) : IsTuple(type) ? Tuple(FromTypes(type.items)) : type);
-}
-function UnionPrioritySort(type) {
-	return FromType$5(type);
-}
-// node_modules/typebox/build/value/clean/clean.mjs
-function Clean(...args) {
-	const [context, type, value] = Match$3(args, {
-		3: (context, type, value) => [
-			context,
-			type,
-			value
-		],
-		2: (type, value) => [
-			{},
-			type,
-			value
-		]
-	});
-	return FromType$6(context, Get$3().unionPrioritySort ? UnionPrioritySort(type) : type, value);
-}
-// node_modules/typebox/build/value/convert/try/try_result.mjs
-function IsOk(value) {
-	return IsObject$2(value) && HasPropertyKey$1(value, "value");
-}
-function Ok(value) {
-	return { value };
-}
-// node_modules/typebox/build/value/convert/try/try_array.mjs
-function TryArray(value) {
-	return IsArray$2(value) ? Ok(value) : Ok([value]);
-}
-// node_modules/typebox/build/value/convert/try/try_bigint.mjs
-function FromBoolean$5(value) {
-	return IsEqual$1(value, true) ? Ok(BigInt(1)) : Ok(BigInt(0));
-}
-const bigintPattern = /^-?(0|[1-9]\d*)n$/;
-const decimalPattern = /^-?(0|[1-9]\d*)\.\d+$/;
-const integerPattern = /^-?(0|[1-9]\d*)$/;
-function IsStringBigIntLike(value) {
-	return bigintPattern.test(value);
-}
-function IsStringDecimalLike(value) {
-	return decimalPattern.test(value);
-}
-function IsStringIntegerLike(value) {
-	return integerPattern.test(value);
-}
-function FromString$6(value) {
-	const lowercase = value.toLowerCase();
-	return IsStringBigIntLike(value) ? Ok(BigInt(value.slice(0, value.length - 1))) : IsStringDecimalLike(value) ? Ok(BigInt(value.split(".")[0])) : IsStringIntegerLike(value) ? Ok(BigInt(value)) : IsEqual$1(lowercase, "false") ? Ok(BigInt(0)) : IsEqual$1(lowercase, "true") ? Ok(BigInt(1)) : void 0;
-}
-function TryBigInt(value) {
-	return IsBigInt$2(value) ? Ok(value) : IsBoolean$3(value) ? FromBoolean$5(value) : IsNumber$3(value) ? Ok(BigInt(Math.trunc(value))) : IsNull$2(value) ? Ok(BigInt(0)) : IsString$3(value) ? FromString$6(value) : IsUndefined$2(value) ? Ok(BigInt(0)) : void 0;
-}
-// node_modules/typebox/build/value/convert/try/try_boolean.mjs
-function FromBigInt$5(value) {
-	return IsEqual$1(value, BigInt(0)) ? Ok(false) : IsEqual$1(value, BigInt(1)) ? Ok(true) : void 0;
-}
-function FromNumber$4(value) {
-	return IsEqual$1(value, 0) ? Ok(false) : IsEqual$1(value, 1) ? Ok(true) : void 0;
-}
-function FromString$5(value) {
-	return IsEqual$1(value.toLowerCase(), "false") ? Ok(false) : IsEqual$1(value.toLowerCase(), "true") ? Ok(true) : IsEqual$1(value, "0") ? Ok(false) : IsEqual$1(value, "1") ? Ok(true) : void 0;
-}
-function TryBoolean(value) {
-	return IsBigInt$2(value) ? FromBigInt$5(value) : IsBoolean$3(value) ? Ok(value) : IsNumber$3(value) ? FromNumber$4(value) : IsNull$2(value) ? Ok(false) : IsString$3(value) ? FromString$5(value) : IsUndefined$2(value) ? Ok(false) : void 0;
-}
-// node_modules/typebox/build/value/convert/try/try_null.mjs
-function FromBigInt$4(value) {
-	return IsEqual$1(value, BigInt(0)) ? Ok(null) : void 0;
-}
-function FromBoolean$4(value) {
-	return IsEqual$1(value, false) ? Ok(null) : void 0;
-}
-function FromNumber$3(value) {
-	return IsEqual$1(value, 0) ? Ok(null) : void 0;
-}
-function FromString$4(value) {
-	const lowercase = value.toLowerCase();
-	return IsEqual$1(lowercase, "undefined") || IsEqual$1(lowercase, "null") || IsEqual$1(value, "") || IsEqual$1(value, "0") ? Ok(null) : void 0;
-}
-function TryNull(value) {
-	return IsBigInt$2(value) ? FromBigInt$4(value) : IsBoolean$3(value) ? FromBoolean$4(value) : IsNumber$3(value) ? FromNumber$3(value) : IsNull$2(value) ? Ok(null) : IsString$3(value) ? FromString$4(value) : IsUndefined$2(value) ? Ok(null) : void 0;
-}
-// node_modules/typebox/build/value/convert/try/try_number.mjs
-const maxBigInt = BigInt(Number.MAX_SAFE_INTEGER);
-const minBigInt = BigInt(Number.MIN_SAFE_INTEGER);
-function FromBigInt$3(value) {
-	return value <= maxBigInt && value >= minBigInt ? Ok(Number(value)) : void 0;
-}
-function FromBoolean$3(value) {
-	return Ok(value ? 1 : 0);
-}
-function FromString$3(value) {
-	const coerced = +value;
-	if (IsNumber$3(coerced)) return Ok(coerced);
-	const lowercase = value.toLowerCase();
-	if (IsEqual$1(lowercase, "false")) return Ok(0);
-	if (IsEqual$1(lowercase, "true")) return Ok(1);
-	const result = TryBigInt(value);
-	if (IsOk(result)) return result.value <= maxBigInt && result.value >= minBigInt ? Ok(Number(result.value)) : void 0;
-}
-function TryNumber(value) {
-	return IsBigInt$2(value) ? FromBigInt$3(value) : IsBoolean$3(value) ? FromBoolean$3(value) : IsNumber$3(value) ? Ok(value) : IsNull$2(value) ? Ok(0) : IsString$3(value) ? FromString$3(value) : IsUndefined$2(value) ? Ok(0) : void 0;
-}
-// node_modules/typebox/build/value/convert/try/try_string.mjs
-function TryString(value) {
-	return IsBigInt$2(value) ? Ok(value.toString()) : IsBoolean$3(value) ? Ok(value.toString()) : IsNumber$3(value) ? Ok(value.toString()) : IsNull$2(value) ? Ok("null") : IsString$3(value) ? Ok(value) : IsUndefined$2(value) ? Ok("") : void 0;
-}
-// node_modules/typebox/build/value/convert/try/try_undefined.mjs
-function FromBigInt$2(value) {
-	return IsEqual$1(value, BigInt(0)) ? Ok(void 0) : void 0;
-}
-function FromBoolean$2(value) {
-	return IsEqual$1(value, false) ? Ok(void 0) : void 0;
-}
-function FromNumber$2(value) {
-	return IsEqual$1(value, 0) ? Ok(void 0) : void 0;
-}
-function FromString$2(value) {
-	const lowercase = value.toLowerCase();
-	return IsEqual$1(lowercase, "undefined") || IsEqual$1(lowercase, "null") || IsEqual$1(value, "") || IsEqual$1(value, "0") ? Ok(void 0) : void 0;
-}
-function TryUndefined(value) {
-	return IsBigInt$2(value) ? FromBigInt$2(value) : IsBoolean$3(value) ? FromBoolean$2(value) : IsNumber$3(value) ? FromNumber$2(value) : IsNull$2(value) ? Ok(void 0) : IsString$3(value) ? FromString$2(value) : IsUndefined$2(value) ? Ok(value) : void 0;
-}
-// node_modules/typebox/build/value/convert/from_array.mjs
-function FromArray$4(context, type, value) {
-	return TryArray(value).value.map((value) => FromType$4(context, type.items, value));
-}
-// node_modules/typebox/build/value/convert/from_bigint.mjs
-function FromBigInt$1(_context, _type, value) {
-	const result = TryBigInt(value);
-	return IsOk(result) ? result.value : value;
-}
-// node_modules/typebox/build/value/convert/from_boolean.mjs
-function FromBoolean$1(_context, _type, value) {
-	const result = TryBoolean(value);
-	return IsOk(result) ? result.value : value;
-}
-// node_modules/typebox/build/value/convert/from_cyclic.mjs
-function FromCyclic$4(context, type, value) {
-	return FromType$4({
-		...context,
-		...type.$defs
-	}, Ref$1(type.$ref), value);
-}
-// node_modules/typebox/build/value/convert/from_enum.mjs
-function FromEnum$1(context, type, value) {
-	return FromType$4(context, Evaluate(type), value);
-}
-// node_modules/typebox/build/value/convert/from_integer.mjs
-function FromInteger$1(_context, _type, value) {
-	const result = TryNumber(value);
-	return IsOk(result) ? Math.trunc(result.value) : value;
-}
-// node_modules/typebox/build/value/convert/from_intersect.mjs
-function FromIntersect$4(context, type, value) {
-	return FromType$4(context, Evaluate(Instantiate(context, type)), value);
-}
-// node_modules/typebox/build/value/convert/from_literal.mjs
-function FromLiteralBigInt(_context, type, value) {
-	const result = TryBigInt(value);
-	return IsOk(result) && IsEqual$1(type.const, result.value) ? result.value : value;
-}
-function FromLiteralBoolean(_context, type, value) {
-	const result = TryBoolean(value);
-	return IsOk(result) && IsEqual$1(type.const, result.value) ? result.value : value;
-}
-function FromLiteralNumber(_context, type, value) {
-	const result = TryNumber(value);
-	return IsOk(result) && IsEqual$1(type.const, result.value) ? result.value : value;
-}
-function FromLiteralString(_context, type, value) {
-	const result = TryString(value);
-	return IsOk(result) && IsEqual$1(type.const, result.value) ? result.value : value;
-}
-function FromLiteral$1(context, type, value) {
-	if (IsEqual$1(type.const, value)) return value;
-	return IsLiteralBigInt(type) ? FromLiteralBigInt(context, type, value) : IsLiteralBoolean(type) ? FromLiteralBoolean(context, type, value) : IsLiteralNumber(type) ? FromLiteralNumber(context, type, value) : IsLiteralString(type) ? FromLiteralString(context, type, value) : Unreachable$1();
-}
-// node_modules/typebox/build/value/convert/from_null.mjs
-function FromNull$1(_context, _type, value) {
-	const result = TryNull(value);
-	return IsOk(result) ? result.value : value;
-}
-// node_modules/typebox/build/value/convert/from_number.mjs
-function FromNumber$1(_context, _type, value) {
-	const result = TryNumber(value);
-	return IsOk(result) ? result.value : value;
-}
-// node_modules/typebox/build/value/convert/from_additional.mjs
-function FromAdditionalProperties(context, entries, additionalProperties, value) {
-	const keys = Keys$2(value);
-	for (const [regexp, _] of entries) for (const key of keys) if (!regexp.test(key)) value[key] = FromType$4(context, additionalProperties, value[key]);
-	return value;
-}
-// node_modules/typebox/build/value/shared/optional_undefined.mjs
-function IsOptionalUndefined(property, key, value) {
-	return IsOptional(property) && IsUndefined$2(value[key]);
-}
-// node_modules/typebox/build/value/convert/from_object.mjs
-function FromProperties(context, type, value) {
-	const entries = EntriesRegExp(type.properties);
-	const keys = Keys$2(value);
-	for (const [regexp, property] of entries) for (const key of keys) {
-		if (!regexp.test(key) || IsOptionalUndefined(property, key, value)) continue;
-		value[key] = FromType$4(context, property, value[key]);
-	}
-	return HasPropertyKey$1(type, "additionalProperties") && IsObject$2(type.additionalProperties) ? FromAdditionalProperties(context, entries, type.additionalProperties, value) : value;
-}
-function FromObject$4(context, type, value) {
-	return IsObjectNotArray$1(value) ? FromProperties(context, type, value) : value;
-}
-// node_modules/typebox/build/value/convert/from_record.mjs
-function FromPatternProperties(context, type, value) {
-	const entries = EntriesRegExp(type.patternProperties);
-	const keys = Keys$2(value);
-	for (const [regexp, schema] of entries) for (const key of keys) if (regexp.test(key)) value[key] = FromType$4(context, schema, value[key]);
-	return HasPropertyKey$1(type, "additionalProperties") && IsObject$2(type.additionalProperties) ? FromAdditionalProperties(context, entries, type.additionalProperties, value) : value;
-}
-function FromRecord$4(context, type, value) {
-	return IsObjectNotArray$1(value) ? FromPatternProperties(context, type, value) : value;
-}
-// node_modules/typebox/build/value/convert/from_ref.mjs
-function FromRef$4(context, type, value) {
-	return HasPropertyKey$1(context, type.$ref) ? FromType$4(context, context[type.$ref], value) : value;
-}
-// node_modules/typebox/build/value/convert/from_string.mjs
-function FromString$1(_context, _type, value) {
-	const result = TryString(value);
-	return IsOk(result) ? result.value : value;
-}
-// node_modules/typebox/build/value/convert/from_template_literal.mjs
-function FromTemplateLiteral$1(context, type, value) {
-	return FromType$4(context, Evaluate(type), value);
-}
-// node_modules/typebox/build/value/convert/from_tuple.mjs
-function FromTuple$4(context, type, value) {
-	if (!IsArray$2(value)) return value;
-	for (let index = 0; index < Math.min(type.items.length, value.length); index++) value[index] = FromType$4(context, type.items[index], value[index]);
-	return value;
-}
-// node_modules/typebox/build/value/convert/from_undefined.mjs
-function FromUndefined$1(_context, _type, value) {
-	const result = TryUndefined(value);
-	return IsOk(result) ? result.value : value;
-}
-// node_modules/typebox/build/value/convert/from_union.mjs
-function FromUnion$4(context, type, value) {
-	if (type.anyOf.some((type) => Check(context, type, value))) return value;
-	const selected = type.anyOf.map((type) => FromType$4(context, type, Clone(value))).find((value) => Check(context, type, value));
-	return IsUndefined$2(selected) ? value : selected;
-}
-// node_modules/typebox/build/value/convert/from_void.mjs
-function FromVoid$1(_context, _type, value) {
-	return IsOk(TryUndefined(value)) ? void 0 : value;
-}
-// node_modules/typebox/build/value/convert/from_type.mjs
-function FromType$4(context, type, value) {
-	return IsArray(type) ? FromArray$4(context, type, value) : IsBigInt(type) ? FromBigInt$1(context, type, value) : IsBoolean(type) ? FromBoolean$1(context, type, value) : IsCyclic(type) ? FromCyclic$4(context, type, value) : IsEnum$1(type) ? FromEnum$1(context, type, value) : IsInteger(type) ? FromInteger$1(context, type, value) : IsIntersect(type) ? FromIntersect$4(context, type, value) : IsLiteral(type) ? FromLiteral$1(context, type, value) : IsNull(type) ? FromNull$1(context, type, value) : IsNumber(type) ? FromNumber$1(context, type, value) : IsObject(type) ? FromObject$4(context, type, value) : IsRecord(type) ? FromRecord$4(context, type, value) : IsRef$1(type) ? FromRef$4(context, type, value) : IsString(type) ? FromString$1(context, type, value) : IsTemplateLiteral(type) ? FromTemplateLiteral$1(context, type, value) : IsTuple(type) ? FromTuple$4(context, type, value) : IsUndefined(type) ? FromUndefined$1(context, type, value) : IsUnion(type) ? FromUnion$4(context, type, value) : IsVoid(type) ? FromVoid$1(context, type, value) : value;
-}
-// node_modules/typebox/build/value/convert/convert.mjs
-function Convert(...args) {
-	const [context, type, value] = Match$3(args, {
-		3: (context, type, value) => [
-			context,
-			type,
-			value
-		],
-		2: (type, value) => [
-			{},
-			type,
-			value
-		]
-	});
-	return FromType$4(context, type, value);
-}
-// node_modules/typebox/build/value/default/from_array.mjs
-function FromArray$3(context, type, value) {
-	if (!IsArray$2(value)) return value;
-	for (let i = 0; i < value.length; i++) value[i] = FromType$3(context, type.items, value[i]);
-	return value;
-}
-// node_modules/typebox/build/value/default/from_cyclic.mjs
-function FromCyclic$3(context, type, value) {
-	return FromType$3({
-		...context,
-		...type.$defs
-	}, Ref$1(type.$ref), value);
-}
-// node_modules/typebox/build/value/default/from_default.mjs
-function FromDefault$1(type, value) {
-	if (!IsUndefined$2(value)) return value;
-	return IsFunction$2(type.default) ? type.default() : Clone(type.default);
-}
-// node_modules/typebox/build/value/default/from_intersect.mjs
-function FromIntersect$3(context, type, value) {
-	return FromType$3(context, Evaluate(Instantiate(context, type)), value);
-}
-// node_modules/typebox/build/value/default/from_object.mjs
-function FromObject$3(context, type, value) {
-	if (!IsObject$2(value)) return value;
-	const knownPropertyKeys = Keys$2(type.properties);
-	for (const key of knownPropertyKeys) {
-		const propertyValue = FromType$3(context, type.properties[key], value[key]);
-		if (IsUndefined$2(propertyValue) && (IsOptional(type.properties[key]) || !HasPropertyKey$1(type.properties[key], "default"))) continue;
-		value[key] = propertyValue;
-	}
-	if (!IsAdditionalProperties(type) || IsBoolean$3(type.additionalProperties)) return value;
-	for (const key of Keys$2(value)) {
-		if (knownPropertyKeys.includes(key)) continue;
-		value[key] = FromType$3(context, type.additionalProperties, value[key]);
-	}
-	return value;
-}
-// node_modules/typebox/build/value/default/from_record.mjs
-function FromRecord$3(context, type, value) {
-	if (!IsObject$2(value)) return value;
-	const [recordKey, recordValue] = [new RegExp(RecordPattern(type)), RecordValue(type)];
-	for (const key of Keys$2(value)) {
-		if (!(recordKey.test(key) && IsDefault(recordValue))) continue;
-		value[key] = FromType$3(context, recordValue, value[key]);
-	}
-	if (!IsAdditionalProperties(type)) return value;
-	for (const key of Keys$2(value)) {
-		if (recordKey.test(key)) continue;
-		value[key] = FromType$3(context, type.additionalProperties, value[key]);
-	}
-	return value;
-}
-// node_modules/typebox/build/value/default/from_ref.mjs
-function FromRef$3(context, type, value) {
-	return HasPropertyKey$1(context, type.$ref) ? FromType$3(context, context[type.$ref], value) : value;
-}
-// node_modules/typebox/build/value/default/from_tuple.mjs
-function FromTuple$3(context, schema, value) {
-	if (!IsArray$2(value)) return value;
-	const [items, max] = [schema.items, Math.max(schema.items.length, value.length)];
-	for (let i = 0; i < max; i++) if (i < items.length) value[i] = FromType$3(context, items[i], value[i]);
-	return value;
-}
-// node_modules/typebox/build/value/default/from_union.mjs
-function FromUnion$3(context, schema, value) {
-	for (const inner of schema.anyOf) {
-		const result = FromType$3(context, inner, Clone(value));
-		if (Check(context, inner, result)) return result;
-	}
-	return value;
-}
-// node_modules/typebox/build/value/default/from_type.mjs
-function FromType$3(context, type, value) {
-	const defaulted = IsDefault(type) ? FromDefault$1(type, value) : value;
-	return IsArray(type) ? FromArray$3(context, type, defaulted) : IsCyclic(type) ? FromCyclic$3(context, type, defaulted) : IsIntersect(type) ? FromIntersect$3(context, type, defaulted) : IsObject(type) ? FromObject$3(context, type, defaulted) : IsRecord(type) ? FromRecord$3(context, type, defaulted) : IsRef$1(type) ? FromRef$3(context, type, defaulted) : IsTuple(type) ? FromTuple$3(context, type, defaulted) : IsUnion(type) ? FromUnion$3(context, type, defaulted) : defaulted;
-}
-// node_modules/typebox/build/value/default/default.mjs
-function Default(...args) {
-	const [context, type, value] = Match$3(args, {
-		3: (context, type, value) => [
-			context,
-			type,
-			value
-		],
-		2: (type, value) => [
-			{},
-			type,
-			value
-		]
-	});
-	return FromType$3(context, type, value);
-}
-// node_modules/typebox/build/value/pipeline/pipeline.mjs
-function Pipeline(pipeline) {
-	return (...args) => {
-		const [context, type, value] = Match$3(args, {
-			3: (context, type, value) => [
-				context,
-				type,
-				value
-			],
-			2: (type, value) => [
-				{},
-				type,
-				value
-			]
-		});
-		return pipeline.reduce((result, func) => func(context, type, result), value);
+function Compile(type) {
+	const built = Build({}, type).Evaluate();
+	return {
+		Check: (value) => built.Check(value),
+		Errors: (value) => Errors({}, type, value)[1]
 	};
 }
-// node_modules/typebox/build/value/codec/callback.mjs
-function Decode$7(_context, type, value) {
-	return type["~codec"].decode(value);
-}
-function Encode$7(_context, type, value) {
-	return type["~codec"].encode(value);
-}
-function Callback(direction, context, type, value) {
-	if (!IsCodec(type)) return value;
-	return IsEqual$1(direction, "Decode") ? Decode$7(context, type, value) : Encode$7(context, type, value);
-}
-// node_modules/typebox/build/value/codec/from_array.mjs
-function Decode$6(direction, context, type, value) {
-	if (!IsArray$2(value)) return value;
-	for (let i = 0; i < value.length; i++) value[i] = FromType$2(direction, context, type.items, value[i]);
-	return Callback(direction, context, type, value);
-}
-function Encode$6(direction, context, type, value) {
-	const exterior = Callback(direction, context, type, value);
-	if (!IsArray$2(exterior)) return exterior;
-	for (let i = 0; i < exterior.length; i++) exterior[i] = FromType$2(direction, context, type.items, exterior[i]);
-	return exterior;
-}
-function FromArray$2(direction, context, type, value) {
-	return IsEqual$1(direction, "Decode") ? Decode$6(direction, context, type, value) : Encode$6(direction, context, type, value);
-}
-// node_modules/typebox/build/value/codec/from_cyclic.mjs
-function FromCyclic$2(direction, context, type, value) {
-	value = FromType$2(direction, {
-		...context,
-		...type.$defs
-	}, Ref$1(type.$ref), value);
-	return Callback(direction, context, type, value);
-}
-// node_modules/typebox/build/value/codec/from_intersect.mjs
-function MergeInteriors(interiors) {
-	return interiors.reduce((results, interior) => ({
-		...results,
-		...interior
-	}), {});
-}
-function NonMatchingInterior(value, interiors) {
-	for (const interior of interiors) if (!IsDeepEqual$1(value, interior)) return interior;
-	return value;
-}
-function Decode$5(direction, context, type, value) {
-	if (IsEqual$1(type.allOf.length, 0)) return Callback(direction, context, type, value);
-	const interiors = type.allOf.map((schema) => FromType$2(direction, context, schema, Clean(schema, Clone(value))));
-	return Callback(direction, context, type, interiors.every((result) => IsObject$2(result)) ? MergeInteriors(interiors) : NonMatchingInterior(value, interiors));
-}
-function Encode$5(direction, context, type, value) {
-	if (IsEqual$1(type.allOf.length, 0)) return Callback(direction, context, type, value);
-	const exterior = Callback(direction, context, type, value);
-	const interiors = type.allOf.map((schema) => FromType$2(direction, context, schema, Clean(schema, Clone(exterior))));
-	if (interiors.every((result) => IsObject$2(result))) return MergeInteriors(interiors);
-	return NonMatchingInterior(exterior, interiors);
-}
-function FromIntersect$2(direction, context, type, value) {
-	return IsEqual$1(direction, "Decode") ? Decode$5(direction, context, type, value) : Encode$5(direction, context, type, value);
-}
-// node_modules/typebox/build/value/codec/from_object.mjs
-function Decode$4(direction, context, type, value) {
-	if (!IsObjectNotArray$1(value)) return value;
-	for (const key of Keys$2(type.properties)) {
-		if (!HasPropertyKey$1(value, key) || IsOptionalUndefined(type.properties[key], key, value)) continue;
-		value[key] = FromType$2(direction, context, type.properties[key], value[key]);
-	}
-	return Callback(direction, context, type, value);
-}
-function Encode$4(direction, context, type, value) {
-	const exterior = Callback(direction, context, type, value);
-	if (!IsObjectNotArray$1(exterior)) return exterior;
-	for (const key of Keys$2(type.properties)) {
-		if (!HasPropertyKey$1(exterior, key) || IsOptionalUndefined(type.properties[key], key, exterior)) continue;
-		exterior[key] = FromType$2(direction, context, type.properties[key], exterior[key]);
-	}
-	return exterior;
-}
-function FromObject$2(direction, context, type, value) {
-	return IsEqual$1(direction, "Decode") ? Decode$4(direction, context, type, value) : Encode$4(direction, context, type, value);
-}
-// node_modules/typebox/build/value/codec/from_record.mjs
-function Decode$3(direction, context, type, value) {
-	if (!IsObjectNotArray$1(value)) return value;
-	const regexp = new RegExp(RecordPattern(type));
-	for (const key of Keys$2(value)) {
-		if (!regexp.test(key)) continue;
-		value[key] = FromType$2(direction, context, RecordValue(type), value[key]);
-	}
-	return Callback(direction, context, type, value);
-}
-function Encode$3(direction, context, type, value) {
-	const exterior = Callback(direction, context, type, value);
-	if (!IsObjectNotArray$1(exterior)) return exterior;
-	const regexp = new RegExp(RecordPattern(type));
-	for (const key of Keys$2(exterior)) {
-		if (!regexp.test(key)) continue;
-		exterior[key] = FromType$2(direction, context, RecordValue(type), exterior[key]);
-	}
-	return exterior;
-}
-function FromRecord$2(direction, context, type, value) {
-	return IsEqual$1(direction, "Decode") ? Decode$3(direction, context, type, value) : Encode$3(direction, context, type, value);
-}
-// node_modules/typebox/build/value/codec/from_ref.mjs
-function ResolveRef(direction, context, type, value) {
-	return HasPropertyKey$1(context, type.$ref) ? FromType$2(direction, context, context[type.$ref], value) : value;
-}
-function FromRef$2(direction, context, type, value) {
-	return IsEqual$1(direction, "Decode") ? Callback(direction, context, type, ResolveRef(direction, context, type, value)) : ResolveRef(direction, context, type, Callback(direction, context, type, value));
-}
-// node_modules/typebox/build/value/codec/from_tuple.mjs
-function Decode$2(direction, context, type, value) {
-	if (!IsArray$2(value)) return value;
-	for (let i = 0; i < Math.min(type.items.length, value.length); i++) value[i] = FromType$2(direction, context, type.items[i], value[i]);
-	return Callback(direction, context, type, value);
-}
-function Encode$2(direction, context, type, value) {
-	const exterior = Callback(direction, context, type, value);
-	if (!IsArray$2(exterior)) return value;
-	for (let i = 0; i < Math.min(type.items.length, exterior.length); i++) exterior[i] = FromType$2(direction, context, type.items[i], exterior[i]);
-	return exterior;
-}
-function FromTuple$2(direction, context, type, value) {
-	return IsEqual$1(direction, "Decode") ? Decode$2(direction, context, type, value) : Encode$2(direction, context, type, value);
-}
-// node_modules/typebox/build/value/codec/from_union.mjs
-function Decode$1(direction, context, type, value) {
-	for (const schema of type.anyOf) {
-		if (!Check(context, schema, value)) continue;
-		return Callback(direction, context, type, FromType$2(direction, context, schema, value));
-	}
-	return value;
-}
-function Encode$1(direction, context, type, value) {
-	const exterior = Callback(direction, context, type, value);
-	for (const schema of type.anyOf) {
-		const variant = FromType$2(direction, context, schema, Clone(exterior));
-		if (!Check(context, schema, variant)) continue;
-		return variant;
-	}
-	return exterior;
-}
-function FromUnion$2(direction, context, type, value) {
-	return IsEqual$1(direction, "Decode") ? Decode$1(direction, context, type, value) : Encode$1(direction, context, type, value);
-}
-// node_modules/typebox/build/value/codec/from_type.mjs
-function FromType$2(direction, context, type, value) {
-	return IsArray(type) ? FromArray$2(direction, context, type, value) : IsCyclic(type) ? FromCyclic$2(direction, context, type, value) : IsIntersect(type) ? FromIntersect$2(direction, context, type, value) : IsObject(type) ? FromObject$2(direction, context, type, value) : IsRecord(type) ? FromRecord$2(direction, context, type, value) : IsRef$1(type) ? FromRef$2(direction, context, type, value) : IsTuple(type) ? FromTuple$2(direction, context, type, value) : IsUnion(type) ? FromUnion$2(direction, context, type, value) : Callback(direction, context, type, value);
-}
-// node_modules/typebox/build/value/codec/decode.mjs
-var DecodeError = class extends AssertError {
-	constructor(value, errors) {
-		super("Decode", value, errors);
-	}
-};
-function Assert$2(context, type, value) {
-	if (!Check(context, type, value)) throw new DecodeError(value, Errors(context, type, value));
-	return value;
-}
-function DecodeUnsafe(context, type, value) {
-	return FromType$2("Decode", context, Get$3().unionPrioritySort ? UnionPrioritySort(type) : type, value);
-}
-const Decoder = Pipeline([
-	(_context, _type, value) => Clone(value),
-	(context, type, value) => Default(context, type, value),
-	(context, type, value) => Convert(context, type, value),
-	(context, type, value) => Clean(context, type, value),
-	(context, type, value) => Assert$2(context, type, value),
-	(context, type, value) => DecodeUnsafe(context, type, value)
-]);
-function Decode(...args) {
-	const [context, type, value] = Match$3(args, {
-		3: (context, type, value) => [
-			context,
-			type,
-			value
-		],
-		2: (type, value) => [
-			{},
-			type,
-			value
-		]
-	});
-	return Decoder(context, type, value);
-}
-// node_modules/typebox/build/value/codec/encode.mjs
-var EncodeError = class extends AssertError {
-	constructor(value, errors) {
-		super("Encode", value, errors);
-	}
-};
-function Assert$1(context, type, value) {
-	if (!Check(context, type, value)) throw new EncodeError(value, Errors(context, type, value));
-	return value;
-}
-function EncodeUnsafe(context, type, value) {
-	return FromType$2("Encode", context, Get$3().unionPrioritySort ? UnionPrioritySort(type) : type, value);
-}
-const Encoder = Pipeline([
-	(_context, _type, value) => Clone(value),
-	(context, type, value) => EncodeUnsafe(context, type, value),
-	(context, type, value) => Default(context, type, value),
-	(context, type, value) => Convert(context, type, value),
-	(context, type, value) => Clean(context, type, value),
-	(context, type, value) => Assert$1(context, type, value)
-]);
-function Encode(...args) {
-	const [context, type, value] = Match$3(args, {
-		3: (context, type, value) => [
-			context,
-			type,
-			value
-		],
-		2: (type, value) => [
-			{},
-			type,
-			value
-		]
-	});
-	return Encoder(context, type, value);
-}
-// node_modules/typebox/build/value/codec/has.mjs
-function FromArray$1(context, type) {
-	return IsCodec(type) || FromType$1(context, type.items);
-}
-function FromCyclic$1(context, type) {
-	return IsCodec(type) || FromRef$1({
-		...context,
-		...type.$defs
-	}, Ref$1(type.$ref));
-}
-function FromIntersect$1(context, type) {
-	return IsCodec(type) || type.allOf.some((type) => FromType$1(context, type));
-}
-function FromObject$1(context, type) {
-	return IsCodec(type) || Keys$2(type.properties).some((key) => {
-		return FromType$1(context, type.properties[key]);
-	});
-}
-function FromRecord$1(context, type) {
-	return IsCodec(type) || FromType$1(context, RecordValue(type));
-}
-function FromRef$1(context, type) {
-	if (visited.has(type.$ref)) return false;
-	visited.add(type.$ref);
-	return IsCodec(type) || HasPropertyKey$1(context, type.$ref) && FromType$1(context, context[type.$ref]);
-}
-function FromTuple$1(context, type) {
-	return IsCodec(type) || type.items.some((type) => FromType$1(context, type));
-}
-function FromUnion$1(context, type) {
-	return IsCodec(type) || type.anyOf.some((type) => FromType$1(context, type));
-}
-function FromType$1(context, type) {
-	return IsArray(type) ? FromArray$1(context, type) : IsCyclic(type) ? FromCyclic$1(context, type) : IsIntersect(type) ? FromIntersect$1(context, type) : IsObject(type) ? FromObject$1(context, type) : IsRecord(type) ? FromRecord$1(context, type) : IsRef$1(type) ? FromRef$1(context, type) : IsTuple(type) ? FromTuple$1(context, type) : IsUnion(type) ? FromUnion$1(context, type) : IsCodec(type);
-}
-const visited = new Set();
-function HasCodec(...args) {
-	const [context, type] = Match$3(args, {
-		2: (context, type) => [context, type],
-		1: (type) => [{}, type]
-	});
-	visited.clear();
-	return FromType$1(context, type);
-}
-// node_modules/typebox/build/value/create/error.mjs
-var CreateError = class extends Error {
-	constructor(type, message) {
-		super(message);
-		this.type = type;
-	}
-};
-// node_modules/typebox/build/value/create/from_default.mjs
-function FromDefault(_context, schema) {
-	return IsFunction$2(schema.default) ? schema.default(schema) : IsObject$2(schema.default) ? Clone(schema.default) : schema.default;
-}
-// node_modules/typebox/build/value/create/from_array.mjs
-function FromArray(context, type) {
-	if (IsUniqueItems(type) && !IsDefault(type)) throw new CreateError(type, "Arrays with uniqueItems constraints must specify a default annotation");
-	const length = IsMinItems(type) ? type.minItems : 0;
-	return Array.from({ length }, () => FromType(context, type.items));
-}
-// node_modules/typebox/build/value/create/from_bigint.mjs
-function FromBigInt(_context, type) {
-	return IsExclusiveMinimum(type) ? BigInt(type.exclusiveMinimum) + BigInt(1) : IsMinimum(type) ? BigInt(type.minimum) : BigInt(0);
-}
-// node_modules/typebox/build/value/create/from_boolean.mjs
-function FromBoolean(_context, _type) {
-	return false;
-}
-// node_modules/typebox/build/value/create/from_constructor.mjs
-function FromConstructor(context, type) {
-	const instanceType = FromType(context, type.instanceType);
-	return class {
-		constructor() {
-			Object.assign(this, instanceType);
-		}
-	};
-}
-// node_modules/typebox/build/value/create/from_cyclic.mjs
-function FromCyclic(context, type) {
-	return FromType({
-		...context,
-		...type.$defs
-	}, Ref$1(type.$ref));
-}
-// node_modules/typebox/build/value/create/from_enum.mjs
-function FromEnum(context, type) {
-	return FromType(context, Evaluate(type));
-}
-// node_modules/typebox/build/value/create/from_function.mjs
-function FromFunction(context, type) {
-	const returnType = FromType(context, type.returnType);
-	return () => returnType;
-}
-// node_modules/typebox/build/value/create/from_integer.mjs
-function FromInteger(_context, type) {
-	return IsExclusiveMinimum(type) && IsNumber$3(type.exclusiveMinimum) ? type.exclusiveMinimum + 1 : IsMinimum(type) ? type.minimum : 0;
-}
-// node_modules/typebox/build/value/create/from_intersect.mjs
-function FromIntersect(context, type) {
-	return FromType(context, Evaluate(Instantiate(context, type)));
-}
-// node_modules/typebox/build/value/create/from_literal.mjs
-function FromLiteral(_context, type) {
-	return type.const;
-}
-// node_modules/typebox/build/value/create/from_never.mjs
-function FromNever(_context, type) {
-	throw new CreateError(type, "Cannot create TNever types");
-}
-// node_modules/typebox/build/value/create/from_null.mjs
-function FromNull(_context, _type) {
-	return null;
-}
-// node_modules/typebox/build/value/create/from_number.mjs
-function FromNumber(_context, type) {
-	return IsExclusiveMinimum(type) && IsNumber$3(type.exclusiveMinimum) ? type.exclusiveMinimum + 1 : IsMinimum(type) ? type.minimum : 0;
-}
-// node_modules/typebox/build/value/create/from_object.mjs
-function FromObject(context, type) {
-	return (IsUndefined$2(type.required) ? [] : type.required).reduce((result, key) => {
-		return {
-			...result,
-			[key]: FromType(context, type.properties[key])
-		};
-	}, {});
-}
-// node_modules/typebox/build/value/create/from_record.mjs
-function FromRecord(_context, type) {
-	if (IsMinProperties(type) && !IsDefault(type)) throw new CreateError(type, "Record with the minProperties constraint must have a default annotation");
-	return {};
-}
-// node_modules/typebox/build/value/create/from_ref.mjs
-function FromRef(context, type) {
-	return HasPropertyKey$1(context, type.$ref) ? FromType(context, context[type.$ref]) : (() => {
-		throw new CreateError(type, "Unable to deref Ref");
-	})();
-}
-// node_modules/typebox/build/value/create/from_string.mjs
-function FromString(_context, type) {
-	if ((IsPattern(type) || IsFormat(type)) && !IsDefault(type)) throw Error("Strings with format or pattern constraints must specify default");
-	const minLength = IsMinLength(type) ? type.minLength : 0;
-	return "".padEnd(minLength);
-}
-// node_modules/typebox/build/value/create/from_symbol.mjs
-function FromSymbol(_context, _type) {
-	return Symbol();
-}
-// node_modules/typebox/build/value/create/from_template_literal.mjs
-function FromTemplateLiteral(context, type) {
-	const decoded = TemplateLiteralDecode(type.pattern);
-	if (IsString(decoded)) throw new CreateError(type, "Unable to create TemplateLiteral due to infinite type expansion");
-	return FromType(context, decoded);
-}
-// node_modules/typebox/build/value/create/from_tuple.mjs
-function FromTuple(context, type) {
-	return Array.from({ length: type.minItems }, (_, i) => FromType(context, type.items[i]));
-}
-// node_modules/typebox/build/value/create/from_union.mjs
-function FromUnion(context, type) {
-	if (IsEqual$1(type.anyOf.length, 0)) throw Error("Unable to create Union with no variants");
-	return FromType(context, type.anyOf[0]);
-}
-// node_modules/typebox/build/value/create/from_type.mjs
-function FromType(context, type) {
-	return IsDefault(type) ? FromDefault(context, type) : IsArray(type) ? FromArray(context, type) : IsBigInt(type) ? FromBigInt(context, type) : IsBoolean(type) ? FromBoolean(context, type) : IsConstructor(type) ? FromConstructor(context, type) : IsCyclic(type) ? FromCyclic(context, type) : IsEnum$1(type) ? FromEnum(context, type) : IsFunction(type) ? FromFunction(context, type) : IsInteger(type) ? FromInteger(context, type) : IsIntersect(type) ? FromIntersect(context, type) : IsLiteral(type) ? FromLiteral(context, type) : IsNever(type) ? FromNever(context, type) : IsNull(type) ? FromNull(context, type) : IsNumber(type) ? FromNumber(context, type) : IsObject(type) ? FromObject(context, type) : IsRecord(type) ? FromRecord(context, type) : IsRef$1(type) ? FromRef(context, type) : IsString(type) ? FromString(context, type) : IsSymbol(type) ? FromSymbol(context, type) : IsTemplateLiteral(type) ? FromTemplateLiteral(context, type) : IsTuple(type) ? FromTuple(context, type) : IsUndefined(type) ? void 0 : IsUnion(type) ? FromUnion(context, type) : IsVoid(type) ? void 0 : void 0;
-}
-// node_modules/typebox/build/value/create/create.mjs
-function Create(...args) {
-	const [context, type] = Match$3(args, {
-		2: (context, type) => [context, type],
-		1: (type) => [{}, type]
-	});
-	return FromType(context, type);
-}
-// node_modules/typebox/build/value/parse/parse.mjs
-var ParseError = class extends AssertError {
-	constructor(value, errors) {
-		super("Parse", value, errors);
-	}
-};
-function Assert(context, type, value) {
-	EnableParseErrors();
-	const errors = Errors(context, type, value);
-	DisableParseErrors();
-	if (!Check(context, type, value)) throw new ParseError(value, errors);
-	return value;
-}
-const Parser = Pipeline([
-	(_context, _type, value) => Clone(value),
-	(context, type, value) => Default(context, type, value),
-	(context, type, value) => Convert(context, type, value),
-	(context, type, value) => Clean(context, type, value),
-	(context, type, value) => Assert(context, type, value)
-]);
-Union([
-	_Object_$1({
-		type: Literal("insert"),
-		path: String$2(),
-		value: Unknown()
-	}),
-	Object({
-		type: Literal("update"),
-		path: String$2(),
-		value: Unknown()
-	}),
-	_Object_$1({
-		type: Literal("delete"),
-		path: String$2()
-	})
-]);
-// node_modules/typebox/build/compile/validator.mjs
-var Validator = class {
-	constructor(context, type) {
-		this.hasCodec = HasCodec(context, type);
-		this.buildResult = Build(context, type);
-		this.evaluateResult = this.buildResult.Evaluate();
-	}
-	IsAccelerated() {
-		return this.evaluateResult.IsAccelerated();
-	}
-	Context() {
-		return this.buildResult.Context();
-	}
-	Type() {
-		return this.buildResult.Schema();
-	}
-	Code() {
-		return this.evaluateResult.Code();
-	}
-	Check(value) {
-		return this.evaluateResult.Check(value);
-	}
-	Parse(value) {
-		if (this.Check(value)) return value;
-		if (Get$3().correctiveParse) return Parser(this.Context(), this.Type(), value);
-		EnableParseErrors();
-		const errors = this.Errors(value);
-		DisableParseErrors();
-		throw new ParseError(value, errors);
-	}
-	Errors(value) {
-		if (this.IsAccelerated() && this.Check(value)) return [];
-		return Errors(this.Context(), this.Type(), value);
-	}
-	Clean(value) {
-		return Clean(this.Context(), this.Type(), value);
-	}
-	Convert(value) {
-		return Convert(this.Context(), this.Type(), value);
-	}
-	Create() {
-		return Create(this.Context(), this.Type());
-	}
-	Default(value) {
-		return Default(this.Context(), this.Type(), value);
-	}
-	Decode(value) {
-		return this.hasCodec ? Decode(this.Context(), this.Type(), value) : this.Parse(value);
-	}
-	Encode(value) {
-		return this.hasCodec ? Encode(this.Context(), this.Type(), value) : this.Parse(value);
-	}
-};
-// node_modules/typebox/build/compile/compile.mjs
-function Compile(...args) {
-	const [context, type] = Match$3(args, {
-		2: (context, type) => [context, type],
-		1: (type) => [{}, type]
-	});
-	return new Validator(context, type);
-}
-export { Compile, typebox_exports as Type, typebox_exports as default };
+export { Compile, Type, Type as default };

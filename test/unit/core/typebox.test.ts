@@ -19,9 +19,30 @@ test('it checks, and says what is wrong', () => {
   const check = Compile(Type.Object({ name: Type.String({ minLength: 2 }), at: Type.Optional(Type.Integer()) }));
   assert.equal(check.Check({ name: 'Ada' }), true);
   assert.equal(check.Check({ name: 'Ada', at: 1.5 }), false);
+  assert.deepEqual(check.Errors({ name: 'Ada' }), []);
   assert.deepEqual(
     check.Errors({ name: 'A' }).map(({ instancePath, message }) => [instancePath, message]),
     [['/name', 'must not have fewer than 2 characters']],
+  );
+});
+
+test('it has each type that a module names', () => {
+  const named = new Set<string>();
+  for (const file of globSync(
+    '{artifacts,builder,cli,control,core,gateway,operations,resources,runtime,sandbox,web}/**/*.ts',
+    {
+      cwd: root,
+      exclude: ['**/node_modules/**'],
+    },
+  )) {
+    const text = readFileSync(path.join(root, file), 'utf8');
+    if (!/^import Type\b.*typebox\.mjs'|^import \{.*\bType\b.*typebox\.mjs'/m.test(text)) continue;
+    for (const [, name] of text.matchAll(/\bType\.(\w+)\(/g)) named.add(name!);
+  }
+  assert.ok(named.has('Object'));
+  assert.deepEqual(
+    [...named].filter((name) => !Object.hasOwn(Type, name)),
+    [],
   );
 });
 
