@@ -1,17 +1,28 @@
-// The documentation site in Chromium, as the platform serves it: every page on a phone, one of each kind in every width
-// and theme, and its search. Nothing is asked of another host. That links and anchors lead somewhere is part of its
-// build.
+// The documentation site in Chromium, as the platform serves it: every page on a phone in both themes, one of each kind
+// in every width as well, and its search. Nothing is asked of another host. That links and anchors lead somewhere is
+// part of its build.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { openLog } from '#core/log/log.ts';
-import { assertFits, openDashboardBrowser, settled, type DashboardBrowser } from '#test/setup/dashboard-browser.ts';
+import {
+  assertAccessible,
+  assertFits,
+  openDashboardBrowser,
+  settled,
+  type DashboardBrowser,
+} from '#test/setup/dashboard-browser.ts';
 import { newcomerSearches } from '#test/setup/newcomer-searches.ts';
 import { docsFolder } from '#web/docs-site/folder.ts';
 import { listen, type Listener } from '#web/serve/listener.ts';
 import { openSite } from '#web/serve/serve-site.ts';
 import { MANIFEST_FILE, parseManifest } from '#web/serve/site-manifest.ts';
+
+// Functions that run in the page see it by this name.
+// oxlint-disable-next-line typescript/no-explicit-any -- the tests have no types of browsers
+declare const document: any;
 
 let server: Listener;
 let docs: DashboardBrowser;
@@ -39,24 +50,67 @@ after(async () => {
   await server?.close();
 });
 
-// One of each kind: the entrance, prose with code, tables.
-for (const name of ['', 'tutorial', 'limits'])
-  test(`/${name} fits every width, light and dark, and axe finds no serious fault`, async () => {
+// One of each kind: the entrance, prose with code, tables, an address without a page.
+for (const name of ['', 'tutorial', 'limits', 'no-such-page'])
+  test(`/${name} fits every width, light and dark, and axe finds no fault`, async () => {
     await docs.inspect(`docs-${name || 'home'}`, `/${name}`);
   });
 
-test('every page opens on a phone without an error, fits, and has one heading of its own', async () => {
+test('every page fits a phone, has one heading of its own, and axe finds no fault in either theme', async () => {
   assert.ok(pages.length > 100, `${pages.length} pages`);
   const page = await docs.visit('/', { width: 390 });
+  const seen = new Set<string>();
   for (const name of pages) {
-    await page.goto(new URL(`/${name.replace(/(^|\/)index$/, '$1')}`, docs.origin).href);
+    await follow(page, `/${name.replace(/(^|\/)index$/, '$1')}`);
     await settled(page);
     await assertFits(page, name);
-    assert.equal(await page.locator('h1').count(), 1, name);
+    assert.equal(await page.locator('main h1').count(), 1, name);
+    assert.notEqual(await page.locator('h1').innerText(), 'Page not found', name);
     // What nobody has drawn yet stands there as its source.
     assert.equal(await page.locator('.language-mermaid').count(), 0, name);
+    // The narrowest is the strictest: there tables and code scroll. What surrounds them is the same on each page.
+    await assertAccessible(page, name, 'structure', 'main');
+    if (!(await markNewStyles(page, seen))) continue;
+    for (const theme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme: theme });
+      await assertAccessible(page, `${name}, ${theme}`, 'colors', '[data-new-style]');
+    }
   }
 });
+
+/** Goes to a page by a link: its scripts are loaded already. */
+async function follow(page: Page, to: string): Promise<void> {
+  await page.evaluate((href) => {
+    document.querySelector('h1').dataset.left = '';
+    const link = Object.assign(document.createElement('a'), { href });
+    document.body.append(link);
+    link.click();
+    link.remove();
+  }, to);
+  await page.locator('h1:not([data-left])').waitFor();
+}
+
+/** Marks texts whose elements, classes and ancestors were on no page before. @returns whether there are any */
+async function markNewStyles(page: Page, seen: Set<string>): Promise<boolean> {
+  const added = await page.evaluate(
+    (known) => {
+      const all = new Set(known);
+      const isText = (node: { nodeType: number; data: string }) => node.nodeType === 3 && node.data.trim() !== '';
+      for (const element of document.querySelectorAll('main *')) {
+        if (![...element.childNodes].some(isText)) continue;
+        let style = '';
+        for (let at = element; at.tagName !== 'MAIN'; at = at.parentElement) style += `${at.tagName}.${at.className} `;
+        if (all.has(style)) continue;
+        all.add(style);
+        element.dataset.newStyle = '';
+      }
+      return [...all].slice(known.length);
+    },
+    [...seen],
+  );
+  for (const style of added) seen.add(style);
+  return added.length > 0;
+}
 
 test('search finds a word of a page and leads to it, by keyboard alone', async () => {
   const page = await docs.visit('/');
@@ -86,8 +140,8 @@ test('the searches of newcomers find the page about their words first', async ()
 
 test('a page that is not there says so and leads back', async () => {
   const page = await docs.visit('/no-such-page');
-  assert.match(await page.locator('body').innerText(), /404/);
-  await page.getByRole('link', { name: 'home' }).first().click();
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+  await page.getByRole('link', { name: 'Documentation home' }).click();
   await page.waitForURL(`${docs.origin}/`);
 });
 

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { chromium as engine, type Browser, type BrowserContext, type CDPSession, type Page } from 'playwright-core';
+import { createRouteNotes } from './dashboard-routes.ts';
 
 type Theme = 'light' | 'dark';
 type Width = keyof typeof HEIGHTS;
@@ -14,14 +15,15 @@ type Width = keyof typeof HEIGHTS;
 declare const document: any, getComputedStyle: any;
 
 const HEIGHTS = { 1440: 900, 820: 1100, 390: 844 } as const;
-/** What axe is asked for: everything, or the rules that depend on colours. */
-type Rules = 'all' | 'colors';
+/** What axe is asked for: everything, the rules that depend on colours, or the others. */
+type Rules = 'all' | 'colors' | 'structure';
 /**
  * In what a page is inspected: loaded once for each kind of device, since loading it for each look takes three times as
  * long. One look differs from the next in one thing. Axe is asked for everything once a theme and once a device, of
  * their other pairs for the colours.
  */
-const LOOKS: readonly (readonly { readonly width: Width; readonly theme: Theme; readonly rules: Rules | null }[])[] = [
+type Looks = readonly (readonly { readonly width: Width; readonly theme: Theme; readonly rules: Rules | null }[])[];
+const LOOKS: Looks = [
   [
     { width: 1440, theme: 'light', rules: 'all' },
     { width: 1440, theme: 'dark', rules: 'colors' },
@@ -33,7 +35,22 @@ const LOOKS: readonly (readonly { readonly width: Width; readonly theme: Theme; 
     { width: 390, theme: 'dark', rules: 'all' },
   ],
 ];
+/** The same without a phone: the page is loaded once. */
+const BRIEF_LOOKS: Looks = [
+  [
+    { width: 1440, theme: 'light', rules: 'all' },
+    { width: 1440, theme: 'dark', rules: 'colors' },
+    { width: 820, theme: 'dark', rules: null },
+    { width: 390, theme: 'dark', rules: 'all' },
+    { width: 390, theme: 'light', rules: 'colors' },
+  ],
+];
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+const RULES: Readonly<Record<Rules, object>> = {
+  all: {},
+  colors: { runOnly: COLOR_RULES },
+  structure: { rules: Object.fromEntries(COLOR_RULES.map((rule) => [rule, { enabled: false }])) },
+};
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** What is waited for comes on a busy machine as well. */
 const WAIT_MS = 120_000;
@@ -60,6 +77,12 @@ export interface DashboardBrowser {
   visit(at: string, look?: { readonly width?: Width; readonly theme?: Theme; readonly alone?: boolean }): Promise<Page>;
   /** Looks at a path in each width and theme: takes a screenshot, asks whether it fits, and axe. */
   inspect(name: string, at: string, ready?: (page: Page) => Promise<void>): Promise<void>;
+  /**
+   * Looks at a page of each route of the dashboard that {@link inspect} has not seen.
+   *
+   * @param values of parameters of routes. A parameter without one has that of a link of the pages seen so far.
+   */
+  inspectRest(values: Readonly<Record<string, string>>): Promise<void>;
   /** Closes what {@link visit} has opened: a page that is left open goes on asking. */
   closePages(): Promise<void>;
   close(): Promise<void>;
@@ -166,6 +189,34 @@ export async function openDashboardBrowser(
   let phone: Device | undefined;
   const deviceOf = async (width: Width): Promise<Device> => (width < 500 ? (phone ??= await openDevice(width)) : desk);
   const opened: { close(): Promise<void> }[] = [];
+  const notes = createRouteNotes();
+  const look = async (all: Looks, name: string, at: string, ready?: (page: Page) => Promise<void>): Promise<void> => {
+    for (const looks of all) {
+      const { page } = await deviceOf(looks[0]!.width);
+      const colors: Partial<Record<Theme, string>> = {};
+      let shown: Theme | null = null;
+      for (const [index, { width, theme, rules }] of looks.entries()) {
+        if (page.viewportSize()!.width !== width) await page.setViewportSize({ width, height: HEIGHTS[width] });
+        if (theme !== shown) await page.emulateMedia({ colorScheme: theme });
+        shown = theme;
+        if (index === 0) {
+          await goTo(page, at);
+          await ready?.(page);
+          await settled(page);
+          await notes.take(page);
+        }
+        await drawn(page);
+        colors[theme] = await page.evaluate(() => getComputedStyle(document.body).color);
+        await assertFits(page, `${name} at ${width}, ${theme}`);
+        if (shots !== null) {
+          mkdirSync(shots, { recursive: true });
+          await page.screenshot({ path: path.join(shots, `${name}-${width}-${theme}.png`) });
+        }
+        if (rules !== null) await assertAccessible(page, `${name} at ${width}, ${theme}`, rules);
+      }
+      assert.notEqual(colors.light, colors.dark, `${name} looks the same in both themes`);
+    }
+  };
   return {
     origin,
     browser,
@@ -179,30 +230,17 @@ export async function openDashboardBrowser(
       await goTo(page, at);
       return page;
     },
-    async inspect(name, at, ready) {
-      for (const looks of LOOKS) {
-        const { page } = await deviceOf(looks[0]!.width);
-        const colors: Partial<Record<Theme, string>> = {};
-        let shown: Theme | null = null;
-        for (const [index, { width, theme, rules }] of looks.entries()) {
-          if (page.viewportSize()!.width !== width) await page.setViewportSize({ width, height: HEIGHTS[width] });
-          if (theme !== shown) await page.emulateMedia({ colorScheme: theme });
-          shown = theme;
-          if (index === 0) {
-            await goTo(page, at);
-            await ready?.(page);
-            await settled(page);
-          }
-          await drawn(page);
-          colors[theme] = await page.evaluate(() => getComputedStyle(document.body).color);
-          await assertFits(page, `${name} at ${width}, ${theme}`);
-          if (shots !== null) {
-            mkdirSync(shots, { recursive: true });
-            await page.screenshot({ path: path.join(shots, `${name}-${width}-${theme}.png`) });
-          }
-          if (rules !== null) await assertAccessible(page, `${name} at ${width}, ${theme}`, rules);
-        }
-        assert.notEqual(colors.light, colors.dark, `${name} looks the same in both themes`);
+    inspect: (name, at, ready) => look(LOOKS, name, at, ready),
+    async inspectRest(values) {
+      if (notes.routes().length === 0) {
+        await goTo(desk.page, '/');
+        await notes.take(desk.page);
+      }
+      for (const route of notes.routes()) {
+        if (notes.isSeen(route)) continue;
+        const name = `rest${route.replaceAll(/[/$]+/g, '-').replace(/-$/, '')}`;
+        await look(BRIEF_LOOKS, name, notes.addressOf(route, values));
+        assert.ok(notes.isSeen(route), `${notes.addressOf(route, values)} shows no page of ${route}`);
       }
     },
     async closePages() {
@@ -265,8 +303,13 @@ export async function pageScrollPx(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollHeight - document.documentElement.clientHeight);
 }
 
-/** Axe finds no fault of any kind. */
-export async function assertAccessible(page: Page, what: string, rules: Rules = 'all'): Promise<void> {
+/** Axe finds no fault of any kind. @param within selector of what it looks at: default everything */
+export async function assertAccessible(
+  page: Page,
+  what: string,
+  rules: Rules = 'all',
+  within: string | null = null,
+): Promise<void> {
   // Over the protocol: the policy of the page lets no script in.
   const session = sessions.get(page) ?? (await page.context().newCDPSession(page));
   sessions.set(page, session);
@@ -275,9 +318,10 @@ export async function assertAccessible(page: Page, what: string, rules: Rules = 
     return (await session.send('Runtime.evaluate', asked)).result.value;
   };
   if ((await evaluate('typeof axe')) === 'undefined') await evaluate(`${axe};0`);
-  const options = rules === 'all' ? {} : { runOnly: COLOR_RULES };
   const found = (await evaluate(
-    `axe.run(${JSON.stringify(options)}).then((found) => found.violations)`,
+    `axe.run(${within === null ? 'document' : JSON.stringify(within)}, ${JSON.stringify(RULES[rules])}).then(
+      (found) => found.violations,
+    )`,
   )) as Violation[];
   const faults = found.map(
     ({ id, impact, nodes }) => `${id} (${impact}): ${nodes.slice(0, 3).map(describe).join(' | ')}`,

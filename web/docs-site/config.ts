@@ -54,12 +54,6 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
         { text: 'Self-hosting', link: '/handler' },
         { text: 'Reference', link: '/configuration-reference' },
       ],
-      notFound: {
-        title: 'Page not found',
-        quote: 'There is no page at this address. Search the documentation, or start at its first page.',
-        linkLabel: 'Documentation home',
-        linkText: 'Documentation home',
-      },
       docFooter: { prev: 'Previous page', next: 'Next page' },
     },
   });

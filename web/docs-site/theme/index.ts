@@ -1,15 +1,26 @@
-// Theme of the documentation: VitePress's default layout with the dashboard's fonts and colours, and our ranking of
-// search results. Runs in browsers.
+// Theme of the documentation: VitePress's default layout with the dashboard's fonts and colours, our ranking of
+// search results and our page for addresses without one. Runs in browsers.
 import '@fontsource-variable/inter/wght.css';
 import '@fontsource-variable/jetbrains-mono/wght.css';
 import theme from 'vitepress/theme-without-fonts';
 import type { Theme } from 'vitepress';
+import { h } from 'vue';
 import './tokens.css';
 import './style.css';
 import { rankOf } from './search-rank.ts';
 
+/** VitePress's own has no `<main>`. */
+const notFound = () =>
+  h('main', { class: 'not-found' }, [
+    h('p', '404'),
+    h('h1', 'Page not found'),
+    h('p', 'There is no page at this address. Search the documentation, or start at its home page.'),
+    h('a', { href: '/' }, 'Documentation home'),
+  ]);
+
 export default {
   extends: theme,
+  Layout: () => h(theme.Layout, null, { 'not-found': notFound }),
   enhanceApp({ siteData }) {
     // Functions in the configuration would be sent as text and evaluated, which the CSP forbids.
     const { themeConfig } = siteData.value;
