@@ -93,7 +93,7 @@ function previewColumns(act: (action: DeploymentAction, deployment: Deployment) 
         );
       },
     },
-    { ...column('deployment'), header: 'Latest commit', phone: 'hidden' },
+    { ...column('deployment'), header: 'Latest commit', isExtra: true, phone: 'hidden' },
     column('age'),
     column('menu'),
   ];

@@ -44,6 +44,7 @@ const result: Column<Migration> = {
 const rest: readonly Column<Migration>[] = [
   {
     id: 'took',
+    isExtra: true,
     header: 'Duration',
     align: 'end',
     isFitted: true,
@@ -56,6 +57,7 @@ const rest: readonly Column<Migration>[] = [
   },
   {
     id: 'who',
+    isExtra: true,
     header: 'Author',
     isFitted: true,
     phone: 'hidden',

@@ -38,6 +38,7 @@ const columns: readonly Column<Machine>[] = [
   },
   {
     id: 'address',
+    isExtra: true,
     header: 'Address',
     cell: ({ upstream, privateOrigin }) => <code>{upstream ?? privateOrigin ?? 'this machine only'}</code>,
   },
@@ -46,7 +47,7 @@ const columns: readonly Column<Machine>[] = [
     header: 'Runs',
     cell: ({ parts }) => <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>{parts.join(', ')}</div>,
   },
-  { id: 'version', header: 'Version', isLabelled: true, isFitted: true, cell: ({ version }) => version },
+  { id: 'version', isExtra: true, header: 'Version', isLabelled: true, isFitted: true, cell: ({ version }) => version },
   {
     id: 'memory',
     header: 'Memory free',
