@@ -25,7 +25,7 @@ export const variableGroups: readonly Group[] = [
     title: 'Addresses and TLS',
     rows: [
       ['HANDLER_DOMAIN', 'localhost', 'Projects are served at `<project>.<domain>`; comma-separated'],
-      ['PUBLIC_PROTOCOL', 'http', 'Protocol of visitors: https if there are certificates'],
+      ['PUBLIC_PROTOCOL', 'http', 'Protocol of visitors; https by default with NODE_ENV=production or PUBLIC_HTTPS'],
       ['PUBLIC_PORT', '4001', 'Port in URLs of deployments; 443 with https'],
       ['PUBLIC_API_URL', 'http://localhost:4002', 'The API as seen from outside'],
       ['AUTH_URL', 'http://localhost:3002', 'The dashboard as seen from outside'],

@@ -1,4 +1,5 @@
 // The resolved configuration of an agent, created once by agent.ts and passed to its modules.
+import { checkConfig } from './config-check.ts';
 import type { AgentConfig, AgentEnv } from './config-types.ts';
 import { mcpTools } from './mcp/tools.ts';
 import { artifactTools } from './tools/artifacts.ts';
@@ -20,16 +21,11 @@ export interface ResolvedAgent<Env extends AgentEnv> {
 }
 
 const STEPS = 30;
-const STEPS_MAX = 100;
 
 /** @throws TypeError that names the problem in the configuration. */
 export function resolveAgent<Env extends AgentEnv>(config: AgentConfig<Env>): ResolvedAgent<Env> {
-  const { systemPrompt, handle, model = 'auto', maxSteps = STEPS, features = {}, contextCompression } = config;
-  if (typeof systemPrompt !== 'string' && typeof systemPrompt !== 'function')
-    throw new TypeError('createAgent needs systemPrompt, a text or a function');
-  if (typeof handle !== 'function') throw new TypeError('createAgent needs handle, a function that answers requests');
-  if (!Number.isInteger(maxSteps) || maxSteps < 1 || maxSteps > STEPS_MAX)
-    throw new TypeError(`maxSteps must be a whole number from 1 to ${STEPS_MAX}`);
+  checkConfig(config);
+  const { model = 'auto', maxSteps = STEPS, features = {}, contextCompression } = config;
   const { memory = true, artifacts = true, scheduling = true, mcp = true } = features;
   const tools = [
     ...(config.tools ?? []).map((tool) => readyTool(tool)),
