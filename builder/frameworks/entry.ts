@@ -61,6 +61,12 @@ export function findEntry(root: string, config: EntryConfig): ProjectEntry {
   const wrangler = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'].find(
     (name) => filesIn(root).text(name) !== null,
   );
+  const isProject = ['platform.yaml', 'platform.yml', 'package.json'].some((name) => filesIn(root).text(name) !== null);
+  if (!isProject && wrangler === undefined)
+    throw new BuildError(
+      'unknown_kind',
+      `There is no project here: ${looked}, ${page}, platform.yaml and package.json. Change to the folder of your project, or create one with \`platform init\``,
+    );
   const advice = wrangler === undefined ? '' : `; \`platform import\` makes one of ${wrangler}`;
   throw new BuildError(
     'unknown_kind',

@@ -86,6 +86,10 @@ test('an index.html without a worker is a static site', (t) => {
 test('a folder that shows no kind says what was looked for', (t) => {
   assert.throws(() => findEntry(projectFolder(t, { 'readme.md': '' }), configOf()), {
     code: 'unknown_kind',
+    message: `There is no project here: looked for ${entryCandidates.join(', ')}, index.html, platform.yaml and package.json. Change to the folder of your project, or create one with \`platform init\``,
+  });
+  assert.throws(() => findEntry(projectFolder(t, { 'package.json': '{}' }), configOf()), {
+    code: 'unknown_kind',
     message: `Cannot tell what kind of project this is: looked for ${entryCandidates.join(', ')} (a worker) and index.html (a static site). Set "kind" and "main" or "out" in platform.yaml`,
   });
   assert.throws(() => findEntry(projectFolder(t, { 'wrangler.toml': 'main = "app/main.ts"' }), configOf()), {
