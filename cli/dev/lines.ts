@@ -2,7 +2,11 @@
 import { timesText } from '#core/invocation-times.ts';
 import type { DevOptions, DevRequest } from '#runtime/dev/dev.ts';
 import { coloured, ownLines } from '../terminal/printed.ts';
+import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
+
+/** An error of SQLite in the log line of an uncaught error. */
+const MISSING_TABLE = /^Uncaught .*\bno such table: (\S+)/;
 
 /** Prints a log line of the worker or the platform. */
 export function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']>[0], verbose: boolean): void {
@@ -16,6 +20,14 @@ export function printLog(shell: Shell, { level, message }: Parameters<DevOptions
   // Trusted code of the developer: keep its colours and line breaks.
   const said = ownLines(coloured(message, shell.isTerminal));
   (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${said}`);
+  const table = level === 'error' ? MISSING_TABLE.exec(message)?.[1] : undefined;
+  if (table !== undefined)
+    shell.err(
+      shell.paint(
+        'yellow',
+        `The table ${plain(table)} does not exist: create it by a migration, a .sql file in migrations/`,
+      ),
+    );
 }
 
 /**
