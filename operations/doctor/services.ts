@@ -1,5 +1,5 @@
-// Checks of external services: the database and its tables, the cache, the clock. Called by `platform doctor`; each
-// takes a few seconds at most, and no message includes a password.
+// Checks of external services: the database and its tables, the cache, the clock, buckets. Called by `platform doctor`;
+// each takes a few seconds at most, and no message includes a password.
 import { connect } from 'node:net';
 import { schemaVersion } from '#postgres/schema-version.ts';
 import { countMigrations } from '#postgres/ledger.ts';
@@ -8,6 +8,7 @@ import path from 'node:path';
 import { openSql } from '#postgres/sql.ts';
 import type { Locations } from '../locations.ts';
 import { fail, ok, warn, type Finding } from './finding.ts';
+import { checkBuckets } from './buckets.ts';
 import { checkBuildExecutor } from './builds.ts';
 import { checkMigrator } from './migrator.ts';
 import { checkSandboxes } from './sandboxes.ts';
@@ -23,6 +24,7 @@ export async function checkServices(locations: Locations): Promise<Finding[]> {
     checkCache(locations),
     checkDate(locations),
     checkSandboxes(environment),
+    checkBuckets(environment),
   ]);
   return [...found.flat(), ...checkBuildExecutor(environment)];
 }
