@@ -27,6 +27,8 @@ export interface MachineFigures {
   readonly memoryFreeBytes: number;
   readonly diskBytes: number;
   readonly diskFreeBytes: number;
+  /** Since its routes were last those of Postgres; null: it does not copy them. */
+  readonly routesAgeSeconds: number | null;
 }
 
 /** The state that operators requested. */
@@ -88,7 +90,7 @@ const take = `INSERT INTO control.machine (${columns})
   RETURNING name`;
 
 const renew = `UPDATE control.machine SET seen_at = clock_timestamp(), memory_free_bytes = $3, disk_free_bytes = $4,
-    edge_read_at = $5::timestamptz, state = CASE WHEN $6 THEN 'drained' ELSE state END,
+    edge_read_at = $5::timestamptz, routes_age_seconds = $7, state = CASE WHEN $6 THEN 'drained' ELSE state END,
     state_at = CASE WHEN $6 AND state <> 'drained' THEN now() ELSE state_at END
   WHERE name = $1 AND member = $2
   RETURNING state, state_at::text, clock_timestamp()::text AS at`;
@@ -172,6 +174,7 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
       figures.diskFreeBytes,
       deps.edgeReadAt(),
       isDrained,
+      figures.routesAgeSeconds,
     );
     if (row === undefined)
       return refuse(

@@ -1,13 +1,15 @@
-// Notifies operators of machines that are lost, and of those that are back. Started by main.ts; each change is reported
-// by one API process.
+// Notifies operators of machines that are lost or serve old routes, and when that has ended. Started by main.ts; each
+// change is reported by one API process.
 import { runRounds } from '#core/process/rounds.ts';
 import { writeEvent } from './events.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import { takeChanges } from '../records/machines.ts';
+import { takeChanges, takeOldRoutes } from '../records/machines.ts';
 
 const LOOK_MS = 5000;
 /** A restarted supervisor is back sooner. */
 const LOST_SECONDS = 15;
+/** When Postgres is back, routes are old until the next look of the mirror. */
+const OLD_ROUTES = { ageSeconds: 60, forSeconds: 15 };
 
 /** Watches until the process ends. */
 export function watchMachines(deps: Dependencies): Promise<void> {
@@ -20,16 +22,27 @@ export async function reportMachines({ sql, log }: Dependencies): Promise<void> 
     const { lost, back } = await takeChanges(tx, LOST_SECONDS);
     for (const { name, seen_at: seen } of lost) {
       log.error({ machine: name }, 'Machine lost');
-      await report('fired', name, `It was last seen at ${seen.toISOString()}. Its requests go to the other machines.`);
+      const message = `It was last seen at ${seen.toISOString()}. Its requests go to the other machines.`;
+      await report('fired', `Machine ${name} is lost`, message);
     }
     for (const name of back) {
       log.info({ machine: name }, 'Machine is back');
-      await report('resolved', name, 'It is back.');
+      await report('resolved', `Machine ${name} is lost`, 'It is back.');
+    }
+    const { old, current } = await takeOldRoutes(tx, OLD_ROUTES);
+    for (const { name, routes_age_seconds: age } of old) {
+      log.error({ machine: name, ageSeconds: age }, 'Routes of a machine are old');
+      const message = `It serves those of ${age} seconds ago: its mirror cannot read Postgres or the bucket of artifacts, or its disk is full. Look at its log.`;
+      await report('fired', `Routes of machine ${name} are old`, message);
+    }
+    for (const name of current) {
+      log.info({ machine: name }, 'Routes of a machine are current');
+      await report('resolved', `Routes of machine ${name} are old`, 'They are current.');
     }
 
     function report(type: 'fired' | 'resolved', name: string, message: string): Promise<string> {
       const of = { projectId: null, ruleId: null, value: null, channels: 'all' } as const;
-      return writeEvent(tx, { ...of, type, name: `Machine ${name} is lost`, message });
+      return writeEvent(tx, { ...of, type, name, message });
     }
   });
 }

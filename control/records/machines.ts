@@ -66,3 +66,24 @@ export async function takeChanges(
     WHERE lost_at IS NOT NULL AND name IN (SELECT name FROM control.machine_now WHERE status <> 'lost') RETURNING name`;
   return { lost, back: back.map(({ name }) => name) };
 }
+
+/**
+ * Finds and marks machines whose routes have been older than `ageSeconds` for `forSeconds` without a report, or are
+ * current again after a report. Ages of lost machines are not known.
+ */
+export async function takeOldRoutes(
+  tx: Transaction,
+  { ageSeconds, forSeconds }: { readonly ageSeconds: number; readonly forSeconds: number },
+): Promise<{ readonly old: readonly { name: string; routes_age_seconds: number }[]; readonly current: string[] }> {
+  await tx`
+    UPDATE control.machine SET routes_old_at = CASE WHEN routes_age_seconds > ${ageSeconds} THEN clock_timestamp() END
+    WHERE (routes_old_at IS NULL) = (coalesce(routes_age_seconds, 0) > ${ageSeconds})`;
+  const old = await tx<{ name: string; routes_age_seconds: number }[]>`
+    UPDATE control.machine SET routes_old_told = true
+    WHERE NOT routes_old_told AND routes_old_at < clock_timestamp() - ${forSeconds} * interval '1 second'
+      AND name IN (SELECT name FROM control.machine_now WHERE status <> 'lost')
+    RETURNING name, routes_age_seconds`;
+  const current = await tx<{ name: string }[]>`
+    UPDATE control.machine SET routes_old_told = false WHERE routes_old_told AND routes_old_at IS NULL RETURNING name`;
+  return { old, current: current.map(({ name }) => name) };
+}

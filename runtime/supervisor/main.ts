@@ -23,6 +23,7 @@ import { createEngineGroup, type EngineGroup } from './start/engine-group.ts';
 import { engineSecret } from './engines/engine-secret.ts';
 import { compileCache, engineEnvironment } from './engines/environment.ts';
 import { openPrivatePort, type PrivatePort } from './private-port/private-port.ts';
+import { routesAgeSeconds } from './services/routes-age.ts';
 import { originOf, portFailure, privatePortSettings } from './private-port/settings.ts';
 import type { SupervisorState } from './engines/state.ts';
 import { UsageLedger } from './private-port/usage.ts';
@@ -84,6 +85,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     stopEngines: () => group.engines.stop(),
     onServing: (upstreams, at) => services.caddy?.setHandlers(upstreams, at),
     edgeReadAt: () => services.caddy?.usedAt() ?? null,
+    routesAgeSeconds: () => routesAgeSeconds(services.states()),
     onRefused(reason) {
       log.fatal(reason);
       running.stop(EXIT_CONFIGURATION);

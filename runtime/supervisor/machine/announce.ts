@@ -13,6 +13,7 @@ interface AnnounceDeps {
   /** Data folder, whose disk is measured. */
   readonly folder: string;
   readonly edgeReadAt: () => string | null;
+  readonly routesAgeSeconds: () => number | null;
   readonly onLook: (look: MachineLook) => void;
   readonly onRefused: (reason: string) => void;
   readonly log: Logger;
@@ -38,6 +39,7 @@ export function startAnnouncement(deps: AnnounceDeps): Announcement {
     memoryFreeBytes: freemem(),
     diskBytes: 0,
     diskFreeBytes: 0,
+    routesAgeSeconds: null,
   };
   let loggedAt = -Infinity;
   const onTrouble = (error: unknown): void => {
@@ -64,7 +66,11 @@ export function startAnnouncement(deps: AnnounceDeps): Announcement {
         machine = await announceMachine({
           url: deps.url,
           facts: deps.facts,
-          figures: () => ({ ...figures, memoryFreeBytes: Math.min(freemem(), figures.memoryBytes) }),
+          figures: () => ({
+            ...figures,
+            memoryFreeBytes: Math.min(freemem(), figures.memoryBytes),
+            routesAgeSeconds: deps.routesAgeSeconds(),
+          }),
           edgeReadAt: deps.edgeReadAt,
           onLook(look) {
             void measure();

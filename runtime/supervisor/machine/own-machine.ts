@@ -18,6 +18,8 @@ interface OwnMachineDeps {
   /** Handlers that the edge of this machine sends requests to, as `host:port`. @param at for `edgeReadAt`. */
   readonly onServing: (upstreams: readonly string[], at: string) => void;
   readonly edgeReadAt: () => string | null;
+  /** Age of the routes of this machine; null: no mirror runs here. */
+  readonly routesAgeSeconds: () => number | null;
   /** This machine may not be a part of the installation. */
   readonly onRefused: (reason: string) => void;
 }
@@ -107,6 +109,7 @@ export function createOwnMachine(deps: OwnMachineDeps): OwnMachine {
         },
         folder: config.folder,
         edgeReadAt: deps.edgeReadAt,
+        routesAgeSeconds: deps.routesAgeSeconds,
         onLook,
         onRefused: deps.onRefused,
         log,

@@ -19,6 +19,7 @@ import { createOperations, operations } from './operations.ts';
 import { readJsonBody } from './json-body.ts';
 import type { PrivatePortSettings } from './settings.ts';
 import type { SupervisorState } from '../engines/state.ts';
+import { routesAgeSeconds } from '../services/routes-age.ts';
 import type { TelemetryBuffer } from './telemetry.ts';
 import type { UsageLedger } from './usage.ts';
 
@@ -222,10 +223,8 @@ function sendHealth(
       ? engines.some((engine) => engine.role === 'serving' && engine.state === 'listening')
       : isReady() && services.every(({ state: at }) => at === 'ready' || at === 'stopped');
   const ready = !isStopping() && accepts;
-  const age = services
-    .flatMap(({ figures = [] }) => figures)
-    .find(([name]) => name === 'platform_routes_age_seconds')?.[2];
-  const routes = age === undefined ? {} : { routesAgeSeconds: Math.round(age) };
+  const age = routesAgeSeconds(services);
+  const routes = age === null ? {} : { routesAgeSeconds: age };
   sendJson(response, ready || !wantsReady ? 200 : 503, { live: true, ready, ...routes });
 }
 

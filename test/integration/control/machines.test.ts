@@ -23,7 +23,11 @@ afterEach(async () => {
 /** A machine as a supervisor announces it. */
 async function machine(
   facts: Partial<MachineFacts>,
-  { now, edgeReadAt = () => null }: { now?: () => number; edgeReadAt?: () => string | null } = {},
+  {
+    now,
+    edgeReadAt = () => null,
+    routesAge = null,
+  }: { now?: () => number; edgeReadAt?: () => string | null; routesAge?: number | null } = {},
 ) {
   const looks: MachineLook[] = [];
   const refusals: string[] = [];
@@ -40,7 +44,13 @@ async function machine(
       clockMsMax: 10_000,
       ...facts,
     },
-    figures: () => ({ memoryBytes: 4096, memoryFreeBytes: 1024, diskBytes: 8192, diskFreeBytes: 2048 }),
+    figures: () => ({
+      memoryBytes: 4096,
+      memoryFreeBytes: 1024,
+      diskBytes: 8192,
+      diskFreeBytes: 2048,
+      routesAgeSeconds: routesAge,
+    }),
     edgeReadAt,
     onLook: (look) => looks.push(look),
     onRefused: (reason) => refusals.push(reason),
@@ -167,6 +177,36 @@ test('a lost machine is reported once, and when it is back', async () => {
   await machine({});
   await reportMachines(control.deps);
   assert.deepEqual((await events())[1], { type: 'resolved', name: 'Machine m1 is lost' });
+});
+
+test('a machine that serves old routes for a while is reported once, and when they are current', async () => {
+  await machine({}, { routesAge: 61 });
+  await machine({ name: 'm2' }, { routesAge: 60 });
+  await machine({ name: 'm3' });
+  const report = () => reportMachines(control.deps);
+  const events = async () =>
+    (await control.sql`SELECT type, name, message FROM control.alert_event ORDER BY created_at`).map((row) => ({
+      ...row,
+    }));
+  await report();
+  assert.deepEqual(await events(), []);
+  await control.sql`UPDATE control.machine SET routes_old_at = routes_old_at - interval '16 seconds'`;
+  await report();
+  await report();
+  assert.deepEqual(await events(), [
+    {
+      type: 'fired',
+      name: 'Routes of machine m1 are old',
+      message:
+        'It serves those of 61 seconds ago: its mirror cannot read Postgres or the bucket of artifacts, or its disk is full. Look at its log.',
+    },
+  ]);
+  await control.sql`UPDATE control.machine SET routes_age_seconds = 0`;
+  await report();
+  await report();
+  assert.deepEqual((await events()).slice(1), [
+    { type: 'resolved', name: 'Routes of machine m1 are old', message: 'They are current.' },
+  ]);
 });
 
 test('a machine drains when another one serves, and only once edges have read that', async () => {
