@@ -1,6 +1,7 @@
-// kill -9 of each of three machines in turn, under requests and writes to queues, workflows, timers, state and a
-// database: requests outside of the machine are answered, and nothing that was acknowledged is lost. Prints how long it
-// takes until all hosts are served again; MACHINES_KILL_ROUNDS says how many rounds.
+// kill -9 of each of three machines in turn, under requests and writes to queues, workflows, timers, state, files and
+// databases: requests outside of the machine are answered, and nothing that was acknowledged is lost. Prints how long
+// it takes until all hosts are served again; DURABILITY_ROUNDS says how many rounds, DURABILITY_DATABASES how many
+// databases.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { durableVariables, kinds, runDurability, type DurablePlatform } from '#test/setup/durability.ts';
@@ -8,7 +9,7 @@ import { createVisitor, startLoad } from '#test/setup/fleet-load.ts';
 import { startFleet, type FleetMachine } from '#test/setup/fleet.ts';
 import { until } from '#test/setup/until.ts';
 
-const rounds = Number(process.env['MACHINES_KILL_ROUNDS'] ?? 2);
+const rounds = Number(process.env['DURABILITY_ROUNDS'] ?? 2);
 const NAMES = ['m2', 'm3', 'm1'];
 const CLIENTS = 4;
 /** Besides what was inside the machine: connections of the edge to it that break, and are not tried again. */

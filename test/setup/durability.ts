@@ -1,12 +1,12 @@
 // Rounds of kill -9 under load, for test/durability/kill-9.test.ts and test/machines/kill-9.test.ts: queue, workflow,
-// timer, state and database are used at once while processes or machines die, and every acknowledgement is held against
-// what came of it.
+// timer, state, files and databases are used at once while processes or machines die, and every acknowledgement is held
+// against what came of it. DURABILITY_DATABASES says how many databases are written to.
 import type { SupervisorState } from '#runtime/supervisor/engines/state.ts';
 import { childOf } from './child-process.ts';
 import { startPlatform } from './platform.ts';
 import { until } from './until.ts';
 
-export const kinds = ['queue', 'timer', 'workflow', 'state', 'counter', 'db'] as const;
+export const kinds = ['queue', 'timer', 'workflow', 'state', 'counter', 'file', 'db'] as const;
 type Kind = (typeof kinds)[number];
 const steps = ['a', 'b', 'c'] as const;
 
@@ -38,9 +38,20 @@ interface DurabilityReport {
   readonly corrupt: readonly string[];
 }
 
-const yaml =
-  'queue: { JOBS: jobs }\ntimer: { TIMER: reminders }\nworkflow: { ORDER: orders }\nstate: { KV: ledger }\ndb: { DB: main }\n';
+const names = Array.from({ length: Number(process.env['DURABILITY_DATABASES'] ?? 1) }, (_, index) =>
+  index === 0 ? 'DB' : `DB${index}`,
+);
+const yaml = `
+queue: { JOBS: jobs }
+timer: { TIMER: reminders }
+workflow: { ORDER: orders }
+state: { KV: ledger }
+fs: { FILES: files }
+db: { ${names.map((name, index) => `${name}: ${index === 0 ? 'main' : `d${index}`}`).join(', ')} }
+`;
 const worker = `
+const names = ${JSON.stringify(names)};
+const ofAll = async (env, work) => (await Promise.all(names.map((name) => work(env[name])))).flat();
 const note = (env, kind, id) => env.DB.prepare('INSERT INTO came (kind, id) VALUES (?, ?)').bind(kind, id).run();
 const operations = {
   queue: ({ JOBS }, id) => JOBS.send(id),
@@ -48,19 +59,26 @@ const operations = {
   workflow: ({ ORDER }, id) => ORDER.trigger({ id }, { id }),
   state: ({ KV }, id) => KV.put('key ' + id, id),
   counter: ({ KV }) => KV.update('counter', { $inc: { n: 1 } }),
-  db: (env, id) => note(env, 'db', id),
+  file: ({ FILES }, id) => FILES.put(id, id),
+  db: (env, id) => note({ DB: env[names[id.slice(1) % names.length]] }, 'db', id),
 };
 export default {
   async fetch(request, env) {
     const { pathname, searchParams } = new URL(request.url);
     const [kind, id] = [searchParams.get('kind'), searchParams.get('id')];
-    if (pathname === '/do') await operations[kind](env, id);
-    else if (pathname === '/prepare') await env.DB.exec('CREATE TABLE IF NOT EXISTS came (kind TEXT, id TEXT)');
-    else if (pathname === '/came') {
-      const { results } = await env.DB.prepare('SELECT kind, id, count(*) AS n FROM came GROUP BY kind, id').all();
-      return Response.json(results);
-    } else if (pathname === '/check') return Response.json(await env.DB.prepare('PRAGMA integrity_check').all());
-    else if (pathname === '/state') return Response.json(await Promise.all(searchParams.get('ids').split(',').map((id) => env.KV.get('key ' + id))));
+    const all = (sql) => ofAll(env, async (database) => (await database.prepare(sql).all()).results);
+    if (pathname === '/do') {
+      console.log('do', kind, id);
+      await operations[kind](env, id);
+    } else if (pathname === '/prepare')
+      await ofAll(env, (database) => database.exec('CREATE TABLE IF NOT EXISTS came (kind TEXT, id TEXT)'));
+    else if (pathname === '/came')
+      return Response.json(await all('SELECT kind, id, count(*) AS n FROM came GROUP BY kind, id'));
+    else if (pathname === '/check') return Response.json(await all('PRAGMA integrity_check'));
+    else if (pathname === '/files') {
+      const ids = searchParams.get('ids').split(',');
+      return Response.json(await Promise.all(ids.map(async (id) => (await (await env.FILES.get(id))?.text()) ?? null)));
+    } else if (pathname === '/state') return Response.json(await Promise.all(searchParams.get('ids').split(',').map((id) => env.KV.get('key ' + id))));
     else if (pathname === '/counter') return Response.json((await env.KV.get('counter', 'json'))?.n ?? 0);
     else if (pathname === '/runs') {
       const ids = searchParams.get('ids').split(',');
@@ -223,7 +241,7 @@ export async function runDurability(
     const runIds = [...acknowledged.get('workflow')!, ...unknown.get('workflow')!];
     const runs = await all<{ status: string; output: unknown }>(runIds, '/runs');
     const { deadCount } = (await insist('/queue')) as { deadCount: number };
-    const { results } = (await insist('/check')) as { results: Record<string, unknown>[] };
+    const checked = (await insist('/check')) as Record<string, unknown>[];
     return {
       kills,
       accounts,
@@ -231,7 +249,7 @@ export async function runDurability(
         run === null || (run.status === 'completed' && run.output === 'abc') ? [] : [`${runIds[index]} ${run.status}`],
       ),
       dead: deadCount,
-      corrupt: results.map((row) => String(Object.values(row)[0])).filter((text) => text !== 'ok'),
+      corrupt: checked.map((row) => String(Object.values(row)[0])).filter((text) => text !== 'ok'),
     };
   } finally {
     running = false;
@@ -247,8 +265,8 @@ export async function runDurability(
       const extra = Array.from({ length: Math.max(0, sum - taken.length - open.length) }, (_, n) => `increment ${n}`);
       return { ...head, lost: missing, came: sum, again: 0, strange: extra };
     }
-    if (kind === 'state') {
-      const values = await all<string>(taken, '/state');
+    if (kind === 'state' || kind === 'file') {
+      const values = await all<string>(taken, kind === 'state' ? '/state' : '/files');
       return { ...head, lost: taken.filter((id, at) => values[at] !== id), came: values.length, again: 0, strange: [] };
     }
     const parts = (id: string): string[] => (kind === 'workflow' ? steps.map((step) => `${id} ${step}`) : [id]);
