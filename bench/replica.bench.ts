@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { startDatabases, query, type TestDatabases } from '../test/setup/databases.ts';
 import { createTestDatabase } from '../test/setup/postgres.ts';
+import { startTestPostgres } from '../test/setup/postgres-server.ts';
 import { replicated, startReplicated } from '../test/setup/replicas.ts';
 import { startS3Server } from '../test/setup/s3-server.ts';
 import { formatTable } from './statistics.ts';
@@ -36,6 +37,7 @@ async function write({ client, service }: TestDatabases, count: number): Promise
 }
 
 const s3 = await startS3Server();
+const server = await startTestPostgres();
 const postgres = await createTestDatabase();
 const plain = await startDatabases();
 const without = await write(plain, WRITES);
@@ -83,3 +85,4 @@ process.stdout.write(
 );
 await s3.close();
 await postgres.close();
+await server.stop();

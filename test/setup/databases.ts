@@ -32,6 +32,8 @@ export async function startDatabases(
     readonly dataFolder?: string;
     /** Variables of the replicator. */
     readonly replica?: Readonly<Record<string, string>>;
+    /** Writes wait for the replica. */
+    readonly confirms?: boolean;
     /** The folder is kept when it is closed. */
     readonly keeps?: boolean;
   } = {},
@@ -46,6 +48,7 @@ export async function startDatabases(
     shards: options.shards ?? 1,
     synchronous: options.synchronous ?? 'normal',
     dataFolder: options.dataFolder ?? null,
+    confirms: options.confirms === true,
     ...(tcp === undefined ? {} : { tcp }),
     ...(options.replica === undefined ? {} : { replica: options.replica }),
     report: (message) => reports.push(message),
