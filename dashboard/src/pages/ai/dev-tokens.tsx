@@ -16,8 +16,8 @@ const nameOf = ({ login }: DevToken): string => login ?? 'a deleted account';
 
 const columns: readonly Column<DevToken>[] = [
   { id: 'who', header: 'Member', phone: 'first', cell: (token) => <strong dir="auto">{nameOf(token)}</strong> },
-  { id: 'made', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { id: 'ends', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+  { id: 'made', header: 'Created', isLabelled: true, isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { id: 'ends', header: 'Expires', isLabelled: true, isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
 ];
 
 export function DevTokens({ id }: { readonly id: string }) {

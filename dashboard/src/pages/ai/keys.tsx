@@ -33,10 +33,11 @@ const columns: readonly Column<Key>[] = [
     header: 'Limits',
     cell: ({ limits }) => (limits.length === 0 ? 'none' : limits.map(limitText).join(', ')),
   },
-  { id: 'made', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { id: 'made', header: 'Created', isLabelled: true, isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     id: 'ends',
     header: 'Expires',
+    isLabelled: true,
     isFitted: true,
     cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />),
   },

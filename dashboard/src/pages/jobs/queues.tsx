@@ -186,10 +186,17 @@ function Queue({ place }: { readonly place: BindingPlace }) {
                 : {
                     id: 'due',
                     header: 'Delivered',
+                    isLabelled: true,
                     cell: ({ dueAt }) => (dueAt === null ? '' : <Time at={dueAt} />),
                   },
               { id: 'attempt', header: 'Attempts', align: 'end', isFitted: true, cell: ({ attempt }) => attempt },
-              { id: 'sent', header: 'Sent', isFitted: true, cell: ({ timestamp }) => <Time at={timestamp} /> },
+              {
+                id: 'sent',
+                header: 'Sent',
+                isLabelled: true,
+                isFitted: true,
+                cell: ({ timestamp }) => <Time at={timestamp} />,
+              },
             ]}
             actions={
               isDead

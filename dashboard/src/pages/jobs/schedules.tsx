@@ -56,10 +56,17 @@ function Schedules({ place }: { readonly place: ResourcePlace }) {
               </span>
             ),
           },
-          { id: 'next', header: 'Next run', isFitted: true, cell: ({ nextAt }) => <Time at={nextAt} /> },
+          {
+            id: 'next',
+            header: 'Next run',
+            isLabelled: true,
+            isFitted: true,
+            cell: ({ nextAt }) => <Time at={nextAt} />,
+          },
           {
             id: 'last',
             header: 'Last run',
+            isLabelled: true,
             isFitted: true,
             cell: ({ lastAt }) =>
               lastAt === null ? <span className={styles.faint}>never</span> : <Time at={lastAt} />,

@@ -89,7 +89,13 @@ function Timers({ place }: { readonly place: BindingPlace }) {
                 phone: 'first',
                 cell: ({ id }) => <span className={styles.mono}>{id}</span>,
               },
-              { id: 'at', header: 'Fires', isFitted: true, cell: ({ scheduledTime }) => <Time at={scheduledTime} /> },
+              {
+                id: 'at',
+                header: 'Fires',
+                isLabelled: true,
+                isFitted: true,
+                cell: ({ scheduledTime }) => <Time at={scheduledTime} />,
+              },
               {
                 id: 'again',
                 header: 'Repeats',

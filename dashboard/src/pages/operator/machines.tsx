@@ -28,7 +28,7 @@ const states = {
 } as const;
 
 const columns: readonly Column<Machine>[] = [
-  { id: 'name', header: 'Name', phone: 'first', cell: ({ name }) => <strong>{name}</strong> },
+  { id: 'name', header: 'Name', phone: 'first', isFitted: true, cell: ({ name }) => <strong>{name}</strong> },
   {
     id: 'status',
     header: 'Status',

@@ -44,7 +44,7 @@ function MailState({ mail: { kind, server, from, waiting, lastSent, lastFailure 
   if (kind === null)
     return (
       <Notice tone="warning" title="No mail is set up">
-        <p>Invitations, lost passwords, alerts and apps cannot send emails.</p>
+        <p>Invitations, password resets, alerts and apps cannot send emails.</p>
       </Notice>
     );
   const isFailing = lastFailure !== null && (lastSent === null || lastFailure.at > lastSent.at);

@@ -85,7 +85,13 @@ const columns: readonly Column<Account>[] = [
     cell: ({ expiresAt, credential }) =>
       expiresAt === null ? credential === 'grant' ? 'Renewed' : 'Unknown' : <Time at={expiresAt} />,
   },
-  { id: 'made', header: 'Connected', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    id: 'made',
+    header: 'Connected',
+    isLabelled: true,
+    isFitted: true,
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+  },
 ];
 
 function Accounts({ id: organizationId, hasHosts }: { readonly id: string; readonly hasHosts: boolean }) {

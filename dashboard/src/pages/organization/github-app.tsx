@@ -51,8 +51,7 @@ function App({ source, url, installUrl, problem, returnTo }: AppProps) {
     return (
       <div className={styles.card}>
         <p className={styles.soft}>
-          The platform registers itself as a GitHub App: there is nothing to type but its name. It works without a
-          restart.
+          The platform registers itself as a GitHub App. You only choose its name; no restart is needed.
         </p>
         <div className={styles.buttons}>
           <ConnectGitHub returnTo={returnTo} />

@@ -68,7 +68,7 @@ const columns: readonly Column<Webhook>[] = [
     isFitted: true,
     cell: ({ enabled }) => <State tone={enabled ? 'ok' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</State>,
   },
-  { id: 'made', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { id: 'made', header: 'Created', isLabelled: true, isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
 function Webhooks({ id }: { readonly id: string }) {

@@ -41,7 +41,7 @@ export function HooksPage() {
 const columns: readonly Column<Hook>[] = [
   { id: 'name', header: 'Name', phone: 'first', cell: (hook) => hook.name },
   { id: 'branch', header: 'Branch', isFitted: true, cell: (hook) => <Badge>{hook.branch}</Badge> },
-  { id: 'made', header: 'Created', isFitted: true, cell: (hook) => <Time at={hook.createdAt} /> },
+  { id: 'made', header: 'Created', isLabelled: true, isFitted: true, cell: (hook) => <Time at={hook.createdAt} /> },
 ];
 
 function Hooks({ id }: { readonly id: string }) {

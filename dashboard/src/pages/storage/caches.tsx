@@ -82,7 +82,13 @@ function Cache({ place }: { readonly place: BindingPlace }) {
               cell: (item) => <span className={styles.mono}>{item.key}</span>,
             },
             { id: 'bytes', header: 'Size', align: 'end', isFitted: true, cell: ({ bytes }) => bytesText(bytes) },
-            { id: 'at', header: 'Expires', isFitted: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+            {
+              id: 'at',
+              header: 'Expires',
+              isLabelled: true,
+              isFitted: true,
+              cell: ({ expiresAt }) => <Time at={expiresAt} />,
+            },
           ]}
         />
       )}

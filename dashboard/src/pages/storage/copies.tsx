@@ -70,7 +70,13 @@ export function Copies({ place }: { readonly place: BindingPlace }) {
               cell: ({ name }) => <span className={styles.mono}>{name}</span>,
             },
             { id: 'bytes', header: 'Size', align: 'end', isFitted: true, cell: ({ bytes }) => bytesText(bytes) },
-            { id: 'at', header: 'Created', isFitted: true, cell: ({ madeAt }) => <Time at={madeAt} /> },
+            {
+              id: 'at',
+              header: 'Created',
+              isLabelled: true,
+              isFitted: true,
+              cell: ({ madeAt }) => <Time at={madeAt} />,
+            },
           ]}
           actions={({ name }) => (
             <span className={styles.bar}>

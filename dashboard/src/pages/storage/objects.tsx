@@ -157,7 +157,7 @@ function ObjectSheet({
           <Facts
             facts={[
               [
-                'Id',
+                'ID',
                 <span key="id" className={styles.mono}>
                   {data.id}
                 </span>,

@@ -89,6 +89,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
               {
                 id: 'active',
                 header: 'Last active',
+                isLabelled: true,
                 isFitted: true,
                 cell: ({ lastActiveAt }) => <Time at={lastActiveAt} />,
               },

@@ -40,7 +40,13 @@ export function SlowStatements({ place }: { readonly place: BindingPlace }) {
           phone: 'hidden',
           cell: ({ rowsRead, count }) => countText(Math.round(rowsRead / count)),
         },
-        { id: 'last', header: 'Last run', isFitted: true, cell: ({ lastAt }) => <Time at={lastAt} /> },
+        {
+          id: 'last',
+          header: 'Last run',
+          isLabelled: true,
+          isFitted: true,
+          cell: ({ lastAt }) => <Time at={lastAt} />,
+        },
       ]}
     />
   );

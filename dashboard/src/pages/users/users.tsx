@@ -110,7 +110,13 @@ function Users({ place }: { readonly place: ResourcePlace }) {
                 cell: ({ emailVerified }) =>
                   emailVerified ? <Badge tone="ok">Verified</Badge> : <Badge>Unverified</Badge>,
               },
-              { id: 'at', header: 'Created', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+              {
+                id: 'at',
+                header: 'Created',
+                isLabelled: true,
+                isFitted: true,
+                cell: ({ createdAt }) => <Time at={createdAt} />,
+              },
             ]}
           />
         )}
@@ -190,7 +196,13 @@ function UserSheet({
                   </span>
                 ),
               },
-              { id: 'at', header: 'Signed in', isFitted: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+              {
+                id: 'at',
+                header: 'Signed in',
+                isLabelled: true,
+                isFitted: true,
+                cell: ({ createdAt }) => <Time at={createdAt} />,
+              },
             ]}
             actions={({ id }) => (
               <Button
