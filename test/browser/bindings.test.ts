@@ -1,5 +1,5 @@
-// What bindings hold, in the dashboard of production in Chromium: each page in every width and theme, and what people
-// do there. test/browser/dev.test.ts does the same under `platform dev`.
+// What bindings hold, in the dashboard of production in Chromium: each page in every width and theme, also of all other
+// routes, and what people do there. test/browser/dev.test.ts does the same under `platform dev`.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -61,6 +61,9 @@ for (const [name, at] of [
 ] as const)
   test(`the page ${name} fits every width in both themes, without a serious fault`, () =>
     dashboard.inspect(name, `/projects/shop${at}`));
+
+test('the page of every other route fits every width in both themes, without a fault', () =>
+  dashboard.inspectRest({ project: 'shop', org: dashboard.organization.slug }));
 
 testBindingTasks(() => place);
 

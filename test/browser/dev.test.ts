@@ -79,6 +79,9 @@ for (const [name, at] of [
   test(`${name} fits in every width and theme, and axe finds nothing serious`, () =>
     dashboard.inspect(name, `${project}${at}`));
 
+test('the page of every other route fits in every width and theme, and axe finds nothing', () =>
+  dashboard.inspectRest({ project: 'shop' }));
+
 testBindingTasks(() => place);
 
 test('a request is sent again, and its headers, its lines and secrets are told apart', async () => {

@@ -1,11 +1,13 @@
 // Sign-in in Chromium: an invitation link, a password and a second factor; the Git host and OpenID Connect by a link.
 // The pages have no scripts, and the policy refuses none of their forms.
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { chromium } from '#cli/tasks/tools/chromium.ts';
 import { codeOf } from '#control/access/totp.ts';
 import { createOidcProvider } from '#control/access/oidc/client.ts';
-import { openAppPage, type AppPage } from '#test/setup/dashboard-browser.ts';
+import { assertAccessible, assertFits, openAppPage, type AppPage } from '#test/setup/dashboard-browser.ts';
 import { startOidcProvider, type TestOidcProvider } from '#test/setup/oidc-provider.ts';
 import { startSignIn, type TestSignIn } from '#test/setup/signed-in.ts';
 
@@ -106,4 +108,45 @@ test('a person joins by a link with OpenID Connect, and signs in with it again',
   await page.goto(`${site.ui}/api/auth/link/oidc`);
   await page.getByText('You sign in as annie with annie at Acme SSO').waitFor();
   assert.deepEqual(complaints, []);
+});
+
+/** Paths under `/api/auth/` in the sources. */
+function pagePaths(): readonly string[] {
+  const folder = path.join(import.meta.dirname, '../../control');
+  const texts = globSync('{sign-in,git-host}/*.ts', { cwd: folder }).map((file) =>
+    readFileSync(path.join(folder, file), 'utf8'),
+  );
+  const found = texts.flatMap((text) => [...text.matchAll(/'(\/api\/auth\/[\w/-]+)'/g)].map(([, at]) => at!));
+  return [...new Set(found)];
+}
+
+test('every page of sign-in fits a phone, and axe finds no fault in either theme', options, async () => {
+  const { page } = opened;
+  await page.setViewportSize({ width: 390, height: 844 });
+  const paths = ['/api/auth/sign-in', '/api/auth/sign-in?error=password', ...pagePaths()];
+  const shown = new Set<string>();
+  const look = async (at: string): Promise<void> => {
+    const answer = await page.goto(at);
+    const here = new URL(page.url());
+    if (here.origin !== site.ui || !here.pathname.startsWith('/api/auth/')) return;
+    // A path that takes forms only has no page.
+    if (answer?.headers()['content-type']?.startsWith('text/html') !== true || answer.status() === 404) return;
+    shown.add(await page.locator('h1').innerText());
+    await page.emulateMedia({ colorScheme: 'light' });
+    await assertFits(page, at);
+    await assertAccessible(page, at);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await assertAccessible(page, `${at}, dark`, 'colors');
+  };
+  for (const at of paths) await look(`${site.ui}${at}`);
+  // The Git host and the provider have signed somebody in on the way.
+  await page.context().clearCookies();
+  await look(await linkOf());
+  await page.getByLabel('Username').fill('ida');
+  await page.getByLabel('New password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByText('the dashboard').waitFor();
+  for (const at of paths) await look(`${site.ui}${at}`);
+  for (const title of ['Sign in', 'Log in a command line', 'That did not work'])
+    assert.ok(shown.has(title), `${title} is not among ${[...shown].join(', ')}`);
 });

@@ -240,7 +240,6 @@ export async function openDashboardBrowser(
         if (notes.isSeen(route)) continue;
         const name = `rest${route.replaceAll(/[/$]+/g, '-').replace(/-$/, '')}`;
         await look(BRIEF_LOOKS, name, notes.addressOf(route, values));
-        assert.ok(notes.isSeen(route), `${notes.addressOf(route, values)} shows no page of ${route}`);
       }
     },
     async closePages() {
