@@ -5,6 +5,7 @@ import { invocationKinds } from '#core/plans.ts';
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import { Timestamp } from '../http/schemas.ts';
+import { checkTimeRange } from '../http/time-range.ts';
 import { decodeCursor, encodeCursor, timestampOf } from '../http/page.ts';
 
 const DAY_MS = 86_400_000;
@@ -74,8 +75,7 @@ export function timeOf({ from, to }: StoredQuestion, keptMs: number, now: number
   // Clocks differ, so current records may have a timestamp slightly in the future.
   const end = to === undefined ? new Date(now + 60_000) : new Date(to);
   const begin = from === undefined ? new Date(Math.min(now, end.getTime()) - keptMs - DAY_MS) : new Date(from);
-  if (!(begin.getTime() <= end.getTime()))
-    throw new ApiError('bad_request', { reason: 'query.from: must not be after query.to' });
+  checkTimeRange(begin, end);
   return { from: begin, to: end };
 }
 

@@ -11,10 +11,10 @@ import {
 } from '../../records/ai-usage.ts';
 import { readAiMonth } from '../../records/ai-budget.ts';
 import type { RequestState } from '../request/middleware.ts';
-import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
 import { pageOf, pageQuery, readTimePage, toTimePage } from '../../http/page.ts';
 import { nullable, Timestamp } from '../../http/schemas.ts';
+import { checkTimeRange } from '../../http/time-range.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_DEFAULT = 30;
@@ -107,9 +107,7 @@ interface UsageQuery {
 function toQuestion({ from: fromText, to: toText, groupBy = 'model' }: UsageQuery) {
   const to = toText === undefined ? new Date() : new Date(toText);
   const from = fromText === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(fromText);
-  const ms = to.getTime() - from.getTime();
-  if (!(ms >= 0 && ms <= DAYS_MAX * DAY_MS))
-    throw new ApiError('bad_request', { reason: `query.from: must be at most ${DAYS_MAX} days before query.to` });
+  checkTimeRange(from, to, DAYS_MAX);
   return { from, to, groupBy };
 }
 

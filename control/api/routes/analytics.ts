@@ -17,11 +17,12 @@ import type { RequestState } from '../request/middleware.ts';
 import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
 import { nullable, Timestamp } from '../../http/schemas.ts';
+import { checkTimeRange } from '../../http/time-range.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const ranges = { '15m': 15 * MINUTE_MS, '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
-const SPAN_MS_MAX = 400 * 24 * HOUR_MS;
+const DAYS_MAX = 400;
 const DeploymentId = Type.String({ maxLength: 64 });
 
 /** Milliseconds, within 6.25 %; null: nothing was measured. */
@@ -64,11 +65,10 @@ function timeOf({ range, from, to }: Asked) {
   if (range !== undefined && from !== undefined)
     throw new ApiError('bad_request', { reason: 'query.range: cannot be combined with query.from' });
   const now = Date.now();
-  const end = to === undefined ? now : Date.parse(to);
-  const begin = from === undefined ? end - ranges[range ?? '1h'] : Date.parse(from);
-  if (!(begin <= end && end - begin <= SPAN_MS_MAX))
-    throw new ApiError('bad_request', { reason: 'query.from: must be at most 400 days before query.to' });
-  return analyticsTime(new Date(begin), new Date(end), now);
+  const end = new Date(to === undefined ? now : Date.parse(to));
+  const begin = new Date(from === undefined ? end.getTime() - ranges[range ?? '1h'] : Date.parse(from));
+  checkTimeRange(begin, end, DAYS_MAX);
+  return analyticsTime(begin, end, now);
 }
 
 /** The name of a branch's previews in usage. */

@@ -7,6 +7,7 @@ import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
 import { pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
+import { checkTimeRange } from '../../http/time-range.ts';
 
 const Text = nullable(Type.String());
 const AuditEvent = Type.Object({
@@ -57,6 +58,7 @@ export const audit = platform<Dependencies, RequestState>().get(
   async (ctx) => {
     const { sql } = ctx.env;
     const { action, projectId, actor, subjectKind, from, to } = ctx.query;
+    if (from !== undefined && to !== undefined) checkTimeRange(new Date(from), new Date(to));
     const { count, after } = readPage(ctx.query);
     const before = after === null ? null : Number(after.id);
     if (before !== null && !Number.isSafeInteger(before))

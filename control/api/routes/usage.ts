@@ -13,6 +13,7 @@ import { ApiError } from '../../http/errors.ts';
 import { needs } from '../request/needs.ts';
 import { LatencySchema, StatusSchema } from './analytics.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
+import { checkTimeRange } from '../../http/time-range.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_DEFAULT = 30;
@@ -92,9 +93,7 @@ interface UsageQuery {
 function toQuestion(query: UsageQuery): Omit<UsageQuestion, 'organizationId' | 'projectId'> {
   const to = query.to === undefined ? new Date() : new Date(query.to);
   const from = query.from === undefined ? new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) : new Date(query.from);
-  const ms = to.getTime() - from.getTime();
-  if (!(ms >= 0 && ms <= DAYS_MAX * DAY_MS))
-    throw new ApiError('bad_request', { reason: `query.from: must be at most ${DAYS_MAX} days before query.to` });
+  checkTimeRange(from, to, DAYS_MAX);
   return { from, to, groupBy: query.groupBy ?? 'kind', kind: query.kind ?? null, route: query.route ?? null };
 }
 

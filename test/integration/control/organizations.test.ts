@@ -264,6 +264,8 @@ test('the audit log is asked by actor, subject and time', async () => {
   );
   assert.ok((await count('from=2020-01-01T00:00:00Z')) > 0);
   assert.equal((await control.call('GET', `${at}?from=yesterday`)).status, 400);
+  const reversed = await control.call('GET', `${at}?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z`);
+  assert.deepEqual([reversed.status, reversed.body.message], [400, 'query.from: must not be after query.to']);
 });
 
 test('the operator reads how backups went and asks for one, where something makes them', async () => {
