@@ -45,6 +45,14 @@ const worker = `
 const calls = [${calls.map((call) => `({ KV, Q, FS, W, T, C, DB, AI, PLATFORM_AUTH }) => ${call}`).join(',\n')}];
 export default {
   async fetch(request, env) {
+    if (new URL(request.url).pathname === '/retry') {
+      await env.Q.send('m');
+      for (;;) {
+        const said = await env.KV.get('retry');
+        if (said !== null) return new Response(said);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
     const outcomes = await Promise.all(calls.map(async (call) => {
       try {
         await call(env);
@@ -59,7 +67,13 @@ export default {
     const { executions } = await env.W.list();
     return Response.json({ outcomes, left: [keys, objects, timers, executions].map(({ length }) => length) });
   },
-  message() {},
+  async message(event, { KV }) {
+    try {
+      event.retry(10);
+    } catch (error) {
+      await KV.put('retry', error.name + ' ' + error.code + ': ' + error.message);
+    }
+  },
   workflows: { runs: () => null },
 };
 `;
@@ -92,4 +106,9 @@ test('options of another type are refused by every binding, and nothing changes'
     Object.fromEntries(calls.map((call) => [call, `TypeError invalid_argument: ${refused[call]}`])),
   );
   assert.deepEqual(left, [0, 0, 0, 0]);
+});
+
+test('a message that is retried with a number as options says so', async () => {
+  const { text } = await dev.fetch('/retry');
+  assert.equal(text, 'TypeError invalid_argument: The options of retry must be an object, not a number');
 });

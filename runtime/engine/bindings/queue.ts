@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
 import type { HostFunction } from '../bridge/host-calls.ts';
-import { invalid, toName, toRecord, toWhole } from './arguments.ts';
+import { invalid, toName, toRecord } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 import { carriedTrace } from './trace-headers.ts';
 
@@ -162,5 +162,6 @@ export function toNewMessages(
 function toDelayMs(seconds: unknown, most: number): number {
   if (seconds === undefined || seconds === null) return 0;
   if (typeof seconds !== 'number' || !(seconds >= 0)) throw invalid('delaySeconds must be a number of at least 0');
-  return toWhole(Math.round(seconds * 1000), 'delaySeconds * 1000', { least: 0, most });
+  if (seconds * 1000 > most) throw invalid(`delaySeconds must be at most ${most / 1000}`);
+  return Math.round(seconds * 1000);
 }

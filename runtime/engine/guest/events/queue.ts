@@ -37,6 +37,7 @@ export default function createQueueEvents({
   noHandler,
   reportUncaught,
   fromJson,
+  toOptions,
   useModule,
 }: LazyDeps): {
   handle: EventHandler;
@@ -50,7 +51,7 @@ export default function createQueueEvents({
   }
 
   function again(options: RetryOptions | undefined): Verdict {
-    const delaySeconds = options?.delaySeconds;
+    const { delaySeconds } = toOptions('The options of retry', options);
     if (delaySeconds === undefined) return { ack: false };
     if (typeof delaySeconds !== 'number' || !(delaySeconds >= 0))
       throw new TypeError('delaySeconds must be a number of at least 0');
