@@ -8,7 +8,7 @@ import { parseProjectConfig } from '#core/config/project-config.ts';
 import { nearestWord } from '#core/spelling.ts';
 import { projectNameFrom } from '#packages/create/project.ts';
 import { CliError } from '../terminal/failure.ts';
-import { configIn } from './project.ts';
+import { checkWorkspaceFile, configIn } from './project.ts';
 import { placeOf, readRepository } from './repository.ts';
 
 /** Choice of the user. */
@@ -98,6 +98,7 @@ function isProject(folder: string): boolean {
 }
 
 function projectsIn(root: string, repository: string): Found[] {
+  checkWorkspaceFile(root);
   return readRepository(root).projectFiles.map((file) => {
     const absolute = path.join(root, file);
     const folder = path.dirname(absolute);

@@ -98,6 +98,15 @@ function refuseOutside(file: string): void {
     });
 }
 
+/** @throws {CliError} for the problems of platform-workspace.yaml in a repository. */
+export function checkWorkspaceFile(repository: string): void {
+  const exclusions = readWorkspaceFile(repository);
+  if (exclusions === null) return;
+  refuseOutside(exclusions.file);
+  if (hasErrors(exclusions.problems))
+    throw allOf(exclusions.problems.map((problem) => toCliError(problem, exclusions.text)));
+}
+
 /** Source folder and workspace of a project. */
 function sourcesOf(
   folder: string,
@@ -105,10 +114,7 @@ function sourcesOf(
   file: { name: string; text: string } | null,
 ): Pick<Project, 'root' | 'workspace'> {
   const { repository, workspace } = placeOf(folder);
-  const exclusions = readWorkspaceFile(repository);
-  if (exclusions !== null) refuseOutside(exclusions.file);
-  if (exclusions !== null && hasErrors(exclusions.problems))
-    throw allOf(exclusions.problems.map((problem) => toCliError(problem, exclusions.text)));
+  checkWorkspaceFile(repository);
   if (file === null || base === '.') return { root: folder, workspace: workspace ?? folder };
   const root = path.resolve(repository, base);
   const real = realPath(root);

@@ -122,6 +122,12 @@ test('platform-workspace.yaml is obeyed, and told where it is wrong', (t) => {
   const said = failure(() => loadProject(recordingShell(root), path.join(root, 'apps/web'), null));
   assert.match(said, /platform-workspace\.yaml:2:5: "!apps" begins with "!", which is not supported/);
   assert.match(said, /platform-workspace\.yaml:3:1: Unknown key "exlude"/);
+  // A list of projects would hide which of them are excluded.
+  for (const folder of [root, path.join(root, 'apps/web')])
+    assert.match(
+      failure(() => chooseProjects('platform build', { folder, project: folder === root ? undefined : 'api' }, true)),
+      /platform-workspace\.yaml:3:1: Unknown key "exlude"/,
+    );
 });
 
 test('at the root of a monorepo the projects are listed, and chosen by name or folder', (t) => {
