@@ -1,21 +1,22 @@
-// The folders of projects on this machine's disk: which there are, those that another service has by now, and those
-// that arrive from one. Also the file that says which service this folder is of. Called by homes.ts and moves.ts.
+// The folders of projects on this machine's disk: existing ones, those of projects that moved to another service, and
+// those that are arriving from one. Also the file that names the service to which this folder belongs. Called by
+// homes.ts and moves.ts.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDatabaseName, projectOf } from '../protocol/database-name.ts';
 
-/** Of a service, kept beside its databases. */
+/** The identity of a service, stored beside its databases. */
 export interface Identity {
   readonly id: string;
-  /** Another service may have taken its projects while it was away. */
+  /** Another service may have taken its projects while it was down. */
   readonly isLeased: boolean;
-  /** Postgres knows of all projects that it has. */
+  /** Whether all its projects are recorded in Postgres. */
   readonly isRegistered: boolean;
 }
 
 const IDENTITY = '.database-service.json';
-/** Folders of former homes: what was not replicated is still there. */
+/** Folders of former homes, which still contain changes that were not replicated. */
 const FORMER = '.former';
 const DAY_MS = 86_400_000;
 
@@ -25,7 +26,7 @@ export interface ProjectFile {
   readonly bytes: number;
 }
 
-/** Files of a database that are created again where it arrives. */
+/** Files of a database that the new home creates itself. */
 const LEFT_OUT = /(?:-shm|-replica|-replica\.new|\.restoring.*|\.lock)$/;
 const FILE = /^[a-z0-9][a-z0-9_~-]*\/[a-z0-9][\w.~-]*$/;
 
@@ -36,7 +37,7 @@ export class ProjectFolders {
     this.#directory = directory;
   }
 
-  /** Null: this folder is of no service yet. */
+  /** Null: this folder does not belong to a service yet. */
   identity(): Identity | null {
     const file = path.join(this.#directory, IDENTITY);
     if (!existsSync(file)) return null;
@@ -53,7 +54,7 @@ export class ProjectFolders {
     renameSync(`${file}.new`, file);
   }
 
-  /** Namespaces of a project; null: of all. */
+  /** Namespaces of a project; null: of all projects. */
   namespaces(project: string | null = null): string[] {
     return readdirSync(this.#directory, { withFileTypes: true }).flatMap((entry) => {
       const isOne = entry.isDirectory() && isDatabaseName(`${entry.name}/main`);
@@ -65,7 +66,7 @@ export class ProjectFolders {
     return [...new Set(this.namespaces().map((namespace) => projectOf(`${namespace}/`)))];
   }
 
-  /** Marks a project that has arrived, and has its home elsewhere until that is decided. */
+  /** Marks a project that has arrived, but whose home is still another service until the move is decided. */
   #adoptedPath(project: string): string {
     return path.join(this.#directory, `.adopted-${project}`);
   }
@@ -75,7 +76,7 @@ export class ProjectFolders {
   }
 
   /**
-   * Puts the files of a project where nothing serves them, unless they have just arrived.
+   * Moves the files of a project to where they are not served, unless they have just arrived.
    *
    * @returns whether there were some.
    */
@@ -94,7 +95,7 @@ export class ProjectFolders {
       rmSync(path.join(this.#directory, namespace), { recursive: true, force: true });
   }
 
-  /** Deletes what was set aside so many days ago. */
+  /** Deletes folders that were set aside this many days ago. */
   expire(days: number): void {
     const folder = path.join(this.#directory, FORMER);
     if (!existsSync(folder)) return;
@@ -120,7 +121,9 @@ export class ProjectFolders {
     return path.join(this.#directory, file);
   }
 
-  /** A folder for files of a project that arrive. @throws {RangeError} for a file that is not of the project. */
+  /**
+   * A folder for a project's arriving files. @throws {RangeError} for a file that does not belong to the project.
+   */
   arriving(
     project: string,
     files: readonly ProjectFile[],

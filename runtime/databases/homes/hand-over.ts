@@ -1,5 +1,5 @@
-// Projects that leave this service: those that an operator moves, and all of them when its machine drains. Called by
-// homes.ts; moves.ts moves their files.
+// Moves projects away from this service: those that an operator moves, and all of them when its machine drains. Called
+// by homes.ts; moves.ts moves their files.
 import type { HomeRow, HomesTable, ServiceRow } from '../../stores/database-homes-postgres.ts';
 import type { HomesOptions, OwnHome } from './homes-options.ts';
 import type { Lease } from './lease.ts';
@@ -12,12 +12,12 @@ interface HandOverDeps extends Pick<HomesOptions, 'machine' | 'address'> {
   readonly moves: Moves;
   /** Projects whose home this is. */
   readonly own: Map<string, OwnHome>;
-  /** Moves a project that may be elsewhere. */
+  /** Moves a project whose home may be another service. */
   move(name: string, to: unknown): Promise<unknown>;
   report(message: string): void;
 }
 
-/** Between two questions whether a move was decided. */
+/** Interval of checks whether a move was decided. */
 const ASK_MS = 50;
 
 export class HandOver {
@@ -27,7 +27,7 @@ export class HandOver {
     this.#deps = deps;
   }
 
-  /** Moves that an operator has asked for. */
+  /** Moves requested by an operator. */
   async moveWanted(table: HomesTable): Promise<void> {
     const { moves, move, lease } = this.#deps;
     if (moves.isBusy) return;
@@ -35,14 +35,14 @@ export class HandOver {
     for (const { project, to } of await table.wanted(id))
       try {
         await move(`${project}/any`, to);
-        // A row that moved is another service's.
+        // The row of a moved project belongs to another service.
         await table.settleMove(project, id, null);
       } catch (error) {
         await table.settleMove(project, id, reasonOf(error));
       }
   }
 
-  /** Moves all projects to the services with most room. */
+  /** Moves all projects to the services with the most room. */
   async drain(): Promise<void> {
     const { moves, own, lease, diskFreeBytesMin, report } = this.#deps;
     if (moves.isBusy) return;
@@ -57,7 +57,7 @@ export class HandOver {
     }
   }
 
-  /** Moves a project that is here to the service of a machine. @throws {SqlRefusal} when it stays here. */
+  /** Moves a project from here to the service of another machine. @throws {SqlRefusal} if the project stays here. */
   async move(project: string, to: unknown): Promise<object> {
     const { moves, lease, machine } = this.#deps;
     const { peers, until } = lease;
@@ -94,7 +94,7 @@ export class HandOver {
     try {
       await table.hand(row, to);
     } catch {
-      // It may have been done.
+      // The move may have succeeded.
     }
     while (era === lease.era)
       try {

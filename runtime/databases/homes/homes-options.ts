@@ -1,4 +1,4 @@
-// What homes need of the service around them, and their times. Loads nothing.
+// Dependencies of homes, and their timeouts. Loads nothing.
 import type { HomeRow } from '../../stores/database-homes-postgres.ts';
 import type { Moment } from '../protocol/lease-clock.ts';
 import type { ShardRequest } from '../protocol/shard-messages.ts';
@@ -6,9 +6,12 @@ import type { ShardRequest } from '../protocol/shard-messages.ts';
 /** Times of leases, in milliseconds. */
 interface HomeTimes {
   readonly renewMs: number;
-  /** How long a service serves after the beginning of a renewal that succeeded. */
+  /** How long a service may serve after the start of a successful renewal. */
   readonly validMs: number;
-  /** How long others see no renewal before they take over; longer, by more than clocks can run apart. */
+  /**
+   * How long other services wait without a renewal before they take over; longer than the lease by more than clocks can
+   * drift.
+   */
   readonly lostMs: number;
 }
 
@@ -17,7 +20,7 @@ export function homeTimes(leaseMs: number): HomeTimes {
   return { renewMs: leaseMs / 8, validMs: leaseMs, lostMs: 1.25 * leaseMs };
 }
 
-/** This service among others. */
+/** Identity of this service among others. */
 export interface HomesOptions {
   /** Name of its machine. */
   readonly machine: string;
@@ -27,16 +30,19 @@ export interface HomesOptions {
   readonly times: HomeTimes;
 }
 
-/** A project that is here. */
+/** A project whose home is this service. */
 export interface OwnHome {
   row: HomeRow;
-  /** Settles when its databases are there. */
+  /** Settles when its databases are available. */
   readonly ready: Promise<void>;
 }
 
 /** The replicator of a service. */
 export interface ReplicationOfHomes {
-  /** What it may store until when. @param homes projects with their numbers; null: all; absent: as before. */
+  /**
+   * Sets which projects it may store, and until when. @param homes projects with their numbers; null: all; absent:
+   * unchanged.
+   */
   mayStore(until: Moment | null, homes?: readonly (readonly [project: string, fence: number])[] | null): void;
   setHome(project: string, fence: number | null): void;
   leave(project: string): Promise<void>;
@@ -48,9 +54,12 @@ export interface ReplicationOfHomes {
 /** The processes of a service. */
 export interface ShardsOfHomes {
   tell(request: ShardRequest): void;
-  /** Lets requests of a project wait in all of them; ends one that does not answer. @returns why not; null: done. */
+  /**
+   * Holds the requests of a project in all processes; kills a process that does not answer. @returns why not; null:
+   * done.
+   */
   hold(project: string, msMax: number): Promise<string | null>;
-  /** An import of the project runs. */
+  /** Whether an import of the project is running. */
   isImporting(project: string): boolean;
   endImports(why: string): void;
 }

@@ -1,5 +1,5 @@
-// The lease of this database service: it announces itself in Postgres, renews its row, and is a home only while that is
-// certain. What the lease means for projects is up to homes.ts, which starts it. The rules:
+// The lease of this database service: the service announces itself in Postgres, renews its row, and is a home only
+// while its lease is certain. homes.ts starts it and decides what it means for projects. The rules:
 // docs/decisions/135-one-home-by-a-counted-lease.md.
 import { readFileSync, statfsSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -32,15 +32,17 @@ interface LeaseDeps extends HomesOptions {
 
 /** The projects of a service, which follow its lease. */
 interface LeasedProjects {
-  /** Gives the service those that it served without a row in Postgres. @param withFolder and those of its folder. */
+  /**
+   * Registers the projects that it served without a row in Postgres. @param withFolder and the projects in its folder.
+   */
   register(table: HomesTable, withFolder: boolean): Promise<void>;
-  /** A lease begins. @param wasRegistered Postgres knew of all that are in the folder. */
+  /** A lease begins. @param wasRegistered Whether Postgres had a row for every project in the folder. */
   begin(rows: readonly HomeRow[], wasRegistered: boolean): void;
-  /** The lease has ended: others may have them. */
+  /** The lease has expired: other services may take the projects. */
   end(): void;
-  /** No other service can take them any more; rows in Postgres are void. */
+  /** No other service can take the projects any more; rows in Postgres are void. */
   keep(): void;
-  /** Those that may be stored, with their numbers. */
+  /** Projects that may be stored, with their numbers. */
   stored(): (readonly [project: string, fence: number])[];
   /** Called after each renewal. */
   work(table: HomesTable): Promise<void>;
@@ -54,19 +56,19 @@ export class Lease {
   readonly peers: Peers;
   #table: HomesTable | null = null;
   #identity: Identity;
-  /** The folder is of no service yet, and has no database. */
+  /** Whether the folder is new: it belongs to no service and contains no database. */
   #isNew: boolean;
   /** Number of this process; 0: it has not announced itself. */
   #fence = 0;
-  /** Until when this is a home; for good when no other service can take its projects. */
+  /** The time until which this is a home; unlimited if no other service can take its projects. */
   readonly #end: LeaseEnd;
-  /** The lease has ended, and everything that follows from that is done. */
+  /** Whether the end of the lease was processed. */
   #isOver: boolean;
-  /** It has read which projects it has, since the lease began. */
+  /** Whether it has read its projects since the lease began. */
   #hasBegun = false;
-  /** Incremented when everything that was known before is void. */
+  /** Incremented when all earlier knowledge becomes void. */
   #era = 0;
-  /** No other service is there: the next renewal says that nobody may take what it has. */
+  /** There is no other service: the next renewal records that its projects must not be taken. */
   #wantsToBeAlone = false;
   #filling: Promise<void> | null = null;
   #wasRemoved = false;
@@ -85,7 +87,7 @@ export class Lease {
     this.peers = new Peers(times.lostMs, () => this.#now().monotonic);
     const identity = folders.identity();
     this.#isNew = identity === null && folders.namespaces().length === 0;
-    // A folder with databases from before there were homes is served as it was.
+    // A folder with databases from before the introduction of homes is served as before.
     this.#identity = identity ?? folders.newIdentity(this.#isNew);
     if (identity === null && !this.#isNew) folders.keepIdentity(this.#identity);
     this.#isOver = this.#identity.isLeased;
@@ -94,23 +96,23 @@ export class Lease {
     if (!this.#identity.isLeased) replication?.mayStore(null, null);
   }
 
-  /** Of the service, in Postgres. */
+  /** The row of the service in Postgres. */
   get id(): string {
     return this.#identity.id;
   }
 
-  /** @throws {PlatformError} before Postgres is known. */
+  /** @throws {PlatformError} before the address of Postgres is known. */
   get table(): HomesTable {
     if (this.#table === null) throw unavailable(this.#problem);
     return this.#table;
   }
 
-  /** Changes when the lease ends: what was known before is void. */
+  /** Changes when the lease ends and earlier knowledge becomes void. */
   get era(): number {
     return this.#era;
   }
 
-  /** Until when the processes may serve; null: for good. */
+  /** The time until which the processes may serve; null: no limit. */
   get until(): Moment | null {
     return this.#end.at;
   }
@@ -132,13 +134,13 @@ export class Lease {
     void this.#tick();
   }
 
-  /** Also when a connection does not answer any more. */
+  /** Needed if a connection no longer responds. */
   #open(): HomesTable {
     void this.#table?.close().catch(() => {});
     return (this.#table = (this.#deps.openTable ?? openHomesTable)(this.#url));
   }
 
-  /** Waits for a lease. @throws {PlatformError} when there is none in time. */
+  /** Waits for a lease. @throws {PlatformError} if there is no lease in time. */
   async renewed(): Promise<void> {
     if (this.#isReplaced) throw unavailable(this.#problem);
     const { waitMs } = this.#deps;
@@ -147,7 +149,7 @@ export class Lease {
     );
   }
 
-  /** Notices the end of the lease, whatever else is going on. */
+  /** Detects the end of the lease independently of other work. */
   #look(): void {
     if (!this.isValid) this.#lapse();
   }
@@ -189,7 +191,7 @@ export class Lease {
       address,
       version,
       boot: bootOf(),
-      // Nobody may take what it has before it has said what that is.
+      // Its projects must not be taken before it has registered them.
       isLeased: isLeased && isRegistered && !this.#wantsToBeAlone,
       hasReplicas: replication !== null,
       diskFreeBytes: bavail * bsize,
@@ -201,18 +203,18 @@ export class Lease {
     const began = this.#now();
     if (!(await table.renew(this.#announced, this.#fence))) return this.#gone(await table.services());
     this.peers.see(await table.services(), this.id);
-    // A later one may be under way.
+    // A later renewal may be in progress.
     if (table !== this.#table) return;
     await this.#extend(table, began);
     void this.#deps.projects.work(table).catch((error: unknown) => (this.#problem = reasonOf(error)));
   }
 
-  /** Its row is not what it was. */
+  /** Its row was changed. */
   #gone(rows: readonly ServiceRow[]): void {
     this.#fence = 0;
     const row = rows.find(({ id }) => id === this.id);
     this.#problem = 'other machines have taken its projects';
-    // What is in its folder may have another home now.
+    // The projects in its folder may have another home now.
     this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: true });
     this.#lapse();
     if (row === undefined) return;
@@ -223,15 +225,15 @@ export class Lease {
     this.#deps.report(this.#problem);
   }
 
-  /** @returns false: it may not, for now. */
+  /** @returns false: it must not serve for now. */
   async #announce(table: HomesTable): Promise<boolean> {
     const announced = this.#announced;
     const rows = await table.services();
-    // Its own row is seen as another's.
+    // Otherwise it would take its own row for that of another service.
     this.peers.see(rows, '');
     const before = rows.find(({ id }) => id === announced.id);
     if (before !== undefined && this.#wasRemoved) return false;
-    // A process elsewhere may still serve from a copy of this folder.
+    // A process on another machine may still serve from a copy of this folder.
     if (before?.isLeased === true && before.boot !== announced.boot && !this.peers.isLost(before.id)) {
       this.#problem = `the service on ${before.machine} has the same databases, and is not certainly gone yet`;
       return false;
@@ -240,7 +242,7 @@ export class Lease {
     return true;
   }
 
-  /** The lease was renewed at this moment: what follows from it, and from the other services that are there. */
+  /** Applies a renewal of the lease at this moment, and the list of other services. */
   async #extend(table: HomesTable, began: Moment): Promise<void> {
     const isAlone = this.peers.all.length === 0;
     if (this.#end.at === null) return this.#extendAlone(table, began, isAlone);
@@ -258,10 +260,10 @@ export class Lease {
     } else this.#grant(began, isFresh);
   }
 
-  /** A service that nobody can take anything from, until it has seen another one. */
+  /** Until it sees another service, no projects can be taken from this one. */
   async #extendAlone(table: HomesTable, began: Moment, isAlone: boolean): Promise<void> {
     if (isAlone) return this.#deps.projects.register(table, false);
-    // From here on it obeys its lease. The next renewal says so, and only then may others take what it has.
+    // From here on, it depends on its lease. The next renewal records that, and only then may others take its projects.
     this.#wantsToBeAlone = false;
     this.#hasBegun = false;
     this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: false });
@@ -270,7 +272,7 @@ export class Lease {
     this.#grant(began, true);
   }
 
-  /** A new folder: it gets what a lost machine has left in the bucket, if there is no other service to ask. */
+  /** A new folder: if there is no other service, it restores the databases of a lost machine from the bucket. */
   #isFilled(isAlone: boolean): boolean {
     const { replication } = this.#deps;
     if (isAlone && replication !== null && this.#filling === null)
@@ -285,7 +287,7 @@ export class Lease {
     return true;
   }
 
-  /** Reads which projects it has. */
+  /** Reads its projects from Postgres. */
   async #begin(table: HomesTable): Promise<void> {
     const { projects } = this.#deps;
     const { isRegistered } = this.#identity;

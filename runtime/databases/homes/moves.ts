@@ -1,6 +1,6 @@
-// Moves of a project from one service to another: requests wait, its files are closed, the other service fetches them,
-// and the row in Postgres decides. Until it has changed, everything stays as it is. Called by homes.ts; the other
-// service's half is asked through service/service.ts.
+// Moves a project from one service to another: requests are held, its files are closed, the other service fetches them,
+// and the row in Postgres decides. Until the row has changed, the project stays where it is. Called by homes.ts;
+// service/service.ts sends the requests to the other service.
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, statfsSync, writeSync } from 'node:fs';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -10,7 +10,7 @@ import type { ProjectFile, ProjectFolders } from './folders.ts';
 import type { ReplicationOfHomes, ShardsOfHomes } from './homes-options.ts';
 
 interface MovesDeps {
-  /** This service is the home of a project. */
+  /** Whether this service is the home of a project. */
   isHere(project: string): boolean;
   readonly token: string;
   readonly folders: ProjectFolders;
@@ -21,13 +21,16 @@ interface MovesDeps {
   readonly replication: ReplicationOfHomes | null;
 }
 
-/** Files of a project that may be read by the service that it moves to. */
+/** Files of a project that its next home may read. */
 interface Offer {
   readonly project: string;
   readonly files: readonly ProjectFile[];
 }
 
-/** What Postgres says of a move. `unknown`: it did not answer before the lease ended, and nothing is served here. */
+/**
+ * The result of a move according to Postgres. `unknown`: Postgres did not answer before the lease ended, and this
+ * service no longer serves.
+ */
 export type Decided = 'moved' | 'stays' | 'unknown';
 
 const PART_BYTES = 1024 * 1024;
@@ -65,7 +68,7 @@ export class Moves {
 
   /**
    * @param decide changes the home.
-   * @throws {SqlRefusal} when it is still here.
+   * @throws {SqlRefusal} if it is still here.
    */
   async move(
     { project, fence }: { readonly project: string; readonly fence: number },
@@ -124,10 +127,10 @@ export class Moves {
     }
   }
 
-  /** The half of the service that takes it: fetches the files, and puts them in their place. */
+  /** The receiving side: fetches the files and moves them to their final location. */
   async adopt(project: string, { from, key }: Readonly<Record<string, unknown>>): Promise<object> {
     const { folders, directory, diskFreeBytesMin, isHere } = this.#deps;
-    // Files that are served are never replaced, whatever a service asks for.
+    // Files that are being served are never replaced, regardless of the request.
     if (isHere(project)) throw new RangeError('this is its home');
     await this.#with(String(from), async (endpoint) => {
       const answer = await endpoint.ask(ops.files, `${project}/any`, { key });
@@ -151,12 +154,12 @@ export class Moves {
     return {};
   }
 
-  /** @throws {RangeError} for a key that no move has. */
+  /** @throws {RangeError} for an unknown key. */
   files(project: string, key: unknown): { files: readonly ProjectFile[] } {
     return { files: this.#offer(project, key).files };
   }
 
-  /** A part of a file that is offered. */
+  /** A part of an offered file. */
   part(project: string, { key, path, offset }: Readonly<Record<string, unknown>>): Uint8Array {
     const file = this.#offer(project, key).files.find((one) => one.path === path);
     if (file === undefined || typeof offset !== 'number' || !Number.isSafeInteger(offset) || offset < 0)

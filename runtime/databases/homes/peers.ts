@@ -1,11 +1,11 @@
-// The other database services, as this one sees them: which are lost, and which has room. A service is lost when its
-// counter of renewals stood still for a time that is measured here, so clocks of the day do not matter. Pure but for
-// its clock.
+// The other database services, as this one sees them: which are lost, and which has room. A service is lost if its
+// counter of renewals has not changed for a time that is measured here, so differences between the machines' clocks do
+// not matter. Pure except for its clock.
 import type { ServiceRow } from '../../stores/database-homes-postgres.ts';
 
 interface Peer {
   readonly row: ServiceRow;
-  /** Since when its counter is what it is, at the latest. */
+  /** Latest possible time of the counter's last change. */
   readonly since: number;
 }
 
@@ -52,12 +52,12 @@ export class Peers {
     return peer !== undefined && this.#now() - peer.since > this.#lostMs;
   }
 
-  /** A machine's service that serves. */
+  /** The running service of a machine. */
   onMachine(machine: string): ServiceRow | undefined {
     return this.all.find((row) => row.machine === machine && !row.isDraining && !this.isLost(row.id));
   }
 
-  /** Where a project goes: here, unless there is no room. Null: nowhere. */
+  /** The new home of a project: this service, unless it has no room. Null: nowhere. */
   roomiest(bytesMin: number, prefersOwn: boolean): ServiceRow | null {
     const hasRoom = (row: ServiceRow): boolean => !row.isDraining && row.diskFreeBytes > bytesMin;
     if (prefersOwn && this.#own !== null && hasRoom(this.#own)) return this.#own;

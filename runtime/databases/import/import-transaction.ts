@@ -48,7 +48,7 @@ interface VirtualTable {
   readonly shadows: readonly string[];
   /** Whether its shadow tables were filled from the dump. */
   isCopied: boolean;
-  /** Of a `vec0` table: what the file has of its parts, by their names in lower case. */
+  /** The parts of a `vec0` table that the file contains, by lower-case name. */
   readonly parts: Map<string, string>;
 }
 
@@ -171,7 +171,7 @@ export class ImportTransaction {
     return (JSON.parse(`{${json}}`) as { r: unknown[][] }).r;
   }
 
-  /** Keeps rows of a part of a `vec0` table until the whole file is read. */
+  /** Stores rows of a part of a `vec0` table until the whole file is read. */
   #holdRows(owner: VirtualTable, key: string, rows: readonly unknown[][]): void {
     let held = owner.parts.get(key);
     if (held === undefined) {
@@ -183,7 +183,7 @@ export class ImportTransaction {
       this.#connection.own(`INSERT INTO ${held} VALUES (${row.map(() => '?').join(', ')})`, ...row.map(fromWire));
   }
 
-  /** Says that a part of a `vec0` table lies in a table of the file; false: the table is no such part. */
+  /** Records which table of the file contains a part of a `vec0` table; false if the table is not such a part. */
   hold(table: string, source: string): boolean {
     const owner = this.#shadows.get(table.toLowerCase());
     if (owner?.module !== 'vec0') return false;
@@ -222,7 +222,7 @@ export class ImportTransaction {
     else if (!verb.startsWith('CREATE ')) this.#run(statement, false);
   }
 
-  /** Imports a row of the ledger of migrations; a known one is kept. @throws {SqlRefusal} for any other row. */
+  /** Imports a row of the ledger of migrations; a known one is kept. @throws {SqlRefusal} if the row is invalid. */
   knowMigration([file, executedAt, hash]: readonly unknown[]): void {
     const isRow =
       typeof file === 'string' &&
@@ -339,11 +339,11 @@ export class ImportTransaction {
     this.#statements++;
   }
 
-  /** Checks that are only possible for the whole. @throws {SqlRefusal} */
+  /** Checks that need the complete import. @throws {SqlRefusal} */
   check(): void {
     for (const virtual of this.#virtual) if (virtual.module === 'vec0') this.#insertVectors(virtual);
     if (this.#virtual.some(({ isCopied }) => isCopied)) {
-      // Read again from its tables, not from the module's memory of the empty one.
+      // Reopened, so that the module reads its tables again instead of its cached state of the empty table.
       this.#connection.ownScript('PRAGMA writable_schema=RESET');
       for (const virtual of this.#virtual) if (virtual.isCopied) this.#watch(true, () => this.#checkVirtual(virtual));
     }

@@ -35,7 +35,7 @@ export interface ImporterOptions {
 /** Messages to its parent. */
 export type ImporterMessage =
   | { readonly type: 'progress'; readonly statements: number; readonly done: number; readonly total: number }
-  /** From here on it must not be ended: the outcome would be unknown. */
+  /** From here on it must not be killed: the outcome would be unknown. */
   | { readonly type: 'committing' }
   | ({ readonly type: 'done' } & Imported)
   | {
@@ -62,7 +62,7 @@ watchdog.on('error', (error) => {
   process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
   process.exit(1);
 });
-// Uncommitted changes are lost with the process.
+// Uncommitted changes are lost when the process exits.
 process.on('disconnect', () => process.exit(1));
 process.on('SIGINT', () => {});
 

@@ -59,7 +59,7 @@ export class StatementReader {
   #text = '';
   /** Line where the text begins. */
   #line = 1;
-  /** With fewer characters no further statement can be complete. */
+  /** Below this length, the text cannot contain another complete statement. */
   #wanted = 0;
 
   /** @param charsMax length limit of a statement, with the comments before it */

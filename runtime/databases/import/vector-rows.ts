@@ -1,10 +1,11 @@
 // Fills a `vec0` table of an import through sqlite-vec, row by row, from the tables in which a file keeps its chunks.
-// They never become those of a database, because sqlite-vec trusts its own. Called by import-transaction.ts.
+// The chunks themselves are never copied into a database, because sqlite-vec trusts its own chunks. Called by
+// import-transaction.ts.
 import { SqlRefusal, type StoredValue } from '#core/database-request.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import type { VectorTable } from '../sqlite/vector-tables.ts';
 
-/** Ends of the names of the tables of a `vec0` table, after its name and `_`. */
+/** Suffixes of the tables that make up a `vec0` table, after its name and `_`. */
 const PART = /^(?:info|chunks|rowids|auxiliary|(?:vector_chunks|metadatachunks|metadatatext)\d\d)$/;
 
 /** The part of a `vec0` table that has this name, such as `chunks`; null: another table. */
@@ -15,18 +16,18 @@ export function partOf(vectorTable: string, table: string): string | null {
 
 /** Rows of one chunk. */
 const ROWS_MAX = 4096;
-/** Bytes of a text that lie in the chunk itself. */
+/** Bytes of a text that are stored in the chunk itself. */
 const SHORT_TEXT_BYTES = 12;
-/** How each type of metadata lies in a chunk. */
+/** How a chunk stores each type of metadata. */
 const bitsOf: Readonly<Record<string, number>> = { boolean: 1, bool: 1, integer: 64, int: 64, float: 64, double: 64 };
 const TEXT_BITS = 128;
 
-/** Where a column's values lie in a chunk. */
+/** Position of a column's values in a chunk. */
 interface Column {
   readonly source: string;
   readonly field: string;
   readonly bits: number;
-  /** The value of the row at a place of the chunk. */
+  /** The value of the row at an index of the chunk. */
   read(bytes: Uint8Array, at: number, rowid: bigint): StoredValue;
 }
 

@@ -1,6 +1,7 @@
-// The name of a database, `<namespace>/<resource>`: it becomes a folder and a file. Its project decides its home. Pure.
+// The name of a database, `<namespace>/<resource>`, which determines its folder and file. The project determines the
+// home. Pure.
 
-/** At most 200 characters; no part can leave its folder. */
+/** At most 200 characters; no part can point outside its folder. */
 export function isDatabaseName(name: string): boolean {
   return name.length <= 200 && /^[a-z0-9][a-z0-9_~-]*\/[a-z0-9][a-z0-9_~-]*$/.test(name);
 }

@@ -55,9 +55,9 @@ export const ops = {
   import: 43,
   /** `{}` -> bytes of all files by namespace; null in a managed cloud. */
   kept: 44,
-  /** `{}`, any database of the namespace as name -> `{}`: deletes its files that are no databases. */
+  /** `{}`, any database of the namespace as name -> `{}`: deletes the files of the namespace that are not databases. */
   sweep: 45,
-  /** `{}`, the database as name -> `{range}`: which moments its replica has; null: none. */
+  /** `{}`, the database as name -> `{range}`: the period to which its replica can be restored; null: none. */
   replica: 46,
   /**
    * `{at, resource}`, the database as name -> `{bytes, time}`: a new database of its project as it was at that moment,
@@ -81,11 +81,11 @@ export const kinds = {
   bytes: 1,
   /** JSON `[code, details]`: an error of core/errors.ts. */
   failure: 2,
-  /** Nothing: the request was not begun, because the project's databases are, or may be, on another machine. */
+  /** Empty: the request was not started, because the project's databases are, or may be, on another machine. */
   elsewhere: 3,
 } as const;
 
-/** An answer of a service that is not the home of the project. */
+/** The response of a service that is not the home of the project. */
 export interface Elsewhere {
   /** Address of the home. */
   readonly at: string;
@@ -95,7 +95,7 @@ export interface Elsewhere {
 export interface KnownMigrations {
   /** False: the database does not exist yet. */
   readonly there: boolean;
-  /** In the order of application. */
+  /** In the order in which they were applied. */
   readonly applied: readonly string[];
   readonly pending: readonly string[];
 }

@@ -1,6 +1,6 @@
-// The clocks of leases, the same for all processes of a machine. The monotonic one goes on while a process is stopped,
-// but stands still while its machine sleeps; the clock of the day is set forward then. A lease ends by the one that is
-// ahead, so a day that is set wrong ends one early, and never lets one last.
+// The clocks of leases, the same for all processes of a machine. The monotonic clock continues while a process is
+// stopped, but not while its machine sleeps. The time of day includes the sleep. A lease ends when the first of the two
+// clocks reaches its end, so setting the time of day can shorten a lease, but never extend it.
 
 /** Milliseconds of the monotonic clock. */
 export function leaseNow(): number {
@@ -14,10 +14,10 @@ export interface Moment {
   readonly day: number;
 }
 
-/** Before all others: a lease that ended then has ended. */
+/** Earlier than all other moments: a lease with this end has expired. */
 export const LONG_AGO: Moment = { monotonic: 0, day: 0 };
 
-/** Now. What passes between the two readings makes leases shorter. */
+/** Now. The time between the two readings shortens the lease. */
 export function momentNow(): Moment {
   const monotonic = leaseNow();
   return { monotonic, day: Date.now() };
@@ -27,21 +27,21 @@ export function later({ monotonic, day }: Moment, ms: number): Moment {
   return { monotonic: monotonic + ms, day: day + ms };
 }
 
-/** So much the clocks may differ without one of them having been set: they are not read at once. */
+/** The clocks are not read at the same instant, so they may differ by this much without a clock having been set. */
 const APART_MS = 50;
 
-/** The end of a lease. Once it is past, it stays past, however the clocks are set, until a new end is set. */
+/** The end of a lease. An expired lease stays expired, even if a clock is set back, until it gets a new end. */
 export class LeaseEnd {
   readonly #now: () => Moment;
   #at: Moment | null;
 
-  /** @param at null: nothing ends the lease. */
+  /** @param at null: the lease does not expire. */
   constructor(at: Moment | null, now: () => Moment = momentNow) {
     this.#at = at;
     this.#now = now;
   }
 
-  /** Null: nothing ends the lease. */
+  /** Null: the lease does not expire. */
   get at(): Moment | null {
     return this.#at;
   }
@@ -50,7 +50,7 @@ export class LeaseEnd {
     this.#at = at;
   }
 
-  /** Milliseconds that are left; 0: it is past. */
+  /** Remaining milliseconds; 0: expired. */
   get leftMs(): number {
     if (this.#at === null) return Infinity;
     if (this.#at === LONG_AGO) return 0;
@@ -61,7 +61,7 @@ export class LeaseEnd {
       this.#at = LONG_AGO;
       return 0;
     }
-    // The day was set back: a sleep from now on must still be seen.
+    // The time of day was set back: adjust, so that a later sleep is still detected.
     if (day > monotonic + APART_MS) this.#at = { monotonic: this.#at.monotonic, day: now.day + monotonic };
     return Math.min(monotonic, day);
   }

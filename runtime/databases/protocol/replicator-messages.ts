@@ -1,4 +1,4 @@
-// What the database service and its replicator tell each other. Types alone.
+// The messages between the database service and its replicator. Types alone.
 import type { DatabaseLimits } from '#core/limits.ts';
 import type { Moment } from './lease-clock.ts';
 
@@ -24,9 +24,9 @@ export type ReplicatorRequest =
       readonly target: string;
     }
   | { readonly type: 'range'; readonly id: number; readonly name: string }
-  /** Restores what is not there: of a project, or all. */
+  /** Restores missing databases, of one project or of all. */
   | { readonly type: 'fill'; readonly id: number; readonly project: string | null }
-  /** What it may store until when: projects with the numbers of their home; null: all. */
+  /** Projects that it may store, with their home numbers, and until when; null: all. */
   | {
       readonly type: 'homes';
       readonly until: Moment | null;
@@ -35,9 +35,9 @@ export type ReplicatorRequest =
     }
   /** The service has a project now; null: it no longer has it. */
   | { readonly type: 'home'; readonly project: string; readonly fence: number | null }
-  /** Stores a database now, with all that is committed. */
+  /** Stores all committed changes of a database now. */
   | { readonly type: 'confirm'; readonly id: number; readonly name: string }
-  /** Stores a project and lets go of its files. */
+  /** Stores the changes of a project and closes its files. */
   | { readonly type: 'leave'; readonly id: number; readonly project: string }
   | { readonly type: 'finish'; readonly id: number };
 
@@ -50,10 +50,10 @@ export type ReplicatorMessage =
 
 /** How replication goes. */
 export interface ReplicaFigures {
-  /** How long the oldest change that is not stored yet waits; 0: all are stored. */
+  /** Age of the oldest change that is not stored yet; 0: all are stored. */
   readonly lagMs: number;
   readonly waiting: number;
   readonly bytes: number;
-  /** Why it does not go on; null: it does. */
+  /** Why replication is stopped; null: it is running. */
   readonly problem: string | null;
 }

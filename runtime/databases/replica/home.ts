@@ -1,11 +1,11 @@
 // This database service as the home of its databases: the number from Postgres below which it stores, and whether the
-// bucket's prefix is of this installation. It stops when a newer home has a number. Called by replicator.ts.
+// bucket's prefix is of this installation. It stops when a newer home has taken a number. Called by replicator.ts.
 import type { ReplicaFence } from '../../stores/replica-fence-postgres.ts';
 import type { ReplicaStorage } from './storage.ts';
 
 interface HomeDeps {
   readonly storage: ReplicaStorage;
-  /** Other services take numbers, too: a newer one has not replaced this one. */
+  /** Other services take numbers, too, so a higher number does not mean that this service was replaced. */
   readonly isShared: boolean;
   openFence(url: string): ReplicaFence;
   report(message: string): void;
@@ -39,7 +39,9 @@ export class Home {
     return this.#problem;
   }
 
-  /** Gets a number; tries again while Postgres or the storage is away. @throws {Error} when it must not store. */
+  /**
+   * Gets a number; retries while Postgres or the storage is unavailable. @throws {Error} if it is not allowed to store.
+   */
   async join(url: string): Promise<void> {
     if (this.#url === url) return;
     this.#url = url;
@@ -84,7 +86,7 @@ export class Home {
       this.#problem = `another database service, number ${newest}, replicates the databases of this installation`;
       this.#deps.report(`replication stopped: ${this.#problem}`);
     } catch {
-      // Postgres is away: later homes have higher numbers, so nothing that they stored is overwritten.
+      // Postgres is unavailable. Later homes have higher numbers, so their objects are not overwritten.
     }
   }
 }

@@ -1,21 +1,21 @@
-// Reads SQLite's write-ahead log: which pages the committed transactions behind a position have changed. Opens nothing
-// and takes no lock: who calls it (stream.ts) holds a read transaction, so that no frame is written over meanwhile.
+// Reads SQLite's write-ahead log: the pages that were changed by transactions committed after a position. Opens nothing
+// and takes no lock: its caller (stream.ts) holds a read transaction, so no frame is overwritten meanwhile.
 import { fstatSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 
-/** How far a log was read. */
+/** A position in a log. */
 export interface LogPosition {
-  /** Of this run of the log: a log that begins again has others. */
+  /** The salts of this run of the log; SQLite changes them when it restarts the log. */
   readonly salts: readonly [number, number];
   readonly frames: number;
-  /** Of the last of these frames, or of the header. */
+  /** The checksum of the last of these frames, or of the header. */
   readonly checksum: readonly [number, number];
 }
 
-/** What was committed behind a position. */
+/** The changes committed after a position. */
 export interface LogPart {
   readonly position: LogPosition;
-  /** The log began again since the position. */
+  /** The log was restarted after the position. */
   readonly restarted: boolean;
   readonly pageBytes: number;
   /** Page -> where its latest content is in the log. */
@@ -24,7 +24,7 @@ export interface LogPart {
   readonly databasePages: number;
 }
 
-/** `diverged`: these frames do not follow the position; `long`: there are more than `framesMax`. */
+/** `diverged`: the frames do not continue from the position; `long`: there are more than `framesMax`. */
 export type LogProblem = 'diverged' | 'long';
 
 const HEADER_BYTES = 32;
@@ -34,7 +34,7 @@ const VERSION = 3_007_000;
 const FRAMES_A_READ = 64;
 
 /**
- * Reads what was committed behind a position.
+ * Reads the changes committed after a position.
  *
  * @param log descriptor of the log. @param from null: from its beginning.
  * @returns null for a log that is empty, or has no valid header.
@@ -42,7 +42,7 @@ const FRAMES_A_READ = 64;
 export function readLog(log: number, from: LogPosition | null, framesMax: number): LogPart | LogProblem | null {
   const header = Buffer.alloc(HEADER_BYTES);
   if (readSync(log, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return null;
-  // Big-endian checksums are written by machines on which nothing of this runs.
+  // Only big-endian machines write big-endian checksums, and the platform does not support them.
   if (header.readUInt32BE(0) !== MAGIC || header.readUInt32BE(4) !== VERSION || endianness() !== 'LE') return null;
   const pageBytes = header.readUInt32BE(8);
   const salts = [header.readUInt32BE(16), header.readUInt32BE(20)] as const;
@@ -90,7 +90,7 @@ export function readLog(log: number, from: LogPosition | null, framesMax: number
   }
 }
 
-/** Whether the last frame of the position is there: after a power failure the end of a log may be another one. */
+/** Whether the log still contains the last frame of the position: a power failure may have changed the end of a log. */
 function hasFrame(log: number, pageBytes: number, { frames, checksum }: LogPosition): boolean {
   if (frames === 0) return true;
   const header = Buffer.alloc(FRAME_HEADER_BYTES);

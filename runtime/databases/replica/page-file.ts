@@ -1,18 +1,18 @@
-// The form of what a replica keeps: pages of a database with their numbers, compressed, with a checksum. A part of a
-// snapshot and a change are the same; a pack is several changes in one object. Pure.
+// The format of a replica's objects: pages of a database with their numbers, compressed, with a checksum. Parts of
+// snapshots and changes have the same format; a pack is several changes in one object. Pure.
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 /** Pages of a database at a moment. */
 export interface Pages {
   /** Place in the series of this database. */
   readonly sequence: number;
-  /** Milliseconds since 1970: everything in it was committed before. */
+  /** Milliseconds since 1970; all its content was committed before that time. */
   readonly time: number;
   readonly pageBytes: number;
   /** Size of the database, in pages. */
   readonly databasePages: number;
   readonly numbers: Uint32Array;
-  /** The pages in that order. */
+  /** The pages, in the order of `numbers`. */
   readonly content: Uint8Array;
 }
 
@@ -20,7 +20,7 @@ const HEADER_BYTES = 40;
 const MAGIC = 'PDBR';
 const VERSION = 1;
 const LEVEL = 1;
-/** No object has more pages than that, and no page more bytes. */
+/** Size limit of an object's content. */
 const CONTENT_BYTES_MAX = 256 * 1024 * 1024;
 
 export function encodePages({ sequence, time, pageBytes, databasePages, numbers, content }: Pages): Buffer {
@@ -39,7 +39,7 @@ export function encodePages({ sequence, time, pageBytes, databasePages, numbers,
   return Buffer.concat([header, list, compressed]);
 }
 
-/** Reads an object: one after the other. @throws {Error} when it is damaged, or of a newer version. */
+/** Reads the entries of an object, one after the other. @throws {Error} when it is damaged, or of a newer version. */
 export function* decodePages(bytes: Buffer): Generator<Pages> {
   for (let at = 0; at < bytes.length;) {
     if (bytes.length - at < HEADER_BYTES || bytes.toString('latin1', at, at + 4) !== MAGIC) throw damaged();

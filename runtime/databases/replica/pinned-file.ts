@@ -1,6 +1,6 @@
 // A database file from which nothing is lost while it is read: one of its two read transactions is always open, so
 // SQLite writes over no frame of the log behind it, and the next one begins before the last one ends. Called by
-// stream.ts; runs no SQL of a tenant, and compiles no schema.
+// stream.ts; neither runs tenants' SQL nor compiles a schema.
 //
 // Both connections are read-only: as the last ones to close, they do not delete the log, which may be that of another
 // file of the same name by then. `content` stays open for as long as they do: closing any descriptor of a file ends
@@ -29,7 +29,7 @@ export class PinnedFile {
     try {
       for (let index = 0; index < 2; index++)
         this.#connections.push(new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS }));
-      // Each opens the log now, not later.
+      // Opens the log now rather than later.
       for (let index = 1; index >= 0; index--) this.#begin(index);
       this.settle();
       if (!this.isCurrent) throw new Error('the file was replaced');
@@ -73,7 +73,7 @@ export class PinnedFile {
     const connection = this.#connections[index] as DatabaseSync;
     connection.exec('BEGIN');
     try {
-      // The first read is the moment of the transaction.
+      // The first read determines the snapshot of the transaction.
       connection.prepare('PRAGMA schema_version').get();
     } catch (error) {
       connection.exec('ROLLBACK');
@@ -81,7 +81,7 @@ export class PinnedFile {
     }
   }
 
-  /** Begins the next read transaction; the last one goes on until {@link settle}. */
+  /** Begins the next read transaction; the previous one stays open until {@link settle}. */
   step(): void {
     this.settle();
     this.#begin(1 - this.#active);
@@ -94,7 +94,7 @@ export class PinnedFile {
     if (before.isTransaction) before.exec('ROLLBACK');
   }
 
-  /** What its log has behind a position. */
+  /** The changes in its log after a position. */
   read(from: LogPosition | null, framesMax: number): LogPart | LogProblem | null {
     const log = this.openLog();
     if (log === null) return null;
@@ -118,7 +118,7 @@ export class PinnedFile {
     const mover = new DatabaseSync(this.path, { timeout: BUSY_MS, defensive: true });
     try {
       mover.exec('PRAGMA wal_checkpoint(PASSIVE)');
-      // Where nothing of the log is missing in the file, a reader does not need the log.
+      // A reader does not need the log if the file contains all of it.
       this.step();
       this.settle();
       return (mover.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }).busy === 0;
@@ -153,7 +153,7 @@ export class PinnedFile {
       DatabaseSync,
       DatabaseSync,
     ];
-    // Moves all of the log into the file; false: somebody still reads what was before.
+    // Moves the whole log into the file; false if a reader still uses an older state.
     const move = (): boolean => {
       const found = mover.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as { log: number; checkpointed: number };
       return found.log === found.checkpointed;
@@ -161,7 +161,7 @@ export class PinnedFile {
     try {
       mover.exec('PRAGMA wal_autocheckpoint=0');
       writer.exec('PRAGMA wal_autocheckpoint=0');
-      // Most of it, while others write.
+      // Moves most of it while others may write.
       move();
       try {
         writer.exec('BEGIN IMMEDIATE');

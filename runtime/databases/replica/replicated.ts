@@ -1,9 +1,9 @@
 // Which databases have replicas. Pure.
 
-/** Behind the name of a namespace with the storage of durable objects (core/object-address.ts). */
+/** Suffix of namespaces that contain the storage of durable objects (core/object-address.ts). */
 const OBJECTS = /~~~objects$/;
 
-/** @param name `<namespace>/<resource>`; copies of a database have none. */
+/** @param name `<namespace>/<resource>`; copies of a database are not replicated. */
 export function isReplicated(name: string, previews: boolean): boolean {
   const [namespace = '', resource = ''] = name.split('/');
   if (resource.includes('~at~')) return false;

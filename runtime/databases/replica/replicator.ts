@@ -22,10 +22,10 @@ const NICE = 5;
 const DAY_MS = 86_400_000;
 const [SWEEP_MS, EXPIRE_MS, FIGURES_MS] = [30_000, 6 * 3_600_000, 1000];
 const RESTORE_ATTEMPTS = 3;
-/** At a time; each holds some parts of a snapshot in memory. */
+/** Concurrent restores; each holds some parts of a snapshot in memory. */
 const RESTORES_MAX = 2;
 const FILL_AT_ONCE = 4;
-/** No object is later: the last moment that a Date can have. */
+/** The last moment that a Date supports; no object is later. */
 const LATEST = 8_640_000_000_000_000;
 const SWEEP_SOON_MS = 50;
 
@@ -35,7 +35,7 @@ if (settings === null) throw new Error('no DB_REPLICA_S3_* is set');
 try {
   setPriority(NICE);
 } catch {
-  // A sandbox may forbid it.
+  // Some sandboxes do not allow it.
 }
 
 const tell = (message: ReplicatorMessage): void => void (process.connected && process.send?.(message));
@@ -44,7 +44,7 @@ const storage = openReplicaStorage(settings.place);
 const home = new Home({ storage, isShared, openFence: openReplicaFence, report });
 /** Projects that this service has, with their numbers; null: all. */
 let homes: Map<string, number> | null = null;
-/** Until when it has them. */
+/** The time until which it has them. */
 const end = new LeaseEnd(isShared ? LONG_AGO : null);
 /** Numbers of projects, kept while this service is alone: restores ignore what is stored below a lower one. */
 const numbers = new Map<string, number>();
@@ -74,7 +74,7 @@ const schedule = new Schedule({
   report,
 });
 
-/** Databases whose files changed since they were last seen, where nothing said so: imports, kills, deletions. */
+/** Databases whose files changed without a report, because of imports, kills or deletions. */
 const seen = new Map<string, string>();
 function sweep(): void {
   const there = new Set<string>();
@@ -98,12 +98,12 @@ function sweep(): void {
   }
 }
 
-/** It has another home, as far as is known here. */
+/** To this service's knowledge, the project has another home. */
 function isElsewhere(name: string): boolean {
   return homes !== null && !homes.has(projectOf(name));
 }
 
-/** From here on this home stores. */
+/** From here on, this home stores changes. */
 function begin(): void {
   schedule.wake();
   sweep();
@@ -122,7 +122,7 @@ function filesIn(folder: string): string[] {
   }
 }
 
-/** Deletes what is older than the retention, and no longer needed for a moment within it. */
+/** Deletes objects that are older than the retention and not needed to restore a later moment. */
 async function expire(): Promise<void> {
   if (!home.mayStore) return;
   const found = new Map<string, string[]>();
@@ -147,7 +147,7 @@ async function restore(name: string, at: number, target: string): Promise<unknow
       try {
         return await restoreAt(storage, name, at, target, (size) => checkRoom(name, size));
       } catch (error) {
-        // Changes become a pack meanwhile.
+        // Changes are packed meanwhile.
         if (error instanceof SqlRefusal || attempt === RESTORE_ATTEMPTS) throw error;
       }
   } finally {
@@ -155,7 +155,7 @@ async function restore(name: string, at: number, target: string): Promise<unknow
   }
 }
 
-/** @throws {SqlRefusal} when the disk, or what the organization may store, has no room for a copy. */
+/** @throws {SqlRefusal} if the disk or the organization's storage limit has no room for a copy. */
 function checkRoom(name: string, size: number): void {
   const { bavail, bsize } = statfsSync(directory);
   if (bavail * bsize < size + limits.diskFreeBytesMin)
@@ -172,8 +172,8 @@ async function range(name: string): Promise<unknown> {
 }
 
 /**
- * Restores the latest state of databases of the replica whose files are not there: as the newest home left them,
- * whatever its clock said.
+ * Restores replicated databases whose files are missing, to the latest state that the newest home stored, regardless of
+ * its clock.
  *
  * @param project null: all.
  * @returns how many.
@@ -194,7 +194,7 @@ async function fill(project: string | null): Promise<unknown> {
         await restoreAt(storage, name, LATEST, pathOf(name));
         restored++;
       } catch (error) {
-        // It had been deleted.
+        // The database had been deleted.
         if (!(error instanceof SqlRefusal)) throw error;
       }
   };
@@ -232,7 +232,7 @@ const answers: Record<string, (request: ReplicatorRequest & { id: number }) => P
     const { name } = request as Extract<ReplicatorRequest, { type: 'confirm' }>;
     if (!isReplicated(name, settings.previews)) return {};
     await schedule.settle(name);
-    // Nothing was stored then.
+    // Nothing was stored at that time.
     if (isElsewhere(name)) throw new Error('its project has another home');
     return {};
   },
@@ -282,6 +282,6 @@ process.on('message', (request: ReplicatorRequest) => {
     (error: Error) => tell({ type: 'failed', id, reason: error.message, isRefusal: error instanceof SqlRefusal }),
   );
 });
-// Without its parent nothing says what changes.
+// Only the parent reports changes, so the process exits with it.
 process.on('disconnect', () => process.exit(0));
 process.on('SIGINT', () => {});

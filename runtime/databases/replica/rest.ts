@@ -1,12 +1,12 @@
-// What is kept beside a database whose replica has everything, so that the next run goes on without a snapshot: the
-// file as it was, and how far its log was read. Used by stream.ts.
+// The note stored beside a database that is fully replicated: the state of its file and the position in its log. With
+// it, the next run continues without a snapshot. Used by stream.ts.
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { LogPosition } from './log-file.ts';
 
-/** How far a log was read; `start`: all that is in it is new. */
+/** The position in the log; `start`: the whole log is new. */
 export type Position = LogPosition | 'start';
 
-/** The file as it was when all of its log was in it and nothing read it any more. */
+/** The state of the file when it contained its whole log and had no readers. */
 export interface Rest {
   readonly inode: string;
   readonly changedAt: string;
@@ -18,7 +18,7 @@ function restPath(file: string): string {
   return `${file}-replica`;
 }
 
-/** The file as it is now; null: there is none. */
+/** The current state of the file; null if it does not exist. */
 export function restOf(file: string, position: Position): Rest | null {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return null;
@@ -30,7 +30,7 @@ export function isSameFile(rest: Rest, file: string): boolean {
   return now !== null && now.inode === rest.inode && now.changedAt === rest.changedAt && now.bytes === rest.bytes;
 }
 
-/** What the last run left; null: nothing, or nothing that can be read. */
+/** The note of the last run; null if it is missing or unreadable. */
 export function readRest(file: string): Rest | null {
   if (!existsSync(restPath(file))) return null;
   try {

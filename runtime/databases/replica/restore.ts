@@ -1,4 +1,5 @@
-// Writes a database as it was at a moment, from its replica. Called by replicator.ts; the file appears whole, or not.
+// Writes a database as it was at a moment, from its replica. Called by replicator.ts; the file appears only when it is
+// complete.
 import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -7,7 +8,7 @@ import { decodePages, type Pages } from './page-file.ts';
 import { planOf, rangeOf, readName, type ReplicaObject } from './series.ts';
 import type { ReplicaStorage } from './storage.ts';
 
-/** Objects that are asked for at once. */
+/** Objects requested at the same time. */
 const AHEAD = 8;
 
 /** The objects of a database. */
@@ -19,9 +20,10 @@ export async function objectsOf(storage: ReplicaStorage, name: string): Promise<
 /**
  * Restores a moment into a new file.
  *
- * @param check called once with its size, before most of it is read; throws where there is no room for it.
+ * @param check called once with its size, before most of it is read; throws if there is no room.
  * @returns its size, and the moment of the latest change in it.
- * @throws {SqlRefusal} when that moment is not in the replica; {Error} when the storage fails or an object is damaged.
+ * @throws {SqlRefusal} if the replica does not include that moment; {Error} if the storage fails or an object is
+ * damaged.
  */
 export async function restoreAt(
   storage: ReplicaStorage,
@@ -49,7 +51,7 @@ export async function restoreAt(
           const from = index * pages.pageBytes;
           writeSync(file, pages.content, from, pages.pageBytes, (page - 1) * pages.pageBytes);
         }
-        // A later change may be smaller, and one after that larger again.
+        // A change may shrink the file, and the next one may grow it again.
         ftruncateSync(file, pages.databasePages * pages.pageBytes);
         ({ sequence } = pages);
         last = pages;
@@ -76,7 +78,7 @@ function decoded(object: ReplicaObject, body: Buffer): Pages[] {
   }
 }
 
-/** Asks for the next ones while one is written. */
+/** Requests the next objects while one is written. */
 async function* ahead(
   storage: ReplicaStorage,
   name: string,

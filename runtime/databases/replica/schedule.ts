@@ -1,5 +1,5 @@
-// When which database is stored: a moment after it changed, one call at a time for each, a few at once. Tries again
-// when the storage fails, and lets go of files that rest. Called by replicator.ts.
+// Decides when each database is stored: shortly after a change, one call at a time per database, a few databases in
+// parallel. Retries when the storage fails, and closes idle files. Called by replicator.ts.
 import type { DatabaseStream } from './stream.ts';
 
 interface ScheduleDeps {
@@ -16,7 +16,7 @@ interface ScheduleDeps {
 interface Entry {
   readonly name: string;
   readonly stream: DatabaseStream;
-  /** When its oldest change that is not stored was noticed; 0: all are. */
+  /** When the oldest change that is not stored was noticed; 0: all are stored. */
   dirtySince: number;
   usedAt: number;
   failures: number;
@@ -90,7 +90,7 @@ export class Schedule {
     }, delayMs);
   }
 
-  /** What failed is tried again now. */
+  /** Retries failed databases now. */
   wake(): void {
     for (const entry of this.#entries.values()) {
       if (entry.failures === 0) continue;
@@ -100,7 +100,7 @@ export class Schedule {
     }
   }
 
-  /** Stores a database now, after what runs for it. */
+  /** Stores a database now, after its current call. */
   async settle(name: string): Promise<void> {
     const entry = this.#entryOf(name);
     await entry.running;
@@ -114,7 +114,7 @@ export class Schedule {
     return run;
   }
 
-  /** @returns whether all that had changed is stored. */
+  /** @returns whether all earlier changes are stored. */
   async #ship(entry: Entry): Promise<boolean> {
     if (entry.dirtySince === 0) return true;
     await this.#turn();
@@ -130,18 +130,18 @@ export class Schedule {
         return true;
       }
       if (!this.#deps.mayShip(entry.name)) {
-        // Nothing keeps the log of a file that nobody stores.
+        // The log of a file that is not stored is not held either.
         entry.stream.close();
         throw new Error(NO_HOME);
       }
       const isStored = await entry.stream.ship();
       if (!isStored) throw new Error(BUSY);
-      // Noticed again meanwhile: another call follows.
+      // It changed meanwhile: another call follows.
       entry.dirtySince = entry.timer === null ? 0 : begunAt;
       if (entry.failures > 0 && ![...this.#entries.values()].some((other) => other !== entry && other.failures > 0))
         this.#problem = null;
       entry.failures = 0;
-      // Many databases that change at once are not all held open.
+      // If many databases change at the same time, not all of them stay open.
       if (entry.dirtySince === 0 && this.#isCrowded && !(await entry.stream.rest())) this.changed(entry.name);
       return true;
     } catch (error) {
@@ -175,7 +175,7 @@ export class Schedule {
     return open > this.#deps.openMax;
   }
 
-  /** Closes files that have not changed for a while, and more where too many are open. */
+  /** Closes files that have not changed for a while, and further ones if too many are open. */
   #rest(): void {
     const open = [...this.#entries.values()].filter(({ stream }) => stream.isOpen);
     const since = Date.now() - REST_AFTER_MS;
@@ -210,7 +210,7 @@ export class Schedule {
       .finally(() => (entry.isRunning = false));
   }
 
-  /** Stores what has changed of some databases, and lets go of their files. */
+  /** Stores the changes of some databases and closes their files. */
   async leave(isMeant: (name: string) => boolean): Promise<void> {
     const entries = [...this.#entries.values()].filter(({ name }) => isMeant(name));
     await Promise.all(
@@ -228,7 +228,7 @@ export class Schedule {
     );
   }
 
-  /** Stores all that changed, as far as there is time, and lets go of the files. */
+  /** Stores as many changes as time allows, and closes the files. */
   async finish(): Promise<void> {
     this.#isFinishing = true;
     if (this.#timer !== null) clearInterval(this.#timer);

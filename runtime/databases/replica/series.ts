@@ -1,5 +1,5 @@
-// What the names of a replica's objects say: which moments of a database can be restored, from which objects, and
-// which objects nothing needs any more. Pure.
+// Parses the names of a replica's objects: which moments of a database can be restored, from which objects, and which
+// objects are no longer needed. Pure.
 //
 // Below `databases/<namespace>/<resource>/` each name is `<fence>-<sequence>-<time>-<kind>`. `s<part>of<parts>` is a
 // snapshot, `c` a change, `p<last>` a pack of changes up to that sequence, `d` says that the database was deleted.
@@ -13,10 +13,10 @@ export interface ReplicaObject {
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly kind: 'snapshot' | 'change' | 'pack' | 'deleted';
-  /** Of a snapshot: which part, of how many. */
+  /** For a snapshot: the number of this part, and of all parts. */
   readonly part: number;
   readonly parts: number;
-  /** Of a pack: its last sequence. */
+  /** For a pack: its last sequence. */
   readonly last: number;
 }
 
@@ -56,7 +56,7 @@ export function readName(name: string): ReplicaObject | null {
   };
 }
 
-/** A moment at which everything is in one snapshot, or the database is deleted. */
+/** A moment that needs no earlier objects: a complete snapshot, or the deletion of the database. */
 interface Base {
   readonly fence: number;
   readonly sequence: number;
@@ -65,7 +65,7 @@ interface Base {
   readonly isDeleted: boolean;
 }
 
-/** In their order; snapshots of which a part is missing are left out. */
+/** In order, without incomplete snapshots. */
 function basesOf(objects: readonly ReplicaObject[]): Base[] {
   const found = new Map<string, ReplicaObject[]>();
   for (const object of objects) {
@@ -86,14 +86,14 @@ function basesOf(objects: readonly ReplicaObject[]): Base[] {
 }
 
 /**
- * The base of a moment: of the newest home that had begun by then. What an older home wrote after that, because it did
- * not know that it was replaced, is not looked at.
+ * The base of a moment, from the newest home that had started by then. Ignores later objects of an older home, which
+ * did not know that it was replaced.
  */
 function baseAt(bases: readonly Base[], at: number): Base | null {
   return bases.findLast(({ time }) => time <= at) ?? null;
 }
 
-/** @returns undefined: nothing is known of that moment. @throws {Error} when changes are missing. */
+/** @returns undefined: the replica does not include that moment. @throws {Error} when changes are missing. */
 export function planOf(objects: readonly ReplicaObject[], at: number): Plan | undefined {
   const base = baseAt(basesOf(objects), at);
   if (base === null) return undefined;
@@ -103,7 +103,7 @@ export function planOf(objects: readonly ReplicaObject[], at: number): Plan | un
     .filter(({ kind, fence, sequence, time }) => {
       return (kind === 'change' || kind === 'pack') && fence === base.fence && sequence > base.sequence && time <= at;
     })
-    // A pack before the changes that it holds, which may not be deleted yet.
+    // A pack sorts before the changes that it contains, which may not be deleted yet.
     .toSorted((one, other) => one.sequence - other.sequence || other.last - one.last);
   let { sequence } = base;
   for (const object of behind) {
@@ -115,7 +115,7 @@ export function planOf(objects: readonly ReplicaObject[], at: number): Plan | un
   return { snapshot: base.objects, changes };
 }
 
-/** The moments that can be restored: the oldest, and when the newest change was; null: none. */
+/** The moments that can be restored: the oldest, and the time of the newest change; null: none. */
 export function rangeOf(
   objects: readonly ReplicaObject[],
 ): { readonly oldest: number; readonly newest: number } | null {
@@ -126,7 +126,7 @@ export function rangeOf(
 }
 
 /**
- * Which objects no moment since `since` needs: all before the base of that moment, and all of a database that had been
+ * Objects that no moment since `since` needs: all before the base of that moment, and all of a database that was
  * deleted by then.
  */
 export function unneeded(objects: readonly ReplicaObject[], since: number): ReplicaObject[] {

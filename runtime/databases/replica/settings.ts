@@ -4,7 +4,7 @@ import { bucketFrom, replicaVariables, type BucketPlace } from '#core/s3/bucket-
 /** Where replicas are. */
 interface ReplicaSettings {
   readonly place: BucketPlace;
-  /** Databases of previews, too. */
+  /** Whether databases of previews are replicated, too. */
   readonly previews: boolean;
 }
 

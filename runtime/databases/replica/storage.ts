@@ -1,5 +1,5 @@
 // The objects of a replica in a bucket: `<prefix>/installation`, `<prefix>/fences/<number>` and
-// `<prefix>/databases/<namespace>/<resource>/<name>` (series.ts). Each request ends after a time.
+// `<prefix>/databases/<namespace>/<resource>/<name>` (series.ts). Each request has a timeout.
 import type { BucketPlace } from '#core/s3/bucket-variables.ts';
 import { openBucket } from '#core/s3/bucket.ts';
 import { childText } from '#core/s3/xml.ts';
@@ -7,15 +7,15 @@ import { childText } from '#core/s3/xml.ts';
 /** Objects below a prefix. */
 export interface ReplicaStorage {
   put(key: string, body: Uint8Array): Promise<void>;
-  /** @returns null when there is none. */
+  /** @returns null if it does not exist. */
   get(key: string): Promise<Buffer | null>;
-  /** Keys without the prefix, in their order. */
+  /** Keys without the prefix, sorted. */
   list(below: string): Promise<string[]>;
   remove(key: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A part of a snapshot has at most 16 MB before it is compressed. */
+/** A part of a snapshot has at most 16 MB before compression. */
 const REQUEST_MS_MAX = 60_000;
 
 /** Opens the storage; sends nothing. */

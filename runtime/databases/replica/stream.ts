@@ -1,5 +1,6 @@
-// The replica of one database: a snapshot, then the pages that each moment changed. Called by replicator.ts, one call
-// at a time. What the storage does not take stays in the log, up to a limit; beyond it, a snapshot follows later.
+// The replica of one database: a snapshot, then the pages that were changed after it. Called by replicator.ts, one call
+// at a time. If the storage fails, changes stay in the log, up to a limit. Beyond that limit, a snapshot is stored
+// later.
 import { closeSync, read as readFile, readSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -12,12 +13,12 @@ import type { ReplicaStorage } from './storage.ts';
 
 const readAsync = promisify(readFile);
 
-/** What the streams of a home share. */
+/** Shared by the streams of a home. */
 interface StreamDeps {
   readonly storage: ReplicaStorage;
   /** Number of this home; 0: not known yet. */
   fence(): number;
-  /** Bytes of a log that the storage did not take. */
+  /** Limit of the bytes of a log that are not stored yet. */
   readonly logBytesMax: number;
   readonly snapshotEveryMs: number;
   /** Counts what was stored. */
@@ -26,20 +27,20 @@ interface StreamDeps {
 
 /** Pages of a part of a snapshot. */
 const PART_PAGES = 4096;
-/** Frames after which the log has to begin again. */
+/** Frames after which the log must be restarted. */
 const FRAMES_BEFORE_RESTART = 2000;
-/** More frames than that are not a change, but a snapshot. */
+/** With more frames, a snapshot is stored instead of a change. */
 const FRAMES_MAX = 16_384;
-/** Bytes of changes after which a snapshot is cheaper, at least. */
+/** Minimum bytes of changes after which a snapshot is cheaper. */
 const CHANGES_BYTES_MIN = 4 * 1024 * 1024;
-/** During a snapshot a log may have so many times as much. */
+/** Factor by which a log may exceed its limit during a snapshot. */
 const LOG_FACTOR = 4;
-/** Changes, and their bytes, that become one object. */
+/** Limits of a pack: its changes, and their bytes. */
 const [PACK_CHANGES, PACK_BYTES] = [64, 1024 * 1024];
-/** File systems tell times apart that are this far from each other. */
+/** Resolution of file times. */
 const CLOCK_MS = 60;
 
-/** What is to be stored, and how far it leads. */
+/** Changes to store, and the position that they reach. */
 interface Pending {
   readonly name: string;
   readonly body: Buffer;
@@ -50,11 +51,11 @@ export class DatabaseStream {
   readonly #file: string;
   readonly #key: string;
   #pinned: PinnedFile | null = null;
-  /** Everything up to here is stored, or pending; null: a snapshot is needed. */
+  /** Everything up to this position is stored or pending; null: a snapshot is needed. */
   #position: Position | null = null;
   #rest: Rest | null;
   #pending: Pending | null = null;
-  /** Fence of the last snapshot; another one needs a new one. */
+  /** Fence of the last snapshot; under another fence, a new snapshot is needed. */
   #fence = 0;
   #sequence = 0;
   #time = 0;
@@ -73,20 +74,20 @@ export class DatabaseStream {
     this.#rest = readRest(file);
   }
 
-  /** It has stored something as this home, and knows the number that comes next. */
+  /** Whether it has stored something as this home and knows the next sequence number. */
   get hasSeries(): boolean {
     return this.#fence > 0;
   }
 
-  /** It holds its file open. */
+  /** Whether its file is open. */
   get isOpen(): boolean {
     return this.#pinned !== null;
   }
 
   /**
-   * Stores what was committed until now.
+   * Stores everything committed so far.
    *
-   * @returns false: it could not be read now, since somebody else writes. @throws {Error} when the storage fails.
+   * @returns false: it cannot be read now, because another process writes. @throws {Error} when the storage fails.
    */
   async ship(): Promise<boolean> {
     if (this.#deps.fence() === 0) {
@@ -101,7 +102,7 @@ export class DatabaseStream {
       const part = this.#position === null ? null : this.#read(this.#position);
       if (part === 'none') return true;
       if (part === 'long') {
-        // An import: its log can only be moved into the file while nobody reads it.
+        // An import: its log can only be moved into the file while there are no readers.
         this.#forget();
         return false;
       }
@@ -116,7 +117,7 @@ export class DatabaseStream {
     }
   }
 
-  /** Opens the file unless it is open. @returns false: nothing is in it yet. */
+  /** Opens the file unless it is open. @returns false: it is still empty. */
   #pin(): boolean {
     if (this.#pinned !== null) return true;
     this.#isDeleted = false;
@@ -127,8 +128,8 @@ export class DatabaseStream {
   }
 
   /**
-   * Where a file that rested goes on. Its log is the one from then; or nothing was moved from a log into it since, so
-   * that the one that is there now has everything.
+   * The position from which an idle file continues. Either the log is still the same, or no log was moved into the file
+   * since then, so the current log has all changes.
    */
   #positionOf(pinned: PinnedFile): Position | null {
     const rest = this.#rest;
@@ -138,7 +139,7 @@ export class DatabaseStream {
     return isSameFile(rest, this.#file) ? 'start' : null;
   }
 
-  /** What was committed behind the position; null: a snapshot is needed. */
+  /** The changes committed after the position; null: a snapshot is needed. */
   #read(from: Position): LogPart | 'none' | 'long' | null {
     const pinned = this.#pinned as PinnedFile;
     pinned.step();
@@ -166,14 +167,14 @@ export class DatabaseStream {
     const log = pinned.openLog();
     if (log === null) throw new Error('its log is gone');
     try {
-      // Pages behind the end were given back since.
+      // The file shrank: ignore pages behind its end.
       const numbers = Uint32Array.from(
         [...pages.keys()].filter((page) => page <= databasePages).toSorted((a, b) => a - b),
       );
       const content = Buffer.allocUnsafe(numbers.length * pageBytes);
       for (const [index, page] of numbers.entries())
         readSync(log, content, index * pageBytes, pageBytes, pages.get(page) as number);
-      // Otherwise the log may have been that of another file of this name.
+      // Otherwise the log may belong to another file of this name.
       if (!pinned.isCurrent) throw new Error('the file was replaced');
       const sequence = this.#sequence + 1;
       const time = this.#now();
@@ -196,7 +197,7 @@ export class DatabaseStream {
     if (this.#packable.length >= PACK_CHANGES || this.#packableBytes >= PACK_BYTES) await this.#pack();
   }
 
-  /** Many small objects become one, so that a restore asks for few. */
+  /** Many small objects are packed into one, so that a restore needs few requests. */
   async #pack(): Promise<void> {
     const changes = this.#packable;
     this.#packable = [];
@@ -226,7 +227,7 @@ export class DatabaseStream {
           return { part: pinned.read(null, FRAMES_MAX), isMoved, time: this.#now() };
         });
     if (begun === null || typeof begun.part === 'string') {
-      // Somebody writes for long, such as an import.
+      // Another process writes for a long time, such as an import.
       this.#forget();
       return false;
     }
@@ -251,9 +252,9 @@ export class DatabaseStream {
   }
 
   /**
-   * The database at the moment of the read transaction, in parts.
+   * The database as the read transaction sees it, in parts.
    *
-   * @param isMoved all of the log is in the file; then the log may begin again, and is not read.
+   * @param isMoved whether the file contains the whole log; then the log may be restarted, and is not read.
    */
   async *#parts(
     pinned: PinnedFile,
@@ -295,7 +296,7 @@ export class DatabaseStream {
     }
   }
 
-  /** The log is long: moves it into the file while nobody writes, so that the next write begins it again. */
+  /** The log is long: moves it into the file while nothing else writes, so that the next write restarts it. */
   async #restartLog(): Promise<boolean> {
     const pinned = this.#pinned as PinnedFile;
     const found = pinned.whileStill((move) => {
@@ -309,7 +310,7 @@ export class DatabaseStream {
       pinned.settle();
       const isMoved = move();
       if (isMoved) {
-        // From here on this reads the file alone, and no longer keeps the log.
+        // From here on it reads only the file, and no longer holds the log.
         pinned.step();
         pinned.settle();
       }
@@ -322,7 +323,7 @@ export class DatabaseStream {
     return found.isMoved;
   }
 
-  /** Lets go of a file that has not changed for a while. @returns false: it has changed, or is still read. */
+  /** Closes a file that has not changed for a while. @returns false: it has changed, or still has readers. */
   async rest(): Promise<boolean> {
     const pinned = this.#pinned;
     if (pinned === null) return true;
@@ -352,7 +353,7 @@ export class DatabaseStream {
     return true;
   }
 
-  /** Beyond the limit, the log may begin again without having been stored. */
+  /** Beyond the limit, the log may be restarted before it was stored. */
   #giveUpIfLong(): void {
     const log = statSync(`${this.#file}-wal`, { throwIfNoEntry: false });
     if (this.#pinned !== null && (log?.size ?? 0) > this.#deps.logBytesMax) this.#forget();
@@ -368,7 +369,7 @@ export class DatabaseStream {
     this.#packableBytes = 0;
   }
 
-  /** Ends it as a kill would: whether all was stored is looked at when it is opened again. */
+  /** Closes it as a kill would: the next open checks whether everything was stored. */
   close(): void {
     this.#pinned?.close();
     this.#pinned = null;

@@ -1,13 +1,13 @@
-// What services ask each other while a project moves, and the wait of a project's requests in all processes of a
+// The requests between services while a project moves, and the hold of a project's requests in all processes of a
 // service. Called by service.ts.
 import { ops } from '../protocol/frames.ts';
 import type { Moves } from '../homes/moves.ts';
 import type { ShardProcess } from './shard-process.ts';
 
-/** How much later than asked a process that runs has answered. */
+/** Margin after the requested time within which a running process answers. */
 const ANSWER_MS = 1000;
 
-/** @returns undefined: this is no question of a service. */
+/** @returns undefined: not a request of a service. */
 export function answerService(
   moves: Moves,
   op: number,
@@ -20,7 +20,7 @@ export function answerService(
   return undefined;
 }
 
-/** Lets requests of a project wait. A process that does not answer, such as a stopped one, is ended. */
+/** Holds the requests of a project. A process that does not answer, such as a stopped one, is killed. */
 export async function holdIn(shards: readonly ShardProcess[], project: string, msMax: number): Promise<string | null> {
   const problems = await Promise.all(
     shards.map(async (shard) => {

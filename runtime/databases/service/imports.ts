@@ -26,12 +26,12 @@ interface ImportsDeps {
 
 interface Import {
   state: ImportState;
-  /** Null after its end. */
+  /** Null after the import ended. */
   child: ChildProcess | null;
-  /** Why it is being ended from here; null: it is not. */
+  /** Why this process is ending it; null: it is not being ended. */
   ending: string | null;
   isCommitting: boolean;
-  /** Settles at its end. */
+  /** Settles when the import ends. */
   readonly over: PromiseWithResolvers<void>;
 }
 
@@ -59,7 +59,7 @@ export class Imports {
   }
 
   /**
-   * Starts an import, ends it, or returns its progress; with `waitMs` at its end, or after that time.
+   * Starts an import, cancels it, or returns its progress; with `waitMs`, it waits for the end or that long.
    *
    * @param name of the database.
    * @throws {SqlRefusal} when too many are running.
@@ -117,7 +117,7 @@ export class Imports {
     let note = '';
     (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
     const timer = setTimeout(() => this.#end(one, tooLong(limits)), limits.importMs);
-    // Sorted data of a statement is on disk, where nothing else limits it.
+    // Statements sort on disk, where nothing else limits their size.
     const looking = setInterval(() => {
       if (this.#space.isLow)
         this.#end(one, 'the disk of the platform is nearly full: import again when its operator has made room');
@@ -165,7 +165,7 @@ export class Imports {
     return fork(script, [JSON.stringify(options)], {
       execPath: program,
       execArgv: [...before, '--disable-warning=ExperimentalWarning', `--max-old-space-size=${HEAP_MB_MAX}`],
-      // Sort files are on the databases' disk: the system's may be small, or in memory.
+      // Sort files are on the databases' disk: the system's temporary folder may be small, or in memory.
       env: {
         PATH: process.env['PATH'] ?? '',
         TZ: process.env['TZ'] ?? '',
@@ -176,7 +176,7 @@ export class Imports {
     });
   }
 
-  /** The log of an ended import is as long as its writes, until it is truncated. */
+  /** The log of a killed import contains all its writes until it is truncated. */
   #settle(options: ImporterOptions): void {
     const child = this.#fork({ ...options, file: null });
     this.#settling.add(child);

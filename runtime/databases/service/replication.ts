@@ -1,5 +1,5 @@
-// The replicator as the service sees it: a process that is started again when it ends, what it is sent, and what it
-// answers (replica/replicator.ts). Databases are served while it is away.
+// Runs the replicator (replica/replicator.ts): restarts its process when it exits, sends it requests and reads its
+// responses. Databases are served while it is not running.
 import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,9 +21,9 @@ interface ReplicationDeps {
   readonly directory: string;
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
-  /** Of the bucket, and what it needs besides. */
+  /** Variables of the bucket, and other variables that it needs. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Other services of the installation store there, too. */
+  /** Other services of the installation use the same bucket. */
   readonly isShared: boolean;
   report(message: string): void;
 }
@@ -33,7 +33,7 @@ type Question<Request> = Request extends { readonly id: number } ? Omit<Request,
 
 type Homes = readonly (readonly [project: string, fence: number])[] | null;
 
-/** A folder with this file has its databases: what is missing in it was deleted. */
+/** Marks a complete folder: databases that are missing in it were deleted. */
 const MARKER = '.replica-home';
 const HEAP_MB_MAX = 512;
 const [RESTART_MS, FILL_RETRY_MS] = [1000, 5000];
@@ -57,7 +57,7 @@ export class Replication {
     this.#child = this.#start();
   }
 
-  /** None while it is started again. */
+  /** Null while it is being restarted. */
   get pid(): number[] {
     return this.#child.pid === undefined || !this.#child.connected ? [] : [this.#child.pid];
   }
@@ -114,7 +114,7 @@ export class Replication {
     }
   }
 
-  /** For `platform doctor`, which has no other way to ask. */
+  /** For `platform doctor`, which has no other access to it. */
   #note(figures: ReplicaFigures): void {
     const isNews = this.#figures?.problem !== figures.problem;
     this.#figures = figures;
@@ -132,7 +132,7 @@ export class Replication {
   }
 
   #send(request: ReplicatorRequest): void {
-    // One that is being started again looks at all files.
+    // A process that is being restarted checks all files.
     if (this.#child.connected) this.#child.send(request, () => {});
   }
 
@@ -155,31 +155,34 @@ export class Replication {
     this.#send({ type: 'postgres', url });
   }
 
-  /** What it may store until when. @param homes absent: as before. */
+  /** Sets which projects it may store, and until when. @param homes absent: as before. */
   mayStore(until: Moment | null, homes?: Homes): void {
     this.#until = until;
     if (homes !== undefined) this.#homes = homes === null ? null : new Map(homes);
     this.#send({ type: 'homes', until, ...(homes !== undefined && { homes }) });
   }
 
-  /** It has a project now; null: it no longer has it. */
+  /** The service is now the home of a project; null: no longer. */
   setHome(project: string, fence: number | null): void {
     if (fence === null) this.#homes?.delete(project);
     else this.#homes?.set(project, fence);
     this.#send({ type: 'home', project, fence });
   }
 
-  /** Stores a project, and lets go of its files. */
+  /** Stores a project and closes its files. */
   async leave(project: string): Promise<void> {
     await this.#ask({ type: 'leave', project });
   }
 
-  /** All that is committed in a database is stored. @throws {PlatformError} why it is not. */
+  /**
+   * Resolves when all committed changes of a database are stored. @throws {PlatformError} with the reason if they are
+   * not.
+   */
   async confirm(name: string): Promise<void> {
     await this.#ask({ type: 'confirm', name });
   }
 
-  /** Restores a project's databases that are not there. @returns how many. */
+  /** Restores the missing databases of a project. @returns how many. */
   async fillProject(project: string): Promise<number> {
     return ((await this.#ask({ type: 'fill', project })) as { restored: number }).restored;
   }
@@ -188,7 +191,7 @@ export class Replication {
     return this.#ask({ type: 'range', name });
   }
 
-  /** @throws {SqlRefusal} when the moment is not in the replica, or a database of that name is there. */
+  /** @throws {SqlRefusal} if the replica does not include the moment, or a database of that name exists. */
   async restore(name: string, args: Record<string, unknown>): Promise<unknown> {
     const { at, resource } = args;
     const other = `${name.slice(0, name.indexOf('/'))}/${String(resource)}`;
@@ -200,8 +203,8 @@ export class Replication {
   }
 
   /**
-   * Restores what the replica has into a folder that never had databases; tries again until it can.
-   * A folder that has had some is left as it is.
+   * Restores all databases of the replica into a folder that never had databases; retries until it succeeds. Folders
+   * that had databases before are not changed.
    */
   async fill(): Promise<void> {
     const { directory, report } = this.#deps;
@@ -220,14 +223,14 @@ export class Replication {
     if (!this.#closed) this.markFilled();
   }
 
-  /** From here on, what is missing in the folder was deleted. */
+  /** From here on, databases missing in the folder count as deleted. */
   markFilled(): void {
     const marker = path.join(this.#deps.directory, MARKER);
     if (existsSync(marker)) return;
     writeFileSync(marker, `${new Date().toISOString()}\n`, { mode: 0o600 });
   }
 
-  /** Stores what is left, as far as there is time. */
+  /** Stores the remaining changes, as far as time allows. */
   async close(): Promise<void> {
     const child = this.#child;
     this.#closed = true;

@@ -1,5 +1,5 @@
-// Assigns databases to processes: by the hash of their project, until a database has crashed a process; then it has a
-// separate one for a while. Pure: the service asks, and starts the process.
+// Assigns databases to processes, by the hash of their project. A database that has crashed a process gets a separate
+// one for a while. Pure: the service asks, and starts the process.
 import { createHash } from 'node:crypto';
 
 /** Assignment of a database. */
@@ -10,7 +10,7 @@ interface Suspect {
   until: number;
 }
 
-/** Unexplained process deaths after which a database that was in flight each time is moved. */
+/** A database that was in flight in this many unexplained process deaths is moved. */
 const DEATHS_MAX = 2;
 
 export class Routes {
@@ -34,7 +34,7 @@ export class Routes {
   }
 
   /**
-   * A database caused its process to be ended: it now gets a separate one, shared only with other suspects when there
+   * A database caused its process to be killed: it now gets a separate one, shared only with other suspects if there
    * are too many.
    */
   suspect(name: string, now: number): void {
@@ -60,7 +60,7 @@ export class Routes {
     for (const [name, { until }] of this.#deaths) if (until < now) this.#deaths.delete(name);
   }
 
-  /** Moves databases back when their time is over; returns the separate processes that are no longer needed. */
+  /** Moves databases back after their time; returns the separate processes that are no longer needed. */
   release(now: number): number[] {
     const before = new Set<number>();
     for (const { own } of this.#suspects.values()) before.add(own);

@@ -37,9 +37,9 @@ export interface DatabaseServiceOptions {
   readonly socketFolder?: string;
   /** Variables of the replicator (replica/settings.ts); absent: nothing is replicated. */
   readonly replica?: Readonly<Record<string, string>>;
-  /** Other services may be homes of projects, too; absent: this one has all databases. Needs `tcp`. */
+  /** Set if other services can be homes of projects, too; absent: this service has all databases. Needs `tcp`. */
   readonly homes?: HomesOptions;
-  /** Writes are acknowledged when their replica has them. Needs `replica`. */
+  /** Writes are acknowledged when the replica has stored them. Needs `replica`. */
   readonly confirms?: boolean;
   /** Reports a message for the operator. */
   report(message: string): void;
@@ -63,7 +63,7 @@ export interface DatabaseService {
   pids(): number[];
   /** Process ids of the replicator. */
   replicatorPids(): number[];
-  /** How replication goes; null: nothing is replicated. */
+  /** Status of replication; null: nothing is replicated. */
   replica(): ReplicaFigures | null;
   /** Postgres is ready: its URL for the tables of bindings. */
   usePostgres(url: string): void;
@@ -237,12 +237,12 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     const placed = (await homes?.place(name)) ?? 'here';
     if (placed !== 'here') return placed;
     const done = await atHome(op, name, args);
-    // What was done since may be lost.
+    // Later changes may be lost.
     if (homes?.isValid === false) throw new Error('its machine is changing: try again');
     return done;
   };
 
-  /** The shard of a database, once it knows that it may serve it. */
+  /** Returns the shard of a database when the shard may serve it. */
   const route = async (name: string): Promise<unknown> => {
     for (;;) {
       const placed = (await homes?.place(name)) ?? 'here';
@@ -258,7 +258,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     }
   };
 
-  /** What the owner of a database asks, besides what its shard does. */
+  /** Operations for the owner of a database that its shard does not perform. */
   const atHome = async (op: number, name: string, args: Record<string, unknown>): Promise<unknown> => {
     if (op === ops.import) return imports.ask(name, args);
     if (op === ops.sweep) {
@@ -275,7 +275,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     throw new RangeError(`there is no operation ${op}`);
   };
 
-  /** From here on the bytes of a remote engine go straight to a shard. */
+  /** From here on, the bytes of a remote engine are piped to a shard. */
   const forward = async (socket: Socket, shardName: string, id: number, key: number): Promise<void> => {
     const shard = allShards().find((candidate) => candidate.knows(shardName));
     const address = await shard?.address().catch(() => null);
@@ -296,10 +296,10 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   const sockets = new Set<Socket>();
   const servers: Server[] = [];
   const socketPath = path.join(folder, 'service.sock');
-  // Left by a service that was killed.
+  // Left behind by a killed service.
   rmSync(socketPath, { force: true });
   try {
-    // Before anybody can open an empty database in the place of one that is in the replica.
+    // Before anyone can create an empty database in place of a replicated one.
     if (options.homes === undefined) await replication?.fill();
     const local = createServer((socket) => serve(socket, true));
     servers.push(local);

@@ -19,7 +19,7 @@ interface ShardProcessDeps {
   report(message: string): void;
   /** A database was changed. */
   changed(database: string): void;
-  /** Its first message: until when it may serve. */
+  /** Its first message: the time until which it may serve. */
   lease(): Moment | null;
   /** Stores a database in its replica now. @throws why it did not. */
   confirm(database: string): Promise<void>;
@@ -54,9 +54,9 @@ export class ShardProcess {
   #closed = false;
   #exited: Promise<void> = Promise.resolve();
   #ids = 0;
-  /** Questions to the process that runs. */
+  /** Pending requests to the running process. */
   readonly #asked = new Map<number, (problem: string | null) => void>();
-  /** Called with the database that caused it to be ended. */
+  /** Called with the database that caused the process to be killed. */
   onOverrun: (database: string) => void = () => {};
 
   constructor(deps: ShardProcessDeps) {
@@ -73,12 +73,12 @@ export class ShardProcess {
     return this.#listening.promise;
   }
 
-  /** Says something to the process, if it runs. */
+  /** Sends a message to the process if it is running. */
   tell(request: ShardRequest): void {
     if (this.#child?.connected === true) this.#child.send(request, () => {});
   }
 
-  /** @returns null when it is done, also when the process ends; otherwise why it is not. */
+  /** @returns null when it is done or the process exits; otherwise the reason. */
   ask(question: Question): Promise<string | null> {
     if (this.#child?.connected !== true) return Promise.resolve(null);
     const id = ++this.#ids;
@@ -88,7 +88,7 @@ export class ShardProcess {
     return answer.promise;
   }
 
-  /** Ends the process at once; resolves when it is gone. */
+  /** Kills the process; resolves when it has exited. */
   async kill(): Promise<void> {
     this.#child?.kill('SIGKILL');
     await this.#exited;
@@ -115,7 +115,7 @@ export class ShardProcess {
     const name = `${options.shard}-${++this.#starts}-${randomBytes(4).toString('hex')}`;
     const socketPath = path.join(folder, `${name}.sock`);
     const script = path.join(import.meta.dirname, `../shard/shard${path.extname(import.meta.filename)}`);
-    // SQLite gets a separate folder: no secret of the operator reaches it.
+    // SQLite gets a separate folder, without access to the operator's secrets.
     const [program, ...before] = nodeCommand();
     const child = fork(script, [JSON.stringify({ ...options, socketPath } satisfies ShardOptions)], {
       execPath: program,
@@ -152,7 +152,7 @@ export class ShardProcess {
     const until = this.#deps.lease();
     if (until !== null) this.tell({ type: 'lease', until });
     child.on('error', (error) => report(`shard ${options.shard} failed: ${error.message}`));
-    // After all its output has been read.
+    // After all its output was read.
     child.on('close', (code, signal) => {
       this.#child = null;
       for (const tell of this.#asked.values()) tell(null);
@@ -163,7 +163,7 @@ export class ShardProcess {
     });
   }
 
-  /** Tries for a while: the write is there, and only its replica is not. */
+  /** Retries for a while: the write is committed, and only its replica is missing. */
   async #confirm(name: string): Promise<void> {
     const child = this.#child;
     let problem: string | null = null;
@@ -209,7 +209,7 @@ export class ShardProcess {
     tell(note);
   }
 
-  /** Ends it gracefully; resolves when it is gone. */
+  /** Ends it gracefully; resolves when it has exited. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#starts === 0) {

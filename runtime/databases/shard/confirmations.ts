@@ -1,10 +1,10 @@
-// Writes that wait until their replica has them (DB_REPLICATION=confirm). What is committed while one question for a
-// database is under way goes into the next one. Used by shard.ts; the parent asks the replicator.
+// Writes that wait until their replica has them (DB_REPLICATION=confirm). Changes committed while a request for a
+// database is in progress belong to the next request. Used by shard.ts; the parent asks the replicator.
 
 export class Confirmations {
   readonly #ask: (name: string) => void;
   readonly #changes = new Map<string, number>();
-  /** Of each database: those that the question under way answers, and those that the next one will. */
+  /** For each database: the writes that the current request confirms, and those of the next one. */
   readonly #waiting = new Map<string, { asked: Wait[]; next: Wait[] }>();
 
   /** @param ask answered by {@link settle}. */
@@ -16,12 +16,12 @@ export class Confirmations {
     this.#changes.set(name, this.changesOf(name) + 1);
   }
 
-  /** How often a database has changed. */
+  /** Number of changes of a database. */
   changesOf(name: string): number {
     return this.#changes.get(name) ?? 0;
   }
 
-  /** @returns null when all that is committed now is stored; otherwise why that is not known. */
+  /** @returns null when everything committed so far is stored; otherwise the reason why that is unknown. */
   confirm(name: string): Promise<string | null> {
     const { promise, resolve } = Promise.withResolvers<string | null>();
     const waiting = this.#waiting.get(name);

@@ -1,6 +1,6 @@
-// What keeps a project from having two homes, in the process that answers for it: no request begins, and no answer
-// leaves, once the lease of its service has ended, also when this process was stopped meanwhile. Called by
-// shard-connection.ts for each request; shard.ts passes on what the parent says.
+// Prevents a project from having two homes: once the lease of its service has expired, this process starts no request
+// and sends no response, even if it was stopped meanwhile. Called by shard-connection.ts for each request; shard.ts
+// forwards the parent's messages.
 import { LeaseEnd, leaseNow, type Moment } from '../protocol/lease-clock.ts';
 import { projectOf } from '../protocol/database-name.ts';
 
@@ -9,11 +9,11 @@ interface HomeGuardDeps {
   isQuiet(project: string): boolean;
   /** Closes the files of a project; null: all. */
   close(project: string | null): void;
-  /** The lease has ended: engines have to ask again who serves. */
+  /** The lease has expired: engines must look up the home again. */
   lapsed(): void;
 }
 
-/** A request that waits while its project moves. */
+/** A request that is held while its project moves. */
 interface HeldRequest {
   go(): void;
   goElsewhere(): void;
@@ -25,7 +25,7 @@ export class HomeGuard {
   readonly #deps: HomeGuardDeps;
   readonly #end: LeaseEnd;
   #timer: NodeJS.Timeout | null = null;
-  /** Projects whose home this is, while there is a lease; those that were served before it, too. */
+  /** Projects whose home this is while it has a lease, including those that were served before the lease. */
   readonly #served = new Set<string>();
   readonly #held = new Map<string, HeldRequest[]>();
   #latest = '';
@@ -40,7 +40,10 @@ export class HomeGuard {
     return !this.#end.isPast;
   }
 
-  /** @returns whether a request for a database begins now. @param continues it is part of an open transaction. */
+  /**
+   * @returns whether a request for a database may start now. @param continues whether it is part of an open
+   * transaction.
+   */
   admit(name: string, continues: boolean): 'begins' | 'waits' | 'elsewhere' {
     if (this.#end.at === null && name === this.#latest && this.#held.size === 0) return 'begins';
     const project = projectOf(name);
@@ -50,7 +53,7 @@ export class HomeGuard {
     return this.#held.size > 0 && !continues && this.#held.has(project) ? 'waits' : 'begins';
   }
 
-  /** Keeps a request of a project that moves. */
+  /** Holds a request of a project that is moving. */
   keep(name: string, request: HeldRequest): void {
     this.#held.get(projectOf(name))!.push(request);
   }
@@ -60,7 +63,7 @@ export class HomeGuard {
   }
 
   lease(until: Moment | null): void {
-    // Stopped for long, this may be the first to notice.
+    // After a long stop of the process, this may be the first check to notice.
     if (!this.isValid) this.#lapse();
     this.#end.set(until);
     this.#look();
@@ -83,7 +86,7 @@ export class HomeGuard {
     for (const project of this.#held.keys()) this.release(project, false);
   }
 
-  /** @returns null when nothing of the project is open any more; otherwise why not: nothing has changed then. */
+  /** @returns null when the project has no open files; otherwise the reason, and nothing was changed. */
   async hold(project: string, msMax: number): Promise<string | null> {
     if (!this.#held.has(project)) this.#held.set(project, []);
     for (const until = leaseNow() + msMax; !this.#deps.isQuiet(project);) {

@@ -1,5 +1,5 @@
-// The open databases of a shard, by name: opened on first use, the least recently used closed first. Also replaces
-// and deletes whole files, which have to be closed for it.
+// The open databases of a shard, by name: opened on first use, the least recently used closed first. Also replaces and
+// deletes whole files, after closing them.
 import path from 'node:path';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -13,7 +13,7 @@ import { knownMigrations } from '../sqlite/migrations.ts';
 import { projectOf } from '../protocol/database-name.ts';
 import { kinds, ops } from '../protocol/frames.ts';
 
-/** How long a file that is replaced waits for the replicator, which opens it for milliseconds. */
+/** How long to wait for the replicator, which holds a file for milliseconds, before replacing it. */
 const LOCK_MS = 2000;
 /** As for `ops.pending`. */
 const noMessages = '{"rows":[]}';
@@ -37,7 +37,7 @@ interface OpenFilesDeps {
 
 export class OpenFiles {
   readonly #deps: OpenFilesDeps;
-  /** In the order of use, latest last. */
+  /** In order of use, latest last. */
   readonly #open = new Map<string, DatabaseFile>();
   readonly #numbers = new Map<string, number>();
   #latest = '';
@@ -172,7 +172,7 @@ export class OpenFiles {
     return [kinds.failure, JSON.stringify(['database_unavailable', { reason }])];
   }
 
-  /** No database of a project has a transaction, a copy or a request that waits. */
+  /** Whether no database of a project has a transaction, a copy or a waiting request. */
   isQuiet(project: string): boolean {
     return [...this.#open].every(([name, file]) => projectOf(name) !== project || file.isIdle);
   }

@@ -21,7 +21,7 @@ export const field = {
   limit: 4,
   /** Statements of a script that are applied. */
   applied: 5,
-  /** From here two numbers per connection: its key, and its last started request. */
+  /** Followed by two numbers per connection: its key, and its last started request. */
   connections: 6,
 } as const;
 
@@ -45,7 +45,7 @@ export const ENDING = -1;
 const ENDING_MS = 5000;
 
 /**
- * From here on the watchdog does not end the running statement, because what it did can be seen. Does not return when
+ * From here on, the watchdog does not stop the running statement, because its effects are visible. Does not return if
  * the watchdog was faster.
  */
 export function endTurn(view: Int32Array): void {

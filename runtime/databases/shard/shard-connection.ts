@@ -16,7 +16,7 @@ interface ShardConnectionDeps {
   readonly view: Int32Array;
   readonly files: OpenFiles;
   readonly guard: HomeGuard;
-  /** Null: writes do not wait for their replica. */
+  /** Null: writes do not wait for the replica. */
   readonly confirmations: Confirmations | null;
   readonly frameBytesMax: number;
   /** Time limit of a request. */
@@ -29,7 +29,7 @@ interface ShardConnectionDeps {
 const LEAST_MS = 100;
 /** Resolution of the system's thread clock if it is coarse. */
 const TICK_MS = 4;
-/** Answers that wait for a slow engine, before no more of its requests are read. */
+/** Limit of responses waiting for a slow engine; beyond it, its requests are not read. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum delay of responses that are sent together with later ones. */
 const FLUSH_AFTER_MS = 1;
@@ -40,7 +40,7 @@ const unwatched = new Set<number>([ops.backup, ops.branch, ops.restore, ops.remo
 export class ShardConnection {
   readonly #deps: ShardConnectionDeps;
   #answers: Buffer[] = [];
-  /** Time of the first of them. */
+  /** Time of the first waiting response. */
   #oldest = 0;
   #reading = false;
   #greeted = false;
@@ -57,7 +57,7 @@ export class ShardConnection {
       try {
         reader.push(chunk, (frame) => this.#take(frame));
       } catch {
-        // Another protocol: this connection cannot be used any more.
+        // Another protocol: this connection is unusable.
         socket.destroy();
         return;
       } finally {
@@ -98,7 +98,7 @@ export class ShardConnection {
     else guard.keep(name, { go: () => files.take(name, job), goElsewhere: () => job.goElsewhere() });
   }
 
-  /** Answers that have waited long for those behind them leave before the next request begins. */
+  /** Responses that have waited too long to be batched are sent before the next request starts. */
   flushLate(): void {
     if (this.#answers.length > 0 && performance.now() - this.#oldest > FLUSH_AFTER_MS) this.#flush();
   }
@@ -115,7 +115,7 @@ export class ShardConnection {
     const answers = this.#answers;
     if (answers.length === 0) return;
     this.#answers = [];
-    // Another machine may have the databases by now: nobody may learn what was done here.
+    // Another machine may have the databases by now, so the result must not be sent.
     if (!guard.isValid) {
       socket.destroy();
       return;
@@ -124,7 +124,7 @@ export class ShardConnection {
     if (socket.writableLength > UNSENT_BYTES_MAX) socket.pause();
   }
 
-  /** Breaks it: its engine asks again who serves. */
+  /** Closes it, so that its engine looks up the home again. */
   destroy(): void {
     this.#deps.socket.destroy();
   }
@@ -142,7 +142,7 @@ export class ShardConnection {
   }
 }
 
-/** A request of an engine, in the memory that the watchdog looks at while its SQL runs. */
+/** A request of an engine, in the memory that the watchdog reads while SQL runs. */
 class ShardJob implements Job {
   readonly op: number;
   readonly transaction: number;
@@ -151,11 +151,11 @@ class ShardJob implements Job {
   readonly #deps: ShardConnectionDeps;
   readonly #id: number;
   readonly #name: string;
-  /** CPU that its owner may still use; 0: any. */
+  /** Remaining CPU budget of its owner; 0: no limit. */
   readonly #cpuLeftMs: number;
   readonly #meter = new CpuMeter();
   #applied: number;
-  /** Changes of its database before it began. */
+  /** Number of changes of its database before the request started. */
   #changes: number;
 
   constructor(owner: ShardConnection, deps: ShardConnectionDeps, request: RequestFrame, args: readonly unknown[]) {
@@ -168,7 +168,7 @@ class ShardJob implements Job {
       cpuLeftMs: this.#cpuLeftMs,
     } = request);
     this.#changes = deps.confirmations?.changesOf(this.#name) ?? 0;
-    // Counted by the client, of a script whose process ended.
+    // Statements of a script that are applied, as counted by the client when the process exited.
     this.#applied = this.op === ops.exec && Number.isSafeInteger(args[1]) ? Math.max(0, args[1] as number) : 0;
   }
 
@@ -180,7 +180,7 @@ class ShardJob implements Job {
     this.#deps.view[field.applied] = this.#applied = count;
   }
 
-  /** It is part of a transaction that is open, also of an object's. */
+  /** Whether it is part of an open transaction, including an object's. */
   get continues(): boolean {
     return this.transaction !== 0 || (this.op === ops.steps && this.args[1] !== 0);
   }
@@ -216,7 +216,7 @@ class ShardJob implements Job {
     view[field.request] = this.#id;
     view[field.applied] = this.#applied;
     view[field.database] = files.numberOf(this.#name);
-    // Twice its CPU budget: on a busy machine CPU time passes slower than wall time.
+    // Twice its CPU budget: on a busy machine, CPU time passes more slowly than wall time.
     view[field.limit] = isOwn && this.#cpuLeftMs > 0 ? Math.min(limitMs, 2 * this.#cpuLeftMs + LEAST_MS) : limitMs;
     this.#meter.begin();
     Atomics.add(view, field.turn, 1);

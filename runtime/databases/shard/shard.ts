@@ -30,15 +30,15 @@ export interface ShardOptions {
   readonly limitMs: number;
   /** Has a single database: ending it for one request's budget affects no other. */
   readonly isOwn: boolean;
-  /** Its parent hears of each database that changes. */
+  /** Whether its parent is notified of each changed database. */
   readonly reportsChanges: boolean;
-  /** Writes are acknowledged when their replica has them. */
+  /** Writes are acknowledged when the replica has stored them. */
   readonly confirms: boolean;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
 
-// An older Node 24 of the user: without these functions there is no fence.
+// The user's Node 24 is older: without these functions there is no fence.
 const probe = new DatabaseSync(':memory:');
 if (typeof probe.setAuthorizer !== 'function' || typeof probe.limits !== 'object') {
   process.stderr.write(
@@ -82,14 +82,14 @@ const files = new OpenFiles({
   },
 });
 
-/** Databases whose change is reported, until their next one is reported again. */
+/** Databases whose change was reported recently; further changes are not reported yet. */
 const reported = new Set<string>();
 function reportChange(name: string): void {
   if (!options.reportsChanges || reported.has(name)) return;
   reported.add(name);
   tell({ type: 'changed', message: name });
   setTimeout(() => {
-    // Later changes are reported by themselves; one of this time may be later than what was read.
+    // Later changes are reported separately; a change with the same time may be later than the read state.
     reported.delete(name);
   }, options.limits.replicaIntervalMs / 2).unref();
 }
@@ -162,7 +162,7 @@ function stop(): void {
   try {
     writeSync(NOTE_FD, JSON.stringify(note));
   } catch {
-    // The parent is gone, and with it all requests.
+    // The parent has exited, and all requests with it.
   }
   setTimeout(() => process.exit(0), STOP_MS);
   void Promise.all(sent).then(() => process.exit(0));

@@ -60,7 +60,7 @@ const BULK_SQL_BYTES = 1_048_576;
 /** How long a writer in a separate process waits for a transaction of another process. */
 const BULK_BUSY_MS = 10_000;
 
-/** Length limit for a statement of an imported file, in bytes. */
+/** Size limit for a statement of an imported file, in bytes. */
 export function bulkStatementBytesMax(limits: DatabaseLimits): number {
   return Math.max(limits.statementBytesMax, 2 * limits.valueBytesMax + BULK_SQL_BYTES);
 }
@@ -96,7 +96,7 @@ export class Connection {
     this.#db = new DatabaseSync(path, {
       returnArrays: true,
       timeout: isBulk ? BULK_BUSY_MS : BUSY_MS,
-      // For the one module that follows.
+      // Allowed only for the module loaded next.
       allowExtension: true,
       defensive: true,
       enableForeignKeyConstraints: !isBulk,
@@ -145,7 +145,7 @@ export class Connection {
     this.#fence.savepoints = allowed;
   }
 
-  /** Hides the platform's tables from SQL of the tenant, which may read them otherwise. */
+  /** Hides the platform's tables from the tenant's SQL, which can read them by default. */
   set hidesOwnTables(hides: boolean) {
     this.#fence.hidesOwn = hides;
   }
@@ -238,7 +238,7 @@ export class Connection {
     };
   }
 
-  /** Also another process may have changed the schema. */
+  /** Another process may also have changed the schema. */
   #learnVectors(): void {
     const version = this.own('PRAGMA schema_version')[0]?.[0];
     if (version === this.#schemaVersion) return;
@@ -282,7 +282,7 @@ export class Connection {
     const { valueBytesMax, vectorChunkBytesMax } = this.#limits;
     // sqlite-vec stores many vectors in one blob.
     if (vectors.length > 0) this.#db.limits.length = vectorChunkBytesMax;
-    // A row that it refuses halfway would stay in the transaction.
+    // Otherwise a partly refused row would stay in the transaction.
     const guarded = writes && vectors.length > 0 && this.inTransaction;
     if (guarded) this.own('SAVEPOINT platform_vectors');
     try {

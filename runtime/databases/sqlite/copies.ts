@@ -1,4 +1,4 @@
-// Operations on whole database files: the check after a crash, setting a damaged one aside, backup, restore, branch.
+// Operations on whole database files: checks after a crash, quarantine of damaged files, backup, restore, branch.
 // Called by database-file.ts. Messages that may reach a worker contain no path.
 import {
   constants,
@@ -21,7 +21,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { Connection } from './connection.ts';
 import { isBusy } from './sqlite-errors.ts';
 
-/** Pages copied at a time, between which others may write. */
+/** Pages per step of a copy; others may write between steps. */
 const PAGES_A_STEP = 2048;
 const parts = ['', '-wal', '-shm'];
 
@@ -64,7 +64,7 @@ export function firstProblem(file: string): string {
     return String((db.prepare('PRAGMA quick_check(1)').get() as unknown as unknown[])[0]);
   } catch (error) {
     const { errcode } = error as { errcode?: number };
-    // Only a result about the file counts: it may also be busy, or the disk full.
+    // Only errors about the file count: it may also be busy, or the disk full.
     if (errcode === undefined || ((errcode & 0xff) !== 11 && (errcode & 0xff) !== 26)) return 'ok';
     return (error as Error).message;
   } finally {
@@ -163,11 +163,11 @@ export async function branchTo(
 function cloneTo(connection: Connection, file: string, target: string): boolean {
   rmSync(target, { force: true });
   connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
-  // The file is complete when its log is empty, and stays so while writes are locked out.
+  // The file is complete if its log is empty, and stays complete while writes are locked.
   try {
     connection.own('BEGIN IMMEDIATE');
   } catch (error) {
-    // An import holds the write lock until it ends: the state before it can be copied meanwhile.
+    // An import holds the write lock until it ends; meanwhile the state before it can be copied.
     if (isBusy(error)) return false;
     throw error;
   }
@@ -196,7 +196,7 @@ export function emptyOutbox(file: string): void {
 /**
  * Replaces a closed database by a copy of another file.
  *
- * @param keep name under which the replaced one is kept with all that was committed; null: it is deleted.
+ * @param keep name under which the replaced database is kept, with everything committed; null: it is deleted.
  * @throws {SqlRefusal} when that file is not a valid database; then nothing has changed.
  */
 export function replaceFile(file: string, source: string, keep: string | null = null): void {
@@ -204,7 +204,7 @@ export function replaceFile(file: string, source: string, keep: string | null = 
   if (!existsSync(source)) throw new SqlRefusal('SQLITE_CANTOPEN', 'there is no such backup');
   for (const part of ['-wal', '-shm']) rmSync(unfinished + part, { force: true });
   copyFileSync(source, unfinished, constants.COPYFILE_FICLONE);
-  // One that was kept may have its latest commits in its log; the check moves them into the file.
+  // A kept database may have its latest commits in its log; the check moves them into the file.
   if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${unfinished}-wal`);
   const found = firstProblem(unfinished);
   for (const part of ['-wal', '-shm']) rmSync(unfinished + part, { force: true });
@@ -212,14 +212,16 @@ export function replaceFile(file: string, source: string, keep: string | null = 
     rmSync(unfinished, { force: true });
     throw new SqlRefusal('SQLITE_NOTADB', `the backup is damaged: ${found}`);
   }
-  // Both names lead to the same content: whenever this ends, nothing that was committed is missing in the kept one.
+  // Both names have the same content, so the kept database is complete even if the process dies here.
   if (keep !== null) for (const part of ['-wal', '']) if (existsSync(file + part)) linkSync(file + part, keep + part);
   for (const part of ['-wal', '-shm']) rmSync(file + part, { force: true });
   renameSync(unfinished, file);
   rmSync(marker(file), { force: true });
 }
 
-/** Deletes a closed database, and the marker of a damaged one: the next one starts empty. Files set aside are kept. */
+/**
+ * Deletes a closed database, and the marker of a damaged one; the next database starts empty. Files set aside are kept.
+ */
 export function removeFile(file: string): void {
   for (const part of parts) rmSync(file + part, { force: true });
   rmSync(marker(file), { force: true });
@@ -240,7 +242,7 @@ export function databasesIn(folder: string, after = ''): { resource: string; byt
       const found = statSync(path.join(folder, name), { throwIfNoEntry: false });
       const resource = name.slice(0, -'.sqlite'.length);
       if (found === undefined) return [];
-      // What was written last may be in the log alone.
+      // The latest writes may exist only in the log.
       const log = statSync(path.join(folder, `${name}-wal`), { throwIfNoEntry: false });
       const changedAt = Math.round(Math.max(found.mtimeMs, log !== undefined && log.size > 0 ? log.mtimeMs : 0));
       return [{ resource, bytes: found.size, changedAt }];

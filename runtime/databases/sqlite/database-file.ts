@@ -29,7 +29,7 @@ export interface Job {
   answer(kind: number, payload: string | Uint8Array): void;
   /** Marks the time in which SQL of the job runs. */
   begin(): void;
-  /** From here on it is not ended for its time or memory: it would be repeated, and is done. */
+  /** From here on, it is not stopped for its time or memory: it is complete, and would be repeated. */
   settle(): void;
   end(): void;
 }
@@ -73,9 +73,9 @@ export class DatabaseFile {
   readonly #slow: SlowStatements;
   readonly #log = new WriteAheadLog();
   readonly #owner: OwnerOperations;
-  /** Of a database that is a durable object's storage; made by its first request. */
+  /** For the storage of a durable object; created by its first request. */
   #object: ObjectStorage | null = null;
-  /** Connection of the holder of the object. */
+  /** The connection that holds the object. */
   #holder: object | null = null;
   /** Bytes recorded in its organization's account. */
   #noted: number;
@@ -244,7 +244,7 @@ export class DatabaseFile {
       if (payload instanceof Uint8Array) kind = kinds.bytes;
     } catch (error) {
       if (isBusy(error) && (until === undefined || performance.now() < until)) {
-        // Another process holds the file: an import, or briefly someone who copies it by hand.
+        // Another process holds the file: an import, or briefly a manual copy.
         this.#hold({ job, until: until ?? performance.now() + this.#deps.limits.waitMs });
         return;
       }

@@ -14,7 +14,7 @@ interface TableShape {
   readonly key: readonly string[];
 }
 
-/** A statement that only needs this feature. */
+/** A statement that needs only this feature. */
 interface LimitedChange {
   readonly table: string;
   /** The statement without `LIMIT` that changes the same rows. @throws {SqlRefusal} if there is none. */

@@ -17,7 +17,7 @@ const CREATE = `
     id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL, alarm INTEGER, name TEXT);
   INSERT OR IGNORE INTO ${HEAD} (id, fence) VALUES (1, 0)`;
 
-/** Most savepoints inside each other, so that a tenant's recursion ends here. */
+/** Maximum depth of nested savepoints, which limits a tenant's recursion. */
 const SAVEPOINTS_MAX = 100;
 
 const refusalHead = /^\{"e":/;
@@ -87,7 +87,7 @@ export class ObjectStorage {
     }
   }
 
-  /** Undoes the open transaction: its holder is gone. */
+  /** Rolls back the open transaction of a lost holder. */
   undo(): void {
     if (this.#transaction === 0) return;
     this.#transaction = 0;
@@ -233,7 +233,7 @@ export class ObjectStorage {
     const most = isCount(limit) && limit > 0 ? limit : -1;
     const { connection, limits } = this.#deps;
     const sql = `SELECT key, value FROM ${KV}${condition} ORDER BY key${reverse === true ? ' DESC' : ''} LIMIT ?`;
-    // Counted before it is read: a list has no bound of its own.
+    // Counted before it is read, because a list has no limit of its own.
     const [[bytes] = [0]] = connection.own(
       `SELECT coalesce(sum(length(key) + length(value)), 0) FROM (${sql})`,
       ...values,
@@ -244,13 +244,13 @@ export class ObjectStorage {
     return JSON.stringify(connection.own(sql, ...values, most));
   }
 
-  /** Keys and the beginnings of their values, for an operator. */
+  /** Keys and the first part of their values, for an operator. */
   #values({ prefix, after, skip, limit, keyBytes, chars }: Readonly<Record<string, unknown>>): string {
     const start = typeof prefix === 'string' ? prefix : '';
     const skipped = isCount(skip) ? skip : 0;
     return JSON.stringify(
       this.#deps.connection.own(
-        // By bytes: functions of texts end at the first NUL.
+        // By bytes, because text functions stop at the first NUL.
         `SELECT CAST(substr(CAST(key AS BLOB), 1, ?) AS TEXT), octet_length(key), length(value), substr(value, 1, ?)
          FROM ${KV}
          WHERE key >= ? AND substr(key, 1, length(?)) = ? AND key ${skipped > 0 ? '>=' : '>'} ?
@@ -270,7 +270,7 @@ export class ObjectStorage {
   #deleteAll(withAlarm: boolean): void {
     const { connection } = this.#deps;
     connection.own('PRAGMA defer_foreign_keys = ON');
-    // Shadow tables go with their virtual table, indexes and triggers with theirs.
+    // Dropping a virtual table also drops its shadow tables; dropping a table drops its indexes and triggers.
     const kinds = ['trigger', 'view', 'virtual', 'table'];
     for (const kind of kinds) {
       const names = connection
@@ -332,7 +332,7 @@ export class ObjectStorage {
   }
 }
 
-/** What an operator sees of an object without its lease, as JSON. */
+/** The information about an object that operators can read without its lease, as JSON. */
 export function lookAtObject(connection: Connection): string {
   connection.hidesOwnTables = true;
   const tables = connection

@@ -1,4 +1,4 @@
-// What the platform does with one database: migrations, the outbox, backups and branches. Called by database-file.ts,
+// The platform's operations on one database: migrations, the outbox, backups and branches. Called by database-file.ts,
 // which decides when.
 import { SqlRefusal } from '#core/database-request.ts';
 import type { DatabaseLimits } from '#core/limits.ts';
@@ -39,7 +39,7 @@ export class OwnerOperations {
     this.#statements = statements;
   }
 
-  /** A copy is being made: the file must not be closed. */
+  /** Whether a copy is in progress: then the file must not be closed. */
   get isCopying(): boolean {
     return this.#copying > 0;
   }

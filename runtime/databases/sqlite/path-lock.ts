@@ -1,15 +1,15 @@
-// A lock on the path of a database between the shard, which replaces and deletes files, and the replicator, which opens
-// them: SQLite opens the log and its index by their paths, and later than the file, so that a connection that is opened
-// while the file is replaced would use those of the other one. Both hold it for milliseconds, in one piece.
+// A lock on the path of a database. The shard takes it to replace or delete files, the replicator to open them. SQLite
+// opens the log and its index by path, after the file, so a connection opened during a replacement would use the log of
+// the other file. Both hold it for milliseconds, without interruption.
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 
 const PAUSE_MS = 1;
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Runs `work` while nobody else has the lock.
+ * Runs `work` while holding the lock.
  *
- * @param waitMs how long to wait for it. @returns null: somebody else has it.
+ * @param waitMs how long to wait for the lock. @returns null: another process holds the lock.
  */
 export function withPathLock<Result>(file: string, waitMs: number, work: () => Result): Result | null {
   const lock = `${file}-path-lock`;
@@ -33,10 +33,10 @@ function take(lock: string): boolean {
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Without its folder there is no file.
+    // If the folder does not exist, there is no file to lock.
     if (code === 'ENOENT') return true;
     if (code !== 'EEXIST') throw error;
-    // A process that was killed leaves it.
+    // A killed process leaves the lock behind.
     if (isDead(lock)) rmSync(lock, { force: true });
     return false;
   }

@@ -1,5 +1,5 @@
 // Loads sqlite-vec, which brings the virtual tables `vec0` and the functions `vec_*`, into a connection before a tenant
-// uses it. Called by connection.ts. Machines without a build of it run all other SQL.
+// uses it. Called by connection.ts. Machines for which no build exists run all other SQL.
 import { createRequire } from 'node:module';
 import type { DatabaseSync } from 'node:sqlite';
 
@@ -8,7 +8,7 @@ const endings: Readonly<Record<string, string>> = { darwin: 'dylib', linux: 'so'
 /**
  * Path of the library that sqlite-vec ships for a system.
  *
- * @returns null when it ships none, or its package is not installed.
+ * @returns null if it ships none, or its package is not installed.
  */
 export function vectorLibrary(platform: string = process.platform, architecture: string = process.arch): string | null {
   try {

@@ -1,5 +1,5 @@
-// What a `vec0` table is made of, read from its CREATE statement, and the checks that sqlite-vec leaves out: numbers
-// that are not finite, and errors that say what to do. Called by connection.ts and the importer. Runs no SQL.
+// Parses the CREATE statement of a `vec0` table, and adds checks that sqlite-vec lacks: refusal of numbers that are not
+// finite, and errors that explain the fix. Called by connection.ts and the importer. Runs no SQL.
 import { SqlRefusal, type StoredValue } from '#core/database-request.ts';
 
 /** A column with vectors. */
@@ -91,7 +91,7 @@ export function vectorTablesIn(rows: readonly (readonly unknown[])[]): ReadonlyM
   return new Map(tables.map((table) => [table.name.toLowerCase(), table]));
 }
 
-/** The beginning of a vector as text, up to a number that is not one. */
+/** A vector as text, up to the first invalid number. */
 const NOT_FINITE_TEXT = /^\s*\[[\s\d.,eE+-]*(?:nan|inf)/i;
 
 /**
@@ -123,7 +123,7 @@ function isFloats({ vectors, auxiliary }: VectorTable, bytes: number): boolean {
     : false;
 }
 
-/** What to do about errors of sqlite-vec, by how they begin. */
+/** Advice for errors of sqlite-vec, by their first words. */
 const advice: readonly (readonly [error: RegExp, advice: string])[] = [
   [/^(?:Only integers are allow|Expected integer for INTEGER .* received FLOAT)/, 'bind a bigint, such as BigInt(id)'],
   [/^Expected 0 or 1 for BOOLEAN/, 'bind 1n or 0n'],

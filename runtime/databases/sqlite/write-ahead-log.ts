@@ -1,24 +1,24 @@
-// Moves the write-ahead log of a database into its file when it is long. SQLite itself would do so within a commit: a
-// process that is ended then has committed what its client repeats. Called by database-file.ts.
+// Moves the write-ahead log of a database into its file when it is long. SQLite itself would do so during a commit. If
+// the process is killed then, the transaction is committed, but its client repeats it. Called by database-file.ts.
 import type { Connection } from './connection.ts';
 
-/** Pages after which SQLite does it, too. */
+/** Pages after which SQLite also does it. */
 const PAGES = 1000;
-/** Changes after which the log is looked at, which costs as much as a short statement. */
+/** Number of changes after which the log is checked; a check costs as much as a short statement. */
 const CHANGES = 16;
-/** A change that took longer may have written as much. */
+/** A change that took longer may have written that much. */
 const LONG_MS = 2;
 
 export class WriteAheadLog {
   #changes = 0;
 
-  /** A request has changed the database, within a time. */
+  /** Called after a request changed the database, with its duration. */
   changed(connection: Connection, tookMs: number): void {
     this.#changes++;
     if (this.#changes < CHANGES && tookMs < LONG_MS) return;
     this.#changes = 0;
     try {
-      // Behind a reader, such as the replicator, the log goes on after what is in the file.
+      // While there is a reader, such as the replicator, the log continues after the part that is in the file.
       const [, pages, moved] = connection.own('PRAGMA wal_checkpoint(NOOP)')[0] as number[];
       if (pages! - moved! >= PAGES) connection.own('PRAGMA wal_checkpoint(PASSIVE)');
     } catch {
