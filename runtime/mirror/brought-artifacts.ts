@@ -1,12 +1,12 @@
-// Brings artifacts from the shared store to this machine: at once those that a record waits for, one after the other
-// those that it can do without. Part of mirror.ts.
+// Copies artifacts from the shared store to this machine: immediately if a record waits for them, the others one at a
+// time in the background. Part of mirror.ts.
 import type { Logger } from 'pino';
 import { hasArtifact } from '#artifacts/store/artifact-store-disk.ts';
 import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
 import { isFailure } from '#core/failure.ts';
 import { createLimited } from './limited.ts';
 
-/** A slow store holds up that many. */
+/** Concurrent copies; a slow store delays at most this many. */
 const FETCHES_MAX = 8;
 /** Missing ones are reported again after the next complete comparison. */
 const GONE: ReadonlySet<string> = new Set(['missing', 'damaged']);
@@ -19,22 +19,22 @@ interface BroughtDeps {
   readonly stopping: AbortSignal;
 }
 
-/** Artifacts on their way. */
+/** Artifacts that are being copied. */
 interface BroughtArtifacts {
   readonly fetched: number;
   readonly failures: number;
-  /** How many are still to be brought. */
+  /** Number of artifacts still to copy. */
   readonly later: number;
   /**
-   * Resolves when they are there, except those that the store does not have: they are reported, and a record can do
+   * Resolves when they are copied, except those missing in the store: they are reported, and the record is written
    * without them.
    *
-   * @throws {Failure} `artifact_store` if the store is away or refuses.
+   * @throws {Failure} `artifact_store` if the store is unavailable or refuses.
    */
   bring(ids: Iterable<string>): Promise<void>;
-  /** Brings them when nothing waits. */
+  /** Copies them when no record waits. */
   bringLater(ids: Iterable<string>): void;
-  /** Tries again what could not be brought. */
+  /** Retries failed copies. */
   again(): void;
 }
 

@@ -1,4 +1,4 @@
-// Runs at most so many of some pieces of work at a time; the others wait in their order.
+// Runs at most this many tasks at a time; the others wait in order.
 
 /** @example const limited = createLimited(8); await limited(() => fetchOne(id)); */
 export function createLimited(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
@@ -10,7 +10,7 @@ export function createLimited(most: number): <Result>(work: () => Promise<Result
     try {
       return await work();
     } finally {
-      // The place passes to the next one.
+      // The slot passes to the next task.
       const next = waiting.shift();
       if (next === undefined) running--;
       else next();

@@ -13,7 +13,7 @@ import { openListener, type Listener } from '#postgres/listener.ts';
 import { atMost } from '#postgres/wake.ts';
 import { startMirror, type Mirror } from './mirror.ts';
 
-/** A machine without routes serves nothing: it waits for them. A machine with routes serves them. */
+/** A machine without routes serves nothing and waits for them. A machine that already has routes serves them. */
 const [FIRST_SYNC_MS_MAX, SYNC_MS_MAX] = [60_000, 3000];
 const TRIM_MS = 600_000;
 const LISTEN_AGAIN_MS = 1000;
@@ -66,7 +66,7 @@ async function start(): Promise<() => Promise<void>> {
   };
 }
 
-/** Whether something happens within a time. */
+/** Whether a promise resolves within a time. */
 function before(ms: number, happens: Promise<void>): Promise<boolean> {
   let isDone = false;
   return atMost(
@@ -75,7 +75,7 @@ function before(ms: number, happens: Promise<void>): Promise<boolean> {
   ).then(() => isDone);
 }
 
-/** Listens as soon as Postgres is there; null: it never was. */
+/** Listens as soon as Postgres is available; null: it never was. */
 async function listen(
   options: { readonly url: string; readonly name: string },
   { wake, compareAll }: Pick<Mirror, 'wake' | 'compareAll'>,
@@ -87,7 +87,7 @@ async function listen(
       wake();
       return listener;
     } catch {
-      // The mirror polls meanwhile, and says that Postgres is away.
+      // Meanwhile the mirror polls, and reports that Postgres is unavailable.
       await pause(LISTEN_AGAIN_MS, stopping);
     }
   }

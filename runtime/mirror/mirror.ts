@@ -1,6 +1,6 @@
-// Brings route records from Postgres, and the artifacts they name from the shared store, to the folder of this machine,
-// from where engines read them. A record is written when the artifacts it needs are there. While Postgres or the store
-// is away, the folder stays as it is. Opened by main.ts and by tests.
+// Copies route records from Postgres, and their artifacts from the shared store, to the folder of this machine, where
+// engines read them. A record is written when its required artifacts are copied. While Postgres or the store is
+// unavailable, the folder does not change. Opened by main.ts and by tests.
 import type { Logger } from 'pino';
 import { unsealFile, type RouteKeys, type SealedFile } from '#artifacts/sealed-route.ts';
 import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
@@ -25,9 +25,9 @@ interface MirrorDeps {
 
 /** A running mirror. */
 export interface Mirror {
-  /** Resolves when this machine has had every record at least once. */
+  /** Resolves when this machine has received every record at least once. */
   readonly synced: Promise<void>;
-  /** Whether an earlier run has left records here. */
+  /** Whether there are records of an earlier run. */
   readonly hadRoutes: Promise<boolean>;
   /** Something may have changed. */
   readonly wake: () => void;
@@ -38,22 +38,22 @@ export interface Mirror {
   readonly ended: Promise<void>;
 }
 
-/** A file that is to be brought here. */
+/** A file to copy to this machine. */
 interface Waiting {
-  /** Increases with each change of the file: only the latest is written. */
+  /** Incremented at each change of the file; only the latest version is written. */
   generation: number;
-  /** The generation that is being brought; 0: none. */
+  /** The generation that is being copied; 0: none. */
   bringing: number;
   failures: number;
   notBefore: number;
 }
 
 const POLL_MS = 2000;
-/** All files are compared, for changes by other hands and for artifacts that are gone. */
+/** Compares all files, to find manual changes and missing artifacts. */
 const FULL_MS = 3_600_000;
 const LATER_MS = 60_000;
 const [AGAIN_MS, AGAIN_MS_MAX] = [1000, 30_000];
-/** The note of the last complete state is for the age after a restart. */
+/** The time of the last complete state, from which the age is computed after a restart. */
 const NOTE_MS = 30_000;
 const SAY_MS = 300_000;
 
@@ -69,7 +69,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
   let [fullAt, laterAt, notedAt, saidAt] = [-Infinity, -Infinity, -Infinity, -Infinity];
   /** When Postgres was last asked. */
   let lookedAt: number | null = null;
-  /** When every file was last here. */
+  /** When the folder was last complete. */
   let syncedAt: number | null = null;
   let isAway = false;
 
@@ -107,7 +107,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
     lookedAt = at;
   }
 
-  /** Compares all files, instead of those that have changed. */
+  /** Compares all files, not only changed ones. */
   async function compare(): Promise<void> {
     const rows = await sql.all<{ name: string; seq: number; mac: Uint8Array | null }>(
       'SELECT name, seq, mac FROM route_file',
@@ -187,7 +187,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
     synced.resolve();
   }
 
-  /** Says in the log how old the routes are while they cannot be followed. */
+  /** Logs the age of the routes while updates fail. */
   function say(error: unknown): void {
     if (stopping.aborted || Date.now() - saidAt < (isAway ? SAY_MS : 0)) return;
     isAway = true;
@@ -212,7 +212,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
           artifacts.again();
         }
       } catch (error) {
-        // The database may be another state of it when it is back, such as a restored one.
+        // When the database is available again, it may have another state, such as a restored one.
         fullAt = -Infinity;
         say(error);
       }

@@ -1,13 +1,13 @@
-// Which artifacts of a route record have to be on a machine before its engines may see the record. Pure.
+// Determines which artifacts of a route record a machine needs before its engines can see the record. Pure.
 import type { RouteRecord } from '#core/manifest.ts';
 
-/** The newest ones of a record that is new here: one of them may be in its release. */
+/** Number of newest deployments of a new record: one of them may be in its release. */
 const NEWEST = 3;
 
 /**
- * @param before the record that engines of this machine have; null: none.
- * @returns `first`: artifacts of deployments that a URL leads to, and of those that are new. `later`: of the others,
- * which only their own URLs lead to.
+ * @param before the record that engines of this machine currently use; null: none.
+ * @returns `first`: artifacts of deployments that production or a branch points to, and of new deployments. `later`:
+ * artifacts of the others, which are reachable only by their own URLs.
  */
 export function neededArtifacts(
   record: RouteRecord,

@@ -1,5 +1,5 @@
-// The folder `routes` of this machine, as the mirror writes it: files by name, and `mirror`, a note of the platform
-// they are from and of when they were last complete. No other process writes there.
+// The folder `routes` of this machine, as the mirror writes it: the records' files, and `mirror`, a note with the
+// platform that they belong to and the time when they were last complete. No other process writes there.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseRouteRecord } from '#artifacts/route-record.ts';
@@ -24,7 +24,7 @@ export function isRouteFile(name: string): boolean {
   return name === STORAGE_FILE || (name.endsWith('.json') && isProjectName(name.slice(0, -'.json'.length)));
 }
 
-/** MACs of the files that are there. */
+/** MACs of the existing files. */
 export async function macsIn(folder: string, keys: RouteKeys): Promise<Map<string, Buffer>> {
   const routes = path.join(folder, 'routes');
   const macs = new Map<string, Buffer>();
@@ -33,7 +33,7 @@ export async function macsIn(folder: string, keys: RouteKeys): Promise<Map<strin
   return macs;
 }
 
-/** The record in a file; null without one, and if it cannot be read. */
+/** The record in a file; null if it is missing or unreadable. */
 export async function recordIn(folder: string, name: string): Promise<RouteRecord | null> {
   try {
     return parseRouteRecord(await readFile(path.join(folder, 'routes', name), 'utf8'));
@@ -42,14 +42,14 @@ export async function recordIn(folder: string, name: string): Promise<RouteRecor
   }
 }
 
-/** The record of a text. @throws {Error} if it is another project's, or invalid. */
+/** Parses a record. @throws {Error} if it is another project's, or invalid. */
 export function recordOf(name: string, text: string): RouteRecord {
   const record = parseRouteRecord(text);
   if (`${record.project}.json` !== name) throw new Error(`${name} is the record of ${record.project}`);
   return record;
 }
 
-/** Replaces a file by a rename; null: it is deleted. */
+/** Replaces a file by a rename; null deletes it. */
 export function writeRouteFile(folder: string, name: string, text: string | null): void {
   replaceRouteFile(folder, name, text);
 }
@@ -65,7 +65,7 @@ export async function readNote(folder: string): Promise<Note | null> {
   }
 }
 
-/** In place: half a note is none, and engines watch the folder for renames. */
+/** Written in place: a partial note is ignored, and engines watch the folder for renames. */
 export async function writeNote(folder: string, note: Note): Promise<void> {
   await mkdir(path.join(folder, 'routes'), { recursive: true, mode: 0o700 });
   await writeFile(path.join(folder, 'routes', NOTE_FILE), `${JSON.stringify(note)}\n`, { mode: 0o600 });

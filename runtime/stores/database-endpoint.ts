@@ -1,5 +1,5 @@
-// One database service, as its clients reach it: questions to the service, and connections to its shards. Used by
-// database-service.ts, and by services that ask each other.
+// One database service, for its clients: requests to the service, and connections to its shards. Used by
+// database-service.ts, and for requests between services.
 import { createConnection, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { Failure, isFailure } from '#core/failure.ts';
@@ -13,19 +13,19 @@ export type DatabaseAddress =
 interface EndpointDeps {
   readonly address: DatabaseAddress;
   readonly linkLimits: { readonly inFlightMax: number; readonly answerBytesMax: number };
-  /** A service that is being replaced returns within this time. */
+  /** A service that is being replaced is available again within this time. */
   readonly connectMs: number;
-  /** Addresses of other services, as this one has said. */
+  /** Addresses of other services, as reported by this one. */
   readonly onPeers?: (peers: readonly string[]) => void;
 }
 
 const PAUSE_MS = 50;
-/** A machine that is gone does not refuse a connection. */
+/** A lost machine does not refuse connections, so connecting has a timeout. */
 const TRY_MS = 2000;
 const KEEP_ALIVE_MS = 2000;
 const ADDRESS = /^(tcp|tls):\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})\/?$/i;
 
-/** @returns null: this is not `tcp://host:port` or `tls://host:port`. */
+/** @returns null if the text is not `tcp://host:port` or `tls://host:port`. */
 export function parseServiceAddress(text: string, token: string): DatabaseAddress | null {
   const match = ADDRESS.exec(text);
   if (match === null) return null;
@@ -49,7 +49,7 @@ export class DatabaseEndpoint {
     this.#deps = deps;
   }
 
-  /** It is reached over a socket of this machine. */
+  /** Whether it is reached over a socket of this machine. */
   get isLocal(): boolean {
     return 'socketPath' in this.#deps.address;
   }
@@ -77,8 +77,8 @@ export class DatabaseEndpoint {
   /**
    * Asks the service.
    *
-   * @param msMax for an answer; a machine that stands still does not break its connections.
-   * @throws {Failure} `database_service_away`; {PlatformError} a refusal of the service.
+   * @param msMax for a response; a frozen machine does not close its connections.
+   * @throws {Failure} `database_service_away`; {PlatformError} if the service refuses.
    */
   async ask(op: number, name: string, args: unknown, msMax = Number.POSITIVE_INFINITY): Promise<string | Uint8Array> {
     const asked = this.#controlLink().then((link) => link.request(op, name, 0, JSON.stringify(args)));
@@ -115,7 +115,7 @@ export class DatabaseEndpoint {
     if (peers !== undefined) onPeers?.(peers);
   }
 
-  /** Asks again which other services there are, where there can be some. */
+  /** Refreshes the list of other services, if there can be any. */
   async askPeers(): Promise<void> {
     if (this.#hasPeers) await this.#greet(await this.#controlLink());
   }
@@ -158,7 +158,7 @@ export class DatabaseEndpoint {
     });
   }
 
-  /** Breaks all connections; it can be used again. */
+  /** Closes all connections; the endpoint can be used again. */
   drop(): void {
     for (const socket of this.#sockets) socket.destroy();
   }

@@ -1,5 +1,5 @@
-// The tables of homes: which database services there are, and which of them has a project. Each change of a home takes
-// a new number. Used by runtime/databases/homes/, which decides; nothing here looks at a clock.
+// The tables of homes: the database services, and which of them is the home of each project. Each change of a home
+// increments its number. Used by runtime/databases/homes/, which makes the decisions; nothing here reads a clock.
 import { openPostgres, type Session } from '#postgres/connection.ts';
 
 /** A database service, as it has announced itself. */
@@ -17,7 +17,7 @@ export interface ServiceRow {
   readonly diskFreeBytes: number;
 }
 
-/** What a service says about itself. */
+/** The announcement of a service. */
 export type Announced = Pick<
   ServiceRow,
   'id' | 'machine' | 'address' | 'boot' | 'isLeased' | 'hasReplicas' | 'diskFreeBytes'
@@ -40,23 +40,28 @@ export interface HomesTable {
   services(): Promise<ServiceRow[]>;
   homesOf(service: string): Promise<HomeRow[]>;
   find(project: string): Promise<HomeRow | null>;
-  /** Gives a project that has no home to a service. @returns its home, which may be another one. */
+  /** Assigns a project without a home to a service. @returns its home, which may be another service. */
   create(project: string, service: string, state: HomeRow['state']): Promise<HomeRow>;
-  /** The same for projects that a service has already. @returns those with a home elsewhere. */
+  /**
+   * The same for projects that are already on a service's disk. @returns the projects whose home is another service.
+   */
   register(projects: readonly string[], service: string): Promise<string[]>;
-  /** Some projects of a service. */
+  /** A page of a service's projects. */
   some(service: string, count: number): Promise<string[]>;
-  /** Takes a project of a service that has not renewed since. @returns null: it has, or somebody else was faster. */
+  /**
+   * Takes a project from a service that has not renewed since. @returns null: it has renewed, or another service was
+   * faster.
+   */
   take(project: string, from: Pick<ServiceRow, 'id' | 'renewals'>, to: string): Promise<HomeRow | null>;
-  /** Its databases are restored. @returns false: it has another home now. */
+  /** Records that its databases are restored. @returns false: it has another home now. */
   restored(home: HomeRow): Promise<boolean>;
-  /** Hands a project over. @returns its new number; null: it had another home. */
+  /** Transfers a project to another service. @returns its new number; null: it had another home. */
   hand(home: HomeRow, to: string): Promise<number | null>;
-  /** Moves of a service's projects that an operator has asked for. */
+  /** Moves of a service's projects that an operator requested. */
   wanted(service: string): Promise<{ readonly project: string; readonly to: string }[]>;
-  /** A move is over; or was not possible, and why. */
+  /** Records that a move has finished, or why it failed. */
   settleMove(project: string, service: string, problem: string | null): Promise<void>;
-  /** Forgets a service that has no project. */
+  /** Deletes a service without projects. */
   forget(service: Pick<ServiceRow, 'id' | 'renewals'>): Promise<void>;
   close(): Promise<void>;
 }
@@ -65,7 +70,7 @@ const columns = `id, machine, address, boot, fence::float8 AS fence, renewals::f
   has_replicas AS "hasReplicas", is_draining AS "isDraining", is_removed AS "isRemoved",
   disk_free_bytes::float8 AS "diskFreeBytes"`;
 const homeColumns = 'project, service, fence::float8 AS fence, state';
-/** A lease is not renewed behind a statement that waits longer. */
+/** Statement timeout, so that a waiting statement does not delay the renewal of the lease. */
 const STATEMENT_MS = 3000;
 
 /** @param url for the tables of bindings. */
@@ -168,7 +173,7 @@ export function openHomesTable(url: string): HomesTable {
     },
     take: (project, from, to) =>
       sql.transaction(async (tx) => {
-        // Its next renewal waits for this lock, and finds what was taken when it looks after it.
+        // The service's next renewal waits for this lock and then sees the taken projects.
         const [row] = await tx.all<{ renewals: number }>(
           'SELECT renewals::float8 AS renewals FROM database_service WHERE id = $1 FOR UPDATE',
           from.id,

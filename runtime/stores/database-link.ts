@@ -14,7 +14,7 @@ export interface Sent {
   readonly name: string;
   readonly transaction: number;
   payload: string;
-  /** Processes that ended during it. */
+  /** Number of processes that exited during the request. */
   attempts: number;
   /** When it was first sent to a process that no longer has its database; absent: never. */
   wanderingSince?: number;
@@ -30,7 +30,7 @@ export class DatabaseLink {
   readonly #sent = new InFlight<Sent>();
   #out: Buffer[] = [];
   #open = true;
-  /** When something was last sent or received. */
+  /** When data was last sent or received. */
   #movedAt = 0;
   readonly #onLost: (unanswered: Sent[]) => void;
   readonly #onElsewhere: (request: Sent) => void;
@@ -39,7 +39,7 @@ export class DatabaseLink {
 
   /**
    * @param onLost called once, with the unanswered requests, in order.
-   * @param onElsewhere called with a request that was not begun: its database is on another machine.
+   * @param onElsewhere called with a request that was not started because its database is on another machine.
    */
   constructor(
     socket: Socket,
@@ -80,7 +80,7 @@ export class DatabaseLink {
     });
   }
 
-  /** Sends a request, or resends one that another connection lost. */
+  /** Sends a request, or resends one that was lost with another connection. */
   send(request: Sent): void {
     if (this.#sent.size >= this.#limits.inFlightMax) {
       const reason = `more than ${this.#limits.inFlightMax} requests wait for it`;
@@ -94,12 +94,12 @@ export class DatabaseLink {
     );
   }
 
-  /** For how long requests have had no answer at all; 0: there are none. */
+  /** How long requests have been waiting without any response; 0: none are waiting. */
   get silentMs(): number {
     return this.#sent.size === 0 ? 0 : performance.now() - this.#movedAt;
   }
 
-  /** Name of the database of a request without an answer. */
+  /** Name of the database of an unanswered request. */
   get waitsFor(): string | null {
     return this.#sent.values()[0]?.name ?? null;
   }

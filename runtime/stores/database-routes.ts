@@ -1,5 +1,5 @@
-// Where databases are, for the client of database-service.ts: the nearest service names the shard, or the service of
-// another machine, which names its own. What was found is kept until its connection ends.
+// Locates databases for the client in database-service.ts: the nearest service returns the shard, or the address of the
+// service on another machine, which returns its shard. A result is cached until its connection ends.
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -13,7 +13,7 @@ type Kept = Readonly<Record<string, number>> | null;
 interface RoutesDeps {
   /** The nearest first. */
   readonly addresses: readonly DatabaseAddress[];
-  /** For services that one of them names. */
+  /** For services whose address another service returned. */
   readonly token: string;
   readonly limits: DatabaseLimits;
   onLost(from: FoundShard, gone: DatabaseLink, unanswered: Sent[]): void;
@@ -28,15 +28,15 @@ export interface FoundShard {
 }
 
 const ATTEMPTS_MAX = 3;
-/** Services that name each other, while a database moves. */
+/** Limit of redirects: services may refer to each other while a database moves. */
 const HOPS_MAX = 3;
 const ROUTES_KEPT = 10_000;
 const NEAREST_MS = 5000;
 const PEER_MS = 500;
 const PAUSE_MS = 200;
-/** Services that come are known so much later. */
+/** Interval of looking for new services. */
 const PEERS_MS = 2000;
-/** How long one of several services may take to name a shard; it is asked again. */
+/** Timeout of one of several services for returning a shard; the request is then repeated. */
 const ROUTE_MS = 3000;
 const [LOOK_MS, SILENT_MS] = [1000, 2000];
 
@@ -47,12 +47,12 @@ export class DatabaseRoutes {
   readonly #looking = new Set<DatabaseLink>();
   readonly #found = new Map<string, DatabaseLink>();
   readonly #finding = new Map<string, Promise<DatabaseLink>>();
-  /** By address; the first are those that were given. */
+  /** By address, starting with the configured ones. */
   readonly #endpoints = new Map<string, DatabaseEndpoint>();
   readonly #given: readonly DatabaseEndpoint[];
-  /** Services of other machines that were there when they were asked for. */
+  /** Addresses of services on other machines, from the last request for them. */
   #peers: readonly string[] = [];
-  /** There were others: one of them may have, or take, what a silent machine has. */
+  /** Whether there were others: one of them may have, or take over, the databases of an unresponsive machine. */
   #hadPeers = false;
   #peersAt = 0;
   readonly #watch: NodeJS.Timeout;
@@ -100,7 +100,7 @@ export class DatabaseRoutes {
     return endpoint;
   }
 
-  /** Asks the nearest service that answers. */
+  /** Sends a request to the nearest service that responds. */
   async #askNearest<Answer>(op: number, name: string, args: unknown): Promise<[Answer, DatabaseEndpoint]> {
     let failure: unknown;
     for (const endpoint of this.#given)
@@ -140,7 +140,7 @@ export class DatabaseRoutes {
   /**
    * Asks the service that has a database.
    *
-   * @throws {SqlRefusal} a refusal; {PlatformError} when it does not answer.
+   * @throws {SqlRefusal} if the service refuses; {PlatformError} if it does not answer.
    */
   async ask<Answer>(op: number, name: string, args: unknown, attempts: number): Promise<Answer> {
     for (let attempt = 1; ; attempt++)
@@ -153,7 +153,7 @@ export class DatabaseRoutes {
       }
   }
 
-  /** Address of the machine that has a database, unless it is the nearest service's. */
+  /** Address of the machine that has a database, unless it is that of the nearest service. */
   async awayFrom(name: string): Promise<string | null> {
     const [answer] = await this.#askNearest<object>(ops.route, name, {}).catch((error: unknown) => {
       throw toPlatform(error);
@@ -161,7 +161,7 @@ export class DatabaseRoutes {
     return isElsewhere(answer) ? answer.at : null;
   }
 
-  /** Bytes of all files by namespace, of all services; null in a managed cloud. */
+  /** Bytes of the files of all services, by namespace; null in a managed cloud. */
   async kept(): Promise<Readonly<Record<string, number>> | null> {
     try {
       const [nearest, endpoint] = await this.#askNearest<Kept>(ops.kept, '', {});
@@ -206,7 +206,8 @@ export class DatabaseRoutes {
         this.#found.set(name, found);
         return found;
       } catch (error) {
-        // A process ended between the response and the connection, or the machine is lost and another one takes over.
+        // The process exited between the response and the connection, or the machine was lost and another one takes
+        // over.
         const isOver = this.#hadPeers ? performance.now() - since > this.#deps.limits.homeMs : attempt === ATTEMPTS_MAX;
         if (!isAway(error) || isOver || this.#closed) throw toPlatform(error);
         if (this.#hadPeers) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -237,14 +238,14 @@ export class DatabaseRoutes {
     return link;
   }
 
-  /** A service that was alone when it was asked may have others by now. */
+  /** There may be other services by now, even if there were none before. */
   #refreshPeers(): void {
     if (performance.now() - this.#peersAt < PEERS_MS) return;
     this.#peersAt = performance.now();
     this.#given[0]!.askPeers().catch(() => {});
   }
 
-  /** A machine that stands still keeps its connections, while another one takes what it had. */
+  /** A frozen machine keeps its connections, while another one takes its projects. */
   #lookAtSilent(): void {
     if (this.#opened.size > 0) this.#refreshPeers();
     if (!this.#hadPeers) return;

@@ -14,9 +14,9 @@ import { DatabaseRoutes, type FoundShard } from './database-routes.ts';
 
 /** How the services of an installation are reached. */
 interface ServiceAddresses {
-  /** The nearest first; others are asked while it does not answer. */
+  /** The nearest first; the others are used while it does not answer. */
   readonly addresses: readonly DatabaseAddress[];
-  /** For services that one of them names. */
+  /** For services whose address another service returned. */
   readonly token: string;
 }
 
@@ -94,7 +94,7 @@ export interface DatabaseOwner {
    * @throws {SqlRefusal} when the replica does not have that moment.
    */
   restoreAt(place: DatabasePlace, at: number, resource: string): Promise<{ bytes: number; time: number }>;
-  /** The databases of a namespace. @throws {SqlRefusal} where the databases are in a managed cloud. */
+  /** The databases of a namespace. @throws {SqlRefusal} if the databases are in a managed cloud. */
   list(namespace: string, after?: string): Promise<readonly StoredDatabase[]>;
   /**
    * A new database with the same content; `shared` when the file system shares the blocks.
@@ -114,10 +114,10 @@ export interface DatabaseOwner {
   /**
    * Moves a project's databases and durable objects to the database service of another machine.
    *
-   * @throws {SqlRefusal} when there is no such machine, or they cannot be moved now: they are where they were.
+   * @throws {SqlRefusal} if there is no such machine, or they cannot be moved now; they stay where they were.
    */
   move(namespace: string, to: string): Promise<void>;
-  /** Deletes the files of a namespace that are no databases, such as damaged ones that were set aside. */
+  /** Deletes the files of a namespace that are not databases, such as damaged ones that were set aside. */
   sweep(namespace: string): Promise<void>;
   /** Its slow statements since it was opened, longest total duration first. */
   slow(place: DatabasePlace): Promise<readonly SlowStatement[]>;
@@ -132,7 +132,7 @@ const ATTEMPTS_MAX = 3;
 const LEAST_MS = 0.01;
 const ELSEWHERE_PAUSE_MS = 50;
 const VERDICT_MS = 3000;
-/** What they have not completed is rolled back when their process ends: scripts continue after what is applied. */
+/** If the process exits, incomplete statements are rolled back, and scripts continue after the applied ones. */
 const repeatable = new Set<number>([ops.query, ops.batch, ops.exec, ops.begin, ops.migrate]);
 const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|update|delete|replace)\b))/i;
 
@@ -155,7 +155,7 @@ export function createDatabaseClient(
       );
   }
 
-  /** It was not begun: its database is, or will be, somewhere else. */
+  /** The request was not started: its database is, or will be, on another machine. */
   function sendElsewhere(request: Sent): void {
     routes.forget(request.name);
     const isFirst = request.wanderingSince === undefined;
@@ -173,7 +173,7 @@ export function createDatabaseClient(
     try {
       verdict = await verdictOf(endpoint, { shard, key: gone.key, names });
     } catch {
-      // The service itself is gone: the outcome is unknown.
+      // The service itself has exited: the outcome is unknown.
     }
     for (const request of unanswered) {
       // If a process is ended because of a statement, the CPU it used is not reported.
@@ -202,7 +202,7 @@ export function createDatabaseClient(
       const message = `the request exceeds ${limits.requestBytesMax} bytes`;
       return Promise.resolve(new SqlRefusal('SQLITE_TOOBIG', message).toJson());
     }
-    // Nothing is started for an invocation without budget; the cost is in the response.
+    // An invocation without budget starts no request; the cost is in the response.
     owner?.reserveCpu(LEAST_MS);
     owner?.settleCpu(LEAST_MS, 0);
     return new Promise((resolve, reject) => {
@@ -280,11 +280,11 @@ export function createDatabaseClient(
   };
 }
 
-/** Why a shard ended. @throws {Failure} when its service is gone, too. */
+/** Why a shard ended. @throws {Failure} if its service has exited, too. */
 async function verdictOf(endpoint: FoundShard['endpoint'], question: unknown): Promise<Verdict> {
   for (let attempt = 1; ; attempt++)
     try {
-      // One that stands still does not answer; the verdict of this machine's comes also under load.
+      // A frozen machine does not answer; the service on this machine reports the cause even under load.
       const msMax = endpoint.isLocal ? undefined : VERDICT_MS;
       return JSON.parse((await endpoint.ask(ops.verdict, '', question, msMax)) as string) as Verdict;
     } catch (error) {

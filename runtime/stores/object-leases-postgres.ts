@@ -1,15 +1,19 @@
-// Which engine has a durable object, over Postgres: a row for each object with the number of its holder, and one for
-// each engine that it renews for as long as it has objects. An engine that cannot renew it has none any more.
+// Records in Postgres which engine has each durable object: one row per object with the number of its holder, and one
+// row per engine, which the engine renews while it has objects. An engine that cannot renew its row no longer has
+// objects.
 import { randomBytes } from 'node:crypto';
 import { Failure } from '#core/failure.ts';
 import { later, LeaseEnd, LONG_AGO, momentNow, type Moment } from '../databases/protocol/lease-clock.ts';
 import type { ObjectLeases } from '../engine/bindings/object-leases.ts';
 import type { Sql } from './sql.ts';
 
-/** How often the row is renewed, after how long others may take its objects, and after how long it has none itself. */
+/**
+ * Interval of renewals, the time without renewal after which others may take its objects, and the time after which it
+ * gives them up itself.
+ */
 const [RENEW_MS, GONE_MS, LAPSED_MS] = [400, 1500, 1000];
 
-/** How often rows that nothing holds are deleted, and how long after their object was last taken. */
+/** Interval of deleting rows without a holder, and their minimum age since their object was last taken. */
 const [SWEEP_MS, KEPT_MS] = [600_000, 3_600_000];
 
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -19,30 +23,30 @@ interface Options {
   /** Path of this engine's socket for forwarded requests; empty: it has none. */
   readonly link: string;
   readonly log: (message: string) => void;
-  /** How long a row is kept that nothing holds. */
+  /** How long a row without a holder is kept. */
   readonly keptMs?: number;
   /** For tests. */
   readonly now?: () => Moment;
 }
 
 interface PostgresLeases extends ObjectLeases {
-  /** Deletes rows that nothing holds; those of the last time that it was called. */
+  /** Deletes rows that already had no holder at the previous call. */
   sweep(): Promise<void>;
   close(): void;
 }
 
 export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = momentNow }: Options): PostgresLeases {
   const holder = randomBytes(12).toString('base64url');
-  /** After the last renewal that succeeded. */
+  /** The end of the lease, counted from the last successful renewal. */
   const end = new LeaseEnd(LONG_AGO, now);
-  /** It ended while there were objects: renewals are of no use to those. */
+  /** The lease expired while there were objects; renewals cannot restore those. */
   let hasLost = false;
   let renewing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let count = 0;
   let closed = false;
 
-  /** Asked before each renewal, too, so that none hides a pause of the process. */
+  /** Also checked before each renewal, so that a renewal does not hide a pause of the process. */
   function isValid(): boolean {
     hasLost ||= count > 0 && end.isPast;
     return !hasLost;
@@ -81,7 +85,9 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
   const unheld = `l.fence < (${NOW} - ${keptMs}) * 1000 AND NOT EXISTS (
     SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${GONE_MS})`;
 
-  /** In this order: who takes an object meanwhile has seen the floor, which was written the last time. */
+  /**
+   * In this order, so that an engine that takes an object meanwhile has seen the floor written by the previous call.
+   */
   async function sweep(): Promise<void> {
     await sql.all(`DELETE FROM object_lease l WHERE l.fence <= (SELECT fence FROM object_floor) AND ${unheld}`);
     await sql.all(
@@ -99,7 +105,8 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
     sweep,
     isValid,
     async acquire({ namespace, resource: id }) {
-      // Also one that still counts but may not until the timer renews it, which stands still without objects.
+      // Also renews a lease that would expire before the timer runs, because the timer is stopped while there are no
+      // objects.
       if (end.leftMs <= LAPSED_MS - RENEW_MS) await renew();
       count++;
       keepRenewing();

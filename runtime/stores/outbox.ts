@@ -230,7 +230,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   }
 
   async function lookAtAll(all: boolean): Promise<void> {
-    // Later than that of a database that was written in this very millisecond, which a look at all includes.
+    // Later than the time of a database written in this millisecond, so that a full check includes it.
     const next = now() + sweepMs + 1;
     const until = all ? next - 1 : now();
     while (!closed) {

@@ -1,12 +1,12 @@
-// The number of a home of databases: each start of a database service that replicates gets a higher one, so that two
-// never write to the same objects of a bucket, and the older one learns that it was replaced.
+// The number of a home of databases. Each start of a replicating database service gets a higher one, so two services
+// never write the same objects of a bucket, and the older one detects that it was replaced.
 import { openPostgres } from '#postgres/connection.ts';
 
 /** Numbers of an installation. */
 export interface ReplicaFence {
-  /** @param least a number that was used, according to the bucket. */
+  /** @param least the highest number used in the bucket. */
   next(least: number): Promise<{ readonly fence: number; readonly installation: string }>;
-  /** The highest that was given. */
+  /** The highest number issued. */
   newest(): Promise<number>;
   close(): Promise<void>;
 }
