@@ -1,4 +1,4 @@
-// The host half of object bindings: checks what a worker asks of a durable object, and passes it to `reach` or
+// The host half of object bindings: checks a worker's requests to a durable object, and passes them to `reach` or
 // `connect`, which find the object (serving/objects/). Everything in `args` comes from a worker.
 import { PassThrough } from 'node:stream';
 import type { PlatformError } from '#core/errors.ts';

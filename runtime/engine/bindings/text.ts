@@ -15,7 +15,7 @@ const BYTES_PER_MS = 250_000;
 /** A decoder whose state is on its thread, under a number that is never reused. */
 class OpenDecoder {
   readonly id: number;
-  /** The thread has it, or will have it. */
+  /** Whether the thread has the text, or will receive it. */
   begun = false;
   /** Its text is complete. */
   isOver = false;

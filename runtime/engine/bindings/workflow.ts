@@ -64,7 +64,7 @@ export type StepUpdate =
     }
   | { readonly kind: 'sleep'; readonly wakeAt: number };
 
-/** Which of the steps with a name is meant. */
+/** Index among the steps with the same name. */
 export interface StepOccurrence {
   /** From 1; absent: the name of a repeated step includes its number. */
   readonly count?: number;

@@ -161,7 +161,7 @@ export class Link implements CallScope {
     this.#send(toGuest.socketEvent, id, this.records.part(event), this.records.part(data));
   }
 
-  /** Nothing of an object runs there: the guest drops it. */
+  /** The object does not run there: the guest drops the event. */
   forgetObject(id: string): void {
     if (!this.#closed) this.#send(toGuest.forget, this.records.part(id));
   }

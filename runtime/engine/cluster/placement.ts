@@ -10,7 +10,7 @@ import { homes } from './homes.ts';
 export interface Remote {
   /** False: serve it here. */
   take(exchange: Exchange): boolean;
-  /** Nothing of it may run here. */
+  /** The deployment must not run here. */
   readonly isQuarantined: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Calls of other workers: which entrypoint of this worker they reach, and what it is given. dispatch.ts has one beside
-// a request that is not for the worker's own `fetch`; the session of an RPC call is in lazy/rpc.ts.
+// Calls of other workers: which entrypoint of this worker they reach, and its arguments. dispatch.ts uses it for
+// requests that are not for the worker's own `fetch`; the session of an RPC call is in lazy/rpc.ts.
 import { toHost, type Part } from '../bridge/protocol.ts';
 import { onSettled } from './answers.ts';
 import { ExecutionContext } from './execution-context.ts';

@@ -5,10 +5,10 @@
 export interface SessionMain {
   /** The object, created when it is first called. @throws when there is none. */
   object(): unknown;
-  /** Changes the arguments of a call of a method of the main object; absent: as they are. */
+  /** Changes the arguments of a call of a method of the main object; absent: unchanged. */
   adapt?(name: string, args: readonly unknown[]): readonly unknown[];
   /** Whether a member of the main object is out of reach though its class declares it. */
   hides?(name: string): boolean;
-  /** Runs a call of the other side, of whichever object; absent: at once. */
+  /** Runs a call of the other side, on any object; absent: immediately. */
   run?(call: () => unknown): Promise<unknown>;
 }

@@ -198,7 +198,7 @@ export function sendAttachment(id: number, text: string): void {
   send(toHost.heldAttachment, id, records.part(text));
 }
 
-/** Tells the engine what holds for all kept sockets of an object. @param state JSON. */
+/** Sends the settings for all kept sockets of an object to the engine. @param state JSON. */
 export function sendSocketState(state: string): void {
   send(toHost.heldState, records.part(state));
 }
@@ -209,7 +209,7 @@ export function sendBegun(invocation: number): void {
 }
 
 /**
- * Sends a WebSocket that needs nothing more of its invocation: one that a call has opened and nobody has read, or the
+ * Sends a WebSocket that no longer depends on its invocation: one that a call has opened and nothing has read, or the
  * other end of one that a durable object has accepted. @returns false for any other.
  */
 export function handOver(socket: SocketInternals, invocation: number, headerBlock: string, isOver: boolean): boolean {
@@ -263,7 +263,7 @@ export function socketClosed(id: number, code: number, reason: string, clean: bo
 /** Uses one end of a connection as the WebSocket of an invocation's response. */
 export function sendWebSocket(socket: SocketInternals, owner: GuestInvocation, onClosed: () => void): void {
   socket.redirect(new NetworkEnd(owner.id));
-  // Data from the client goes to the end that this one was joined with.
+  // Data from the client goes to the other end of the pair.
   connectEnd(owner.id, socket.other()!, owner, onClosed);
 }
 

@@ -1,5 +1,5 @@
-// Two socket wires joined in this process, for what one worker sends another: messages of an RPC session, and those of
-// a WebSocket that a service binding or a durable object opens. Made by session-exchange.ts and loopback-exchange.ts.
+// Two connected socket wires in this process, for messages between workers: those of an RPC session, and those of a
+// WebSocket that a service binding or a durable object opens. Made by session-exchange.ts and loopback-exchange.ts.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
@@ -11,13 +11,13 @@ const MESSAGE_BYTES = 64;
 export class PairedWire implements SocketWire {
   /** The end at which its messages arrive. */
   other!: PairedWire;
-  /** Where its own messages are counted until the isolate has taken them; null: not yet known. */
+  /** The account of its own messages until the isolate has taken them; null: not yet known. */
   memory: HostMemory | null = null;
   /** Called once it is closed, from either side. */
   onClosed: ((code: number, reason: string) => void) | null = null;
   /** Called when the other end pauses and resumes reading. */
   onPaused: ((isPaused: boolean) => void) | null = null;
-  /** Where what arrives here goes on to; null: it stays. */
+  /** Where incoming messages are forwarded to; null: they stay here. */
   next: SocketWire | null = null;
   /** Messages wait until the socket is attached, also after its end. */
   isUnread = false;

@@ -69,7 +69,7 @@ export class Invocation<Answer> {
   failure: (Outcome & { kind: 'failed' }) | null = null;
   /** Only for events of a durable object: the target; otherwise null. */
   object: ObjectEvent | null = null;
-  /** How long it may run, in ms; 0: as its kind. */
+  /** How long it may run, in ms; 0: the default of its kind. */
   wallMsMax = 0;
   /** Spans of its trace; null: not sampled. */
   spans: InvocationSpans | null = null;
@@ -201,7 +201,7 @@ export interface ObjectEvent {
 /** An event of a WebSocket that its engine keeps: serving/objects/object-sockets.ts. */
 interface KeptSocketEvent {
   readonly data: Part | null;
-  /** How long it may run; 0: as any other. */
+  /** How long it may run; 0: the default. */
   readonly msMax: number;
   /** Whether the object has begun with it: then it is not repeated. */
   isBegun: boolean;

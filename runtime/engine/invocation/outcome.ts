@@ -69,7 +69,7 @@ export function outcomeLabel(outcome: Outcome): 'ok' | FailureCode {
   return outcome.kind === 'ok' ? 'ok' : outcome.code;
 }
 
-/** A failure in words, for its author: what the worker threw, or the message of the error. */
+/** The description of a failure, for its author: the worker's error, or the message of the platform's error. */
 export function reasonOf({ code, details }: Outcome & { kind: 'failed' }): string {
   return code === 'worker_threw' ? String(details['reason'] ?? '') : errorMessage(code, details);
 }

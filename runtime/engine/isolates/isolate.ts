@@ -111,7 +111,7 @@ interface WorkerCode {
 
 /** Smaller ones, as hello workers, give back 0.25 MB, for which a trim soon after their last request costs too much. */
 const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
-/** One that holds little more than after its last trim is left alone: a few requests leave less than a trim costs. */
+/** An isolate that holds little more than after its last trim is not trimmed: a trim would cost more than it frees. */
 const GROWN_BYTES_MIN = 512 * 1024;
 /** The same once it has been idle for long. */
 const RESTING_GROWN_BYTES_MIN = 128 * 1024;
@@ -191,7 +191,7 @@ export class WorkerIsolate implements Enterable {
     return this.#gone;
   }
 
-  /** What was requested before it was made and had a worker. */
+  /** Requests from before it was created and had a worker. */
   #requestLater(): void {
     if (this.#isRequested) this.request();
   }

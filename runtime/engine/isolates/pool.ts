@@ -40,7 +40,10 @@ interface PoolLimits {
 const MEMORY_MS = 1000;
 /** An isolate that has been idle for this long is trimmed: about 5 ms of CPU, one at a time. */
 const IDLE_MS = 3000;
-/** One with this many uses would lose compiled code that cost more than that: it is trimmed later. */
+/**
+ * An isolate with this many uses would lose compiled code that is worth more than the freed memory: it is trimmed
+ * later.
+ */
 const USES_HOT = 1000;
 /** A long time. */
 const IDLE_LONG_MS = 60_000;

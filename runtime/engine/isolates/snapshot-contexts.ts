@@ -11,7 +11,7 @@ const COUNT_AT = 0;
 const CONTEXTS_AT = 0x58;
 const ISOLATE_AT = 0x60;
 
-/** What an isolate is made with. */
+/** The inputs from which an isolate is created. */
 interface OpenOptions {
   /** MB of its heap. */
   readonly memoryLimit: number;

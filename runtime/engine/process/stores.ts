@@ -54,7 +54,7 @@ export interface EngineStores {
   readonly passGate: PassGate;
   /** Signs the tokens of events for servers; the same for all engines of a platform. */
   readonly eventsKey: Uint8Array;
-  /** Which engine has a durable object; null without Postgres: this one has all. */
+  /** Which engine has a durable object; null without Postgres: this engine has all of them. */
   readonly objectLeases: ObjectLeases | null;
   /** Closes connections, without waiting. */
   close(): void;

@@ -123,7 +123,7 @@ export const objectOperations: OperationsOf<'object'> = {
   },
 };
 
-/** Where objects are stored: of a class that was received, in another project. */
+/** Where objects are stored: for a class that was received, in another project. */
 type Stored = Pick<RequestScope, 'deps' | 'route'>;
 
 /** @throws {PlatformError} `binding_not_found`. */
@@ -146,7 +146,7 @@ function classOf({ artifact, binding, route, deps }: RequestScope): {
   return { className, firstName, key, stored: { deps, route: home } };
 }
 
-/** Where a page of keys begins: behind a key, or behind so many keys that begin with a text. */
+/** Where a page of keys starts: after a key, or after a number of keys with a prefix. */
 interface KeyPosition {
   readonly after: string;
   readonly skip: number;

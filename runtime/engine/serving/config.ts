@@ -31,7 +31,7 @@ export interface DeploymentConfig {
    * a PlatformError.
    */
   readonly prepare?: (() => Promise<void>) | null;
-  /** Whose durable objects it has; null: none are declared. */
+  /** The owner of its durable objects; null: none are declared. */
   readonly objects?: {
     readonly namespace: string;
     readonly branch: string;

@@ -13,7 +13,7 @@ interface Death {
 }
 
 /**
- * How an event ends when its isolate dies. It counts as an attempt, because the event may have caused the death. If
+ * The outcome of an event whose isolate dies. It counts as an attempt, because the event may have caused the death. If
  * the isolate was replaced because of another invocation, the event is delivered again without counting.
  */
 export function endOfEvent(outcome: Outcome): Outcome {

@@ -22,7 +22,7 @@ interface ObjectHomesDeps<Found> {
 
 /** A class of objects, as a binding reaches it. */
 interface ObjectHome {
-  /** Of the project that stores them. */
+  /** Namespace of the project that stores them. */
   readonly route: Route;
   /** Its name in the code that runs them. */
   readonly class: string;

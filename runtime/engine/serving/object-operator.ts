@@ -1,5 +1,6 @@
-// Operations of operators on durable objects, sent to the engine that has the object: one that none has is taken under
-// its lease, so that there is never a second writer. Made by handler.ts; runtime/engine/resources/objects.ts calls it.
+// Operators' operations on durable objects, sent to the engine that has the object. If no engine has it, this one takes
+// it under its lease, so that there is never a second writer. Made by handler.ts; runtime/engine/resources/objects.ts
+// calls it.
 import { Readable } from 'node:stream';
 import { PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { objectPlace, objectsNamespace, REFUSED_STATUS } from '#core/object-address.ts';
@@ -22,8 +23,8 @@ export interface OperatedObject {
 }
 
 /**
- * The operation. `remove`: as `empty`, for one whose class is gone. `steps`: a JSON list of core/object-storage.ts,
- * which become a transaction of their own.
+ * The operation. `remove`: like `empty`, for an object whose class was deleted. `steps`: a JSON list of
+ * core/object-storage.ts, which become a transaction of their own.
  */
 type ObjectAction =
   | { readonly do: 'state' | 'reset' | 'empty' | 'remove' }

@@ -295,7 +295,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#deps.engineCounters.isolatesCondemned++;
     this.#lane.retire(this);
     if (this.#objects !== null) {
-      // No object may have two instances: none goes on here.
+      // An object must not have two instances, so none continues here.
       queueMicrotask(() =>
         this.dispose(failed('isolate_replaced', { reason: 'another event used up its CPU budget' })),
       );

@@ -1,5 +1,5 @@
-// Authentication at the server of a pool: clear text, MD5 and SCRAM-SHA-256 (RFC 5802, RFC 7677). The server is one
-// that a tenant names, so what it asks for is bounded.
+// Authentication at the server of a pool: clear text, MD5 and SCRAM-SHA-256 (RFC 5802, RFC 7677). Tenants choose the
+// server, so its demands are limited.
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { int32, message } from './messages.ts';
@@ -16,7 +16,7 @@ interface Authentication {
   /**
    * The reply to an authentication message; null: there is none.
    *
-   * @throws {Error} when the server asks for what is not supported, or did not prove that it knows the password.
+   * @throws {Error} if the server requires an unsupported method, or did not prove that it knows the password.
    */
   next(body: Buffer): Promise<Buffer | null>;
   /** Whether the server accepted the account. */

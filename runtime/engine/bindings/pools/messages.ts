@@ -11,7 +11,7 @@ export const CANCEL_REQUEST = 80_877_102;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Follows the messages of one direction; bodies pass without being kept, except those that are asked for. */
+/** Follows the messages of one direction; bodies are not kept, except requested ones. */
 export class MessageReader {
   #onMessage: (type: number, body: Buffer | null) => void;
   /** Largest body to keep of a message; 0: none is kept. */

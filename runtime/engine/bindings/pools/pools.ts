@@ -209,7 +209,7 @@ export class Pools {
     this.#sweep ??= setInterval(() => this.#endIdle(), Math.max(10, this.#limits.poolIdleMs / 4)).unref();
   }
 
-  /** Gives what is free to sessions that wait: of this project first. */
+  /** Gives free connections to waiting sessions, those of this project first. */
   #serve(first: ProjectConnections): void {
     if (this.#isClosed) return;
     this.#serveProject(first);

@@ -85,7 +85,7 @@ export default function createObjects({ host, fetchThrough, fromJson, toOptions,
     return new Proxy(new DurableObject(id, address), {
       get(target, key) {
         if (typeof key === 'symbol' || key in target) return Reflect.get(target, key);
-        // A promise resolves to the stub itself, not to what a method of this name answers.
+        // A promise resolves to the stub itself, not to the result of a method of this name.
         return key === 'then' ? undefined : memberOf(receiver, key);
       },
       has: (target, key) => typeof key === 'string' || key in target,

@@ -1,4 +1,4 @@
-// The durable objects that live in this isolate: made by their first event, each once, and their events. A module of
+// The durable objects in this isolate, created by their first event, and the events that they handle. A module of
 // lazy.ts; dispatch.ts calls it for the records of objects.
 import type { Part } from '../../bridge/protocol.ts';
 import { AsyncLocalStorage } from '../context.ts';
@@ -15,23 +15,23 @@ import { AcceptedSockets, type SocketEvent } from './objects/sockets.ts';
 import { DurableObjectState, type StateOwner } from './objects/state.ts';
 import { StorageQueue } from './objects/storage-queue.ts';
 
-/** An event's address from the host (core/object-address.ts). */
+/** The object that an event is for, from the host (core/object-address.ts). */
 interface Address {
   readonly id: string;
   readonly class: string;
   readonly name?: string;
   readonly op: 'fetch' | 'rpc' | 'alarm';
-  /** Of `alarm`: how often it was tried before. */
+  /** For `alarm`: the number of earlier attempts. */
   readonly retries?: number;
 }
 
 type Instance = Record<string, unknown>;
 
-/** Status of a response that stands for what the object threw; no worker can choose it. */
+/** Status of a response that carries an error of the object; workers cannot use it. */
 const THREW = 999;
 
 const JSON_HEADERS = 'content-type\0application/json\0';
-/** How long a section may run alone. */
+/** How long a section of `blockConcurrencyWhile` may run. */
 const SECTION_MS_MAX = 30_000;
 
 const TOO_LONG =
@@ -79,7 +79,7 @@ class LiveObject implements StateOwner {
     this.sockets.closeAll(reason.message);
   };
 
-  /** Runs a section while no event enters; sections of events that are inside already take turns. */
+  /** Runs a section while no event enters; sections of events that have already entered run one after the other. */
   readonly alone = <Result>(section: () => Promise<Result>): Promise<Result> => {
     const isFirst = this.gate.sections === 0;
     this.gate.sections++;
@@ -93,7 +93,7 @@ class LiveObject implements StateOwner {
         this.gate.open();
       }
     };
-    // One inside of another cannot wait for it.
+    // A nested section cannot wait for its outer one.
     if (isFirst || this.#inside.getStore() === this) {
       const done = run();
       if (isFirst) this.#section = done.catch(() => {});
@@ -104,7 +104,7 @@ class LiveObject implements StateOwner {
     return turn;
   };
 
-  /** Runs an event as soon as it may enter. */
+  /** Runs an event as soon as it is allowed to enter. */
   run(event: (instance: Instance) => unknown): Promise<unknown> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
@@ -152,10 +152,10 @@ function methodOf(instance: Instance, name: string): (...args: unknown[]) => unk
   return method.bind(instance) as (...args: unknown[]) => unknown;
 }
 
-/** Methods that only the platform calls, and one that stubs have. */
+/** Methods that only the platform calls, and one that belongs to stubs. */
 const hidden = new Set(['dup', 'fetch', 'alarm', 'webSocketMessage', 'webSocketClose', 'webSocketError']);
 
-/** What an RPC session calls: each call is an event of the object. */
+/** The target of an RPC session: each call is an event of the object. */
 function session(address: Address, env: unknown, invocation: GuestInvocation): SessionMain {
   let object: LiveObject;
   try {
@@ -188,7 +188,7 @@ async function ring(object: LiveObject, instance: Instance, { retries = 0 }: Add
   return answer({ at: alarm.wasSet ? 'set' : null });
 }
 
-/** An event of an object: its response, or one that stands for what it threw. */
+/** Runs an event of an object, and returns its response, or a response that carries its error. */
 async function event(address: Address, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown> {
   try {
     const object = find(address, env);
@@ -213,7 +213,7 @@ async function socketEvent(
   return object.run((instance) => object.sockets.receive(instance, address, data));
 }
 
-/** What was thrown, as far as it can be copied: the value, and the own fields of an error. */
+/** The thrown value, as far as it can be copied; for an error, with its own fields. */
 function stored(error: unknown): readonly [error: unknown, fields: unknown] {
   const { toStored } = useModule('stored-values');
   const copy = (value: () => unknown, otherwise: unknown): unknown => {
@@ -230,7 +230,7 @@ function stored(error: unknown): readonly [error: unknown, fields: unknown] {
   ];
 }
 
-/** Nothing of it runs: another isolate makes it anew. */
+/** No code of the object runs: another isolate creates it again. */
 function forget(id: string): void {
   live.delete(id);
 }

@@ -32,7 +32,7 @@ function receiverOf({ connect, target }: Omit<Callable, 'fetch'>, errors: Sessio
   };
 }
 
-/** Reads or calls a member of what a receiver stands for. */
+/** Reads or calls a member of a receiver's object. */
 function memberOf(receiver: Receiver, name: string): object {
   return createProperty(receiver, [name]);
 }
@@ -45,7 +45,7 @@ function createService(callable: Callable): object {
   return new Proxy(Object.freeze(fetcher), {
     get(target, key) {
       if (typeof key === 'symbol' || key in target) return Reflect.get(target, key);
-      // No thenable, so that async functions may return it.
+      // Not a thenable, so that async functions can return it.
       return key === 'then' || key === 'toJSON' ? undefined : createProperty(receiver, [key]);
     },
   });

@@ -1,5 +1,5 @@
-// The durable objects of one isolate: their storage, and the output gate, which holds what an entry lets out until what
-// it wrote is on disk. Made by serving.ts for the isolates of the objects' lane.
+// The durable objects of one isolate: their storage, and the output gate, which holds an entry's output until its
+// writes are on disk. Created by serving.ts for the isolates of the objects' lane.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from '../../bridge/call-owner.ts';
 import type { HostCall, HostReply, SyncHostFunction } from '../../bridge/host-calls.ts';
@@ -16,7 +16,7 @@ import type { StorageRequest } from './object-store.ts';
 interface IsolateObjectsDeps {
   readonly objects: LiveObjects;
   readonly link: Link;
-  /** What an object wrote could not be stored: all objects of the isolate begin again. */
+  /** A write of an object could not be stored: all objects of the isolate are reset. */
   readonly onBroken: (error: PlatformError) => void;
 }
 
@@ -26,7 +26,7 @@ const isolates = new WeakMap<object, IsolateObjects>();
 export class IsolateObjects {
   readonly #deps: IsolateObjectsDeps;
   readonly #live = new Map<string, LiveObject>();
-  /** The WebSockets that the isolate has met, by its numbers: negative ones are its own. */
+  /** The WebSockets known to the isolate, by its numbers; it assigns the negative ones itself. */
   readonly #sockets = new Map<number, { readonly live: LiveObject; readonly socket: ObjectSocket }>();
   #lastSocket = 0;
   #isGone = false;
@@ -44,7 +44,7 @@ export class IsolateObjects {
     this.#live.set(live.owner.id, live);
   }
 
-  /** Nothing of the object runs here any more. */
+  /** Called when no code of the object runs here any more. */
   forget(live: LiveObject): void {
     if (this.#live.get(live.owner.id) !== live) return;
     this.#live.delete(live.owner.id);
@@ -56,12 +56,12 @@ export class IsolateObjects {
    * Storage of an entry.
    *
    * @param json `{object, end, writes, unconfirmed, alarm?}`; untrusted.
-   * @returns resolves when what the entry lets out may leave; null: at once.
+   * @returns resolves when the entry's output may be sent; null: immediately.
    */
   store(call: number, owner: CallOwner, json: string, steps: string): Promise<void> | null {
     const { link } = this.#deps;
     const args = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    // Nothing waits for what is unconfirmed: its event may be over by then.
+    // Nothing waits for unconfirmed writes: the event may have ended by then.
     const done = this.#request(args, steps, args['unconfirmed'] === 1 ? undefined : owner);
     const isGated = args['end'] === 1 && args['writes'] === 1 && args['unconfirmed'] !== 1;
     const answered = done.then(
@@ -69,7 +69,7 @@ export class IsolateObjects {
       (error: unknown) => {
         link.failStorage(call, toFailure(error));
         if (args['writes'] === 1 || args['end'] !== 1) this.#broken(error);
-        // What depends on it does not leave: the isolate goes.
+        // Output that depends on it is not sent: the isolate is disposed.
         if (isGated) throw error;
       },
     );
@@ -128,7 +128,7 @@ export class IsolateObjects {
     if (this.#sockets.get(socket.known)?.socket === socket) this.#sockets.delete(socket.known);
   }
 
-  /** The isolate's number of a socket; it is described to the isolate with the first. */
+  /** The isolate's number for a socket; the first event describes the socket to the isolate. */
   #introduce(live: LiveObject, socket: ObjectSocket): number {
     if (socket.stay !== live.stay) {
       socket.stay = live.stay;
@@ -138,7 +138,7 @@ export class IsolateObjects {
     return socket.known;
   }
 
-  /** What the isolate is sent of an event of a socket. */
+  /** The part of a socket's event that is sent to the isolate. */
   describe({ address, socketEvent }: ObjectEvent): string {
     if (!(socketEvent instanceof SocketEvent)) throw new Error('an event of no WebSocket');
     const { socket, content, sockets } = socketEvent;
@@ -153,7 +153,7 @@ export class IsolateObjects {
   /**
    * An object accepts a WebSocket. @param id the isolate's number for it. @param given JSON; untrusted.
    *
-   * @throws {Error} when it may not have it.
+   * @throws {Error} if the object is not allowed to accept it.
    */
   accept(id: number, given: string): { readonly live: LiveObject; readonly socket: ObjectSocket } {
     const { object, tags, attachment } = JSON.parse(given) as Readonly<Record<string, unknown>>;
@@ -183,7 +183,7 @@ export class IsolateObjects {
     if (found !== undefined) found.live.sockets.attach(found.socket, text);
   }
 
-  /** @param json what holds for all sockets of an object; untrusted. @throws {Error} for what no isolate sends. */
+  /** @param json settings for all sockets of an object; untrusted. @throws {Error} for what no isolate sends. */
   setSocketState(json: string): void {
     const { object, ...state } = JSON.parse(json) as Readonly<Record<string, unknown>>;
     const live = typeof object === 'string' ? this.#live.get(object) : undefined;
@@ -192,7 +192,7 @@ export class IsolateObjects {
     live.sockets.setState(state);
   }
 
-  /** What an isolate asks of the sockets of an object. @param args untrusted. */
+  /** Handles an isolate's requests about the sockets of an object. @param args untrusted. */
   socketsOf({ object, after, socket }: Readonly<Record<string, unknown>>): unknown {
     const live = typeof object === 'string' ? this.#live.get(object) : undefined;
     if (live === undefined) return none;
@@ -201,7 +201,9 @@ export class IsolateObjects {
     return { sockets: found?.live === live ? [described(found.socket, found.socket.known)] : [], next: -1 };
   }
 
-  /** When a message of a socket was answered without its object; null: never. @param args untrusted. */
+  /**
+   * When the engine last answered a message of a socket itself, without the object; null: never. @param args untrusted.
+   */
   answeredAt({ socket }: Readonly<Record<string, unknown>>): number | null {
     return this.#sockets.get(Number(socket))?.socket.answeredAt ?? null;
   }
@@ -210,26 +212,26 @@ export class IsolateObjects {
     if (this.#isGone) return;
     const reason =
       error instanceof PlatformError ? error : new PlatformError('object_reset', { reason: String(error) });
-    // What its code makes of the error is still read.
+    // Its code may still handle the error and respond.
     setImmediate(() => this.#deps.onBroken(reason));
   }
 
-  /** Newer code, or another engine, waits for an object that only a stub of a caller keeps here. */
+  /** Newer code, or another engine, waits for an object that is kept here only by a caller's stub. */
   leaveSessions(): void {
     if (!this.#isGone) this.#deps.link.leaveSessions();
   }
 
-  /** What lives here is no longer this engine's: it ends without an answer of its own. */
+  /** These objects no longer belong to this engine: their events end without a response. */
   lapse(): void {
     if (!this.#isGone) this.#deps.onBroken(new PlatformError('object_reset', { reason: 'its engine was held up' }));
   }
 
-  /** An operator ends an object here that runs: the isolate ends. */
+  /** An operator ends a running object: its isolate is disposed. */
   reset(): void {
     if (!this.#isGone) this.#deps.onBroken(new PlatformError('object_reset', { reason: 'an operator has reset it' }));
   }
 
-  /** Whether what leaves here still counts. */
+  /** Whether output from here is still valid. */
   get isValid(): boolean {
     return this.#deps.objects.areValid;
   }

@@ -1,4 +1,4 @@
-// One durable object in an engine, and what an operator sees of it. live-objects.ts decides where it runs.
+// One durable object in an engine, and its description for operators. live-objects.ts decides where it runs.
 import type { DatabasePlace } from '../../bindings/scope.ts';
 import type { AlarmOwner } from './object-alarms.ts';
 import type { ObjectSockets } from './object-sockets.ts';
@@ -12,23 +12,23 @@ export interface ObjectDeployment {
 
 /** The isolate of some objects: isolate-objects.ts. */
 interface ObjectIsolate {
-  /** Nothing of the object runs there any more. */
+  /** Called when no code of the object runs there any more. */
   forget(live: LiveObject): void;
-  /** What lives there is no longer this engine's. */
+  /** These objects no longer belong to this engine. */
   lapse(): void;
-  /** Ends it, with all that runs in it. */
+  /** Ends the isolate and everything that runs in it. */
   reset(): void;
-  /** RPC sessions of callers end there as soon as no call of theirs runs. */
+  /** RPC sessions of callers end as soon as they have no running call. */
   leaveSessions(): void;
 }
 
-/** An event, or an operation of an operator, that waits for the object. */
+/** A waiting event or operator's operation. */
 interface Waiting {
-  /** Null: an operation of an operator, which no code has to run for. */
+  /** Null: an operator's operation, which runs no code of the object. */
   readonly deployment: ObjectDeployment | null;
   start(): void;
   refuse(error: unknown): void;
-  /** Sends it to the engine that has the object. */
+  /** Forwards it to the engine that has the object. */
   forward(link: string): void;
 }
 
@@ -36,7 +36,7 @@ interface Waiting {
 export class LiveObject {
   readonly place: DatabasePlace;
   readonly owner: AlarmOwner;
-  /** Null before its first event, and after it was let go. */
+  /** Null before its first event, and after its release. */
   deployment: ObjectDeployment | null = null;
   isolate: ObjectIsolate | null = null;
   store: ObjectStore | null = null;
@@ -44,15 +44,15 @@ export class LiveObject {
   stay: object = {};
   /** Events that run. */
   running = 0;
-  /** Operations of operators that run. */
+  /** Running operations of operators. */
   operating = 0;
-  /** WebSockets that an isolate has open for it, beside those that are kept. */
+  /** WebSockets that an isolate has open for it, apart from accepted ones. */
   readonly plainSockets = { open: 0 };
   lastUsedAt = 0;
   isOpening = false;
   waiting: Waiting[] = [];
   readonly sockets: ObjectSockets;
-  /** The engine that has it, until then. */
+  /** The engine that has it, and the time until which this is assumed. */
   elsewhere: { readonly link: string; readonly until: number } | null = null;
 
   /** @param sockets made for it. */
@@ -63,7 +63,7 @@ export class LiveObject {
   }
 }
 
-/** What an operator sees of an object that an engine has. */
+/** The description of an object, for operators. */
 export interface LiveState {
   readonly isLive: boolean;
   readonly sockets: number;

@@ -1,5 +1,5 @@
-// The durable objects that live in this engine: each in one isolate of one deployment at a time. Events of an object
-// whose newer code asks for it wait until what runs in the older code has ended. Made by handler.ts.
+// The durable objects that live in this engine: each in one isolate of one deployment at a time. If newer code needs an
+// object, its events wait until the older code has finished. Made by handler.ts.
 import { PlatformError } from '#core/errors.ts';
 import { isFailure } from '#core/failure.ts';
 import type { DatabaseStore } from '../../bindings/database.ts';
@@ -21,16 +21,16 @@ interface LiveObjectsDeps {
   readonly leases: ObjectLeases;
   readonly memory: EngineMemory;
   readonly limits: ObjectSocketLimits & { readonly objectIdleMs: number };
-  /** Gives an event of a kept WebSocket to the code that the object has now. */
+  /** Passes an event of an accepted WebSocket to the object's current code. */
   readonly deliver: (owner: AlarmOwner, event: SocketEvent) => void;
 }
 
-/** How long an engine is taken to have an object that it had. */
+/** How long to assume that an engine still has an object. */
 const ELSEWHERE_MS = 250;
-/** The other engine is gone, and its objects are free in a moment. */
+/** The other engine has exited, and its objects become available shortly. */
 const [TAKEOVER_MS, TAKEOVER_PAUSE_MS] = [5000, 200];
 
-/** Where many objects are, one without events leaves its isolate sooner. */
+/** With many objects, an idle one leaves its isolate sooner. */
 const IDLE_MS_OF_MANY = 10_000;
 const MANY = 1000;
 const WAITING_MAX = 1000;
@@ -48,7 +48,7 @@ export class LiveObjects {
     this.#accounts = new SocketAccounts(deps.memory);
   }
 
-  /** Objects in an isolate, and WebSockets that this engine keeps for objects. */
+  /** Counts of objects in isolates, and of WebSockets that this engine keeps for objects. */
   get counts(): { readonly inMemory: number; readonly sockets: number } {
     let inMemory = 0;
     for (const { isolate } of this.#live.values()) if (isolate !== null) inMemory++;
@@ -63,7 +63,7 @@ export class LiveObjects {
     return this.#deps.alarms;
   }
 
-  /** Starts an event as soon as the deployment may have the object. */
+  /** Starts an event as soon as the object is available to the deployment. */
   enter(
     place: DatabasePlace,
     owner: AlarmOwner,
@@ -71,7 +71,7 @@ export class LiveObjects {
       readonly deployment: ObjectDeployment;
       readonly start: (live: LiveObject) => void;
       readonly refuse: (error: unknown) => void;
-      /** Null: it was forwarded to this engine, which has to take it. */
+      /** Null: the event was forwarded to this engine, which must accept it. */
       readonly forward: ((link: string) => void) | null;
     },
   ): void {
@@ -95,7 +95,7 @@ export class LiveObjects {
     this.#drain(live);
   }
 
-  /** Runs an operation of an operator in the engine that has the object, before events that wait. */
+  /** Runs an operator's operation in the engine that has the object, before waiting events. */
   operate(
     place: DatabasePlace,
     owner: AlarmOwner,
@@ -130,7 +130,7 @@ export class LiveObjects {
     return live;
   }
 
-  /** Sends it to the engine that has the object, if that is known. */
+  /** Forwards it to the engine that has the object, if known. */
   #forwards(live: LiveObject, forward: ((link: string) => void) | null): boolean {
     if (live.elsewhere === null) return false;
     if (forward !== null && performance.now() < live.elsewhere.until) {
@@ -141,7 +141,7 @@ export class LiveObjects {
     return false;
   }
 
-  /** Ends the instance in memory; the next event makes a new one. @returns false: there is none. */
+  /** Ends the instance in memory; the next event creates a new one. @returns false: there is none. */
   reset(live: LiveObject): boolean {
     const { isolate } = live;
     if (isolate === null) return false;
@@ -153,7 +153,7 @@ export class LiveObjects {
     return true;
   }
 
-  /** Deletes what it stored, and its alarm; events wait meanwhile. Its database stays, and its fence in it. */
+  /** Deletes its stored data and its alarm; events wait meanwhile. Its database remains, with the fence in it. */
   async empty(live: LiveObject): Promise<void> {
     const { store } = live;
     if (store === null) throw reset('another engine has taken it over');
@@ -195,7 +195,7 @@ export class LiveObjects {
     );
   }
 
-  /** An event is for an object: where it runs is not known yet. */
+  /** Accepts an event for an object, before it is known where the object runs. */
   bind(event: ObjectEvent, live: LiveObject): void {
     event.sockets = live.plainSockets;
     this.#events.set(event, live);
@@ -214,7 +214,7 @@ export class LiveObjects {
     if (this.#isLeaving && this.#isUnused(live)) this.#release(live);
   }
 
-  /** This engine ends: others may have its objects as soon as nothing of them runs here. */
+  /** This engine is ending: it releases each object as soon as no code of it runs here. */
   leaveAll(): void {
     this.#isLeaving = true;
     const isolates = new Set([...this.#live.values()].flatMap(({ isolate }) => isolate ?? []));
@@ -283,7 +283,7 @@ export class LiveObjects {
     if (live.store !== null) this.#drain(live);
   }
 
-  /** After a pause of the process others may have its objects. */
+  /** After a pause of the process, other engines may have its objects. */
   #checkLeases(): void {
     if (this.#deps.leases.isValid()) return;
     const all = [...this.#live.values()];
@@ -296,7 +296,7 @@ export class LiveObjects {
       for (const waiting of live.waiting.splice(0)) waiting.refuse(reset('its engine was held up'));
   }
 
-  /** Whether what the objects say still counts. */
+  /** Whether output of the objects is still valid. */
   get areValid(): boolean {
     return this.#deps.leases.isValid();
   }
@@ -309,7 +309,7 @@ export class LiveObjects {
     live.stay = {};
   }
 
-  /** The isolate of these objects is gone, and with it what they had not committed. */
+  /** The isolate of these objects was disposed; their uncommitted writes are lost. */
   lost(objects: Iterable<LiveObject>): void {
     for (const live of objects) {
       live.isolate = null;
@@ -332,21 +332,21 @@ export class LiveObjects {
     if (this.#live.get(key) === live) this.#live.delete(key);
   }
 
-  /** Called about once a second: lets go of objects that nobody asks. */
+  /** Called about once a second: releases idle objects. */
   sweep(now: number): void {
     this.#checkLeases();
     const { objectIdleMs } = this.#deps.limits;
     const idleMs = this.#live.size > MANY ? Math.min(IDLE_MS_OF_MANY, objectIdleMs) : objectIdleMs;
     for (const live of this.#live.values()) {
       if (!(this.#isLeaving || now - live.lastUsedAt >= idleMs) || !this.#isUnused(live)) continue;
-      // An object with WebSockets stays this engine's: it sleeps until its next event.
+      // An object with WebSockets stays with this engine: it sleeps until its next event.
       if (live.sockets.size > 0 && !this.#isLeaving) this.#letGo(live);
       else this.#release(live);
     }
     this.#accounts.sweep();
   }
 
-  /** Closes the WebSockets of objects that are gone. */
+  /** Closes the WebSockets of lost objects. */
   closeSockets(isGone: (owner: AlarmOwner) => boolean): void {
     for (const live of this.#live.values())
       if (live.sockets.size > 0 && isGone(live.owner)) live.sockets.closeAll(1001, 'Deleted');

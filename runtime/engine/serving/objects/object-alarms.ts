@@ -1,12 +1,12 @@
 // The alarms of durable objects as timers of the platform: a timer wakes the object no later than its alarm, whose time
-// is in the object's own storage. Set before what it belongs to is on disk, so that none is lost.
+// is in the object's own storage. The timer is set before the alarm is on disk, so that no alarm is lost.
 import type { EventContent } from '#core/event.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { TimerStore } from '../../bindings/timer.ts';
 
-/** Name that no binding has: of the timers, and of what they say. */
+/** A name that no binding can have, for these timers and their payload. */
 const OBJECT_TIMERS = '~objects';
-/** Tries after the first, and the pause before the first of them, which doubles. */
+/** Number of retries, and the delay before the first, which doubles each time. */
 const ALARM_RETRIES_MAX = 6;
 const RETRY_MS = 2000;
 
@@ -21,7 +21,7 @@ export interface AlarmOwner {
   readonly name?: string;
 }
 
-/** A timer of an object that is due. */
+/** A due timer of an object. */
 export interface DueAlarm {
   readonly id: string;
   readonly class: string;
@@ -55,7 +55,7 @@ export class ObjectAlarms {
     await this.#timers.delete(this.#place(owner), owner.id);
   }
 
-  /** Tries again after a failure. @returns false when that was the last time. */
+  /** Retries after a failure. @returns false if that was the last attempt. */
   async again(owner: AlarmOwner, retries: number): Promise<boolean> {
     if (retries >= ALARM_RETRIES_MAX) return false;
     await this.set(owner, Date.now() + RETRY_MS * 2 ** retries, retries + 1);

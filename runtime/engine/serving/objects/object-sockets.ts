@@ -1,6 +1,6 @@
-// The WebSockets that a durable object has accepted, in the engine that has the object: they stay while the object
-// moves to another isolate or is in none. Holds what the object keeps with them, and hands on their events one after
-// the other as far as the object takes them. Made by live-objects.ts.
+// The WebSockets that a durable object has accepted, in the engine that has the object. They stay open while the object
+// moves to another isolate or has none. Stores their attachments and tags, and passes their events to the object in
+// order, as fast as it accepts them. Made by live-objects.ts.
 import type { CallOwner } from '../../bridge/call-owner.ts';
 import type { Part } from '../../bridge/protocol.ts';
 import { BridgedSocket, type SocketDeps } from '../../bridge/sockets.ts';
@@ -14,14 +14,14 @@ export type ObjectSocketLimits = SocketDeps['limits'] & { readonly webSocketsMax
 
 interface ObjectSocketsDeps {
   readonly limits: ObjectSocketLimits;
-  /** Of all objects of the project, or of a preview. */
+  /** Of all objects of the project, or of one preview. */
   readonly account: SocketAccount;
-  /** Hands an event on; its end is reported to `event.ended`. */
+  /** Passes an event on; its end is reported to `event.ended`. */
   readonly deliver: (event: SocketEvent) => void;
   readonly log: (text: string) => void;
 }
 
-/** What a socket's event is. */
+/** The kind and content of a socket's event. */
 interface EventContent {
   readonly event: 'message' | 'close' | 'error';
   readonly code?: number;
@@ -30,13 +30,13 @@ interface EventContent {
 }
 
 const SOCKETS_MAX = 32_768;
-/** Of what a guest says: as its own limits, and a closing reason. */
+/** Limits for the guest's values, the same as in the guest, and for a closing reason. */
 const [TAGS_MAX, TAG_CHARS_MAX, ATTACHMENT_CHARS_MAX, AUTO_CHARS_MAX] = [10, 256, 16 * 1024, 2048];
 /** Memory of a socket besides its tags, its attachment and its messages. */
 const SOCKET_BYTES = 16 * 1024;
-/** What each message costs beside its length: so many of them wait before its client is paused. */
+/** Memory of each waiting message besides its length, which limits how many wait before the client is paused. */
 const MESSAGE_BYTES = 1024;
-/** Of a page of sockets for an isolate. */
+/** Limits of a page of sockets for an isolate. */
 const [PAGE_SOCKETS, PAGE_CHARS] = [1000, 256 * 1024];
 
 /** A socket. */
@@ -45,9 +45,9 @@ export class ObjectSocket {
   readonly tags: readonly string[];
   readonly bridged: BridgedSocket;
   attachment: string | null;
-  /** When a message of it was last answered without the object; null: never. */
+  /** When a message was last answered without the object; null: never. */
   answeredAt: number | null = null;
-  /** Its number in the isolate that the object was in when it met that. */
+  /** Its number in the object's isolate at the time that the isolate got to know it. */
   known = 0;
   stay: object | null = null;
 
@@ -63,7 +63,7 @@ export class ObjectSocket {
   }
 }
 
-/** An event on its way to the object. */
+/** An event that is being delivered to the object. */
 export class SocketEvent {
   readonly sockets: ObjectSockets;
   readonly socket: ObjectSocket;
@@ -103,10 +103,10 @@ export class ObjectSockets {
   readonly #sockets = new Map<number, ObjectSocket>();
   readonly #queue: SocketEventQueue<SocketEvent>;
   #lastNumber = 0;
-  /** Whose code sends: it pays for what sending costs. */
+  /** The owner of the sending code, which is charged for sending. */
   #sender: CallOwner | null = null;
   auto: readonly [request: string, response: string] | null = null;
-  /** How long an event may run; 0: as any other. */
+  /** How long an event may run; 0: the default. */
   eventMs = 0;
   #isClosed = false;
 
@@ -153,7 +153,7 @@ export class ObjectSockets {
   }
 
   /**
-   * The object accepts a socket. @param given what its isolate says of it; untrusted.
+   * The object accepts a socket. @param given its description from the isolate; untrusted.
    *
    * @throws {PlatformError} `websocket_limit_exceeded`, `host_memory_exceeded`, `invalid_argument`.
    */
@@ -179,7 +179,7 @@ export class ObjectSockets {
     return socket;
   }
 
-  /** A socket is gone, or there is no connection after all. */
+  /** A socket was closed, or its connection was never established. */
   forget(socket: ObjectSocket): void {
     const { account } = this.#deps;
     if (!this.#sockets.delete(socket.number)) return;
@@ -226,7 +226,7 @@ export class ObjectSockets {
     if (typeof closes === 'string') this.closeAll(1011, closes);
   }
 
-  /** The object is this engine's no more. */
+  /** The object no longer belongs to this engine. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -280,7 +280,7 @@ export class ObjectSockets {
   /**
    * A page of the sockets for the object's isolate.
    *
-   * @param after number of the last one before.
+   * @param after number of the last socket of the previous page.
    * @param introduce the isolate's number for a socket.
    */
   page(

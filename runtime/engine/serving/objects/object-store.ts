@@ -1,5 +1,5 @@
-// The storage of one durable object in this engine: its requests to the database service one after the other, with the
-// number of this holder, and its alarm, which is set before and cleared after what it belongs to. Made by
+// The storage of one durable object in this engine. It sends requests to the database service one after the other, with
+// the number of this holder. It sets the alarm's timer before the alarm is committed, and clears it afterwards. Made by
 // live-objects.ts.
 import { PlatformError } from '#core/errors.ts';
 import { objectOps, SHUT_OUT, transactionEnds } from '#core/object-storage.ts';
@@ -22,12 +22,12 @@ export interface StorageRequest {
   readonly steps: string;
   /** Whether the transaction is committed afterwards. */
   readonly commits: boolean;
-  /** A new alarm; -1: none; undefined: as before. */
+  /** A new alarm; -1: none; undefined: unchanged. */
   readonly alarm: number | undefined;
   readonly owner: StatementOwner | undefined;
 }
 
-/** How long an operator waits for the end of the object's transaction. */
+/** How long an operator's request waits for the object's transaction to end. */
 const ASIDE_MS = 10_000;
 
 const replyHead = /^\{"t":(\d{1,10}),/;
@@ -37,15 +37,15 @@ export class ObjectStore {
   readonly #deps: ObjectStoreDeps;
   /** Number of the open transaction; 0: none. */
   #transaction = 0;
-  /** Changes when the instance is lost: what it still had waiting is not done. */
+  /** Changes when the instance is lost: its waiting requests are dropped. */
   #instance = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   /** Time of its timer; undefined: unknown. */
   #timerAt: number | null | undefined = undefined;
-  /** Operators that wait for the end of a transaction. */
+  /** Operators' requests that wait for a transaction to end. */
   #asides: (() => void)[] = [];
-  /** The alarm that counts with the next commit; undefined: as before. */
+  /** The alarm that the next commit sets; undefined: unchanged. */
   #nextAlarm: number | undefined = undefined;
 
   constructor(deps: ObjectStoreDeps) {
@@ -60,14 +60,14 @@ export class ObjectStore {
     return this.#waiting > 0 || this.#transaction !== 0;
   }
 
-  /** Whether a transaction is open, which a failure would undo. */
+  /** Whether a transaction is open, which a failure would roll back. */
   get isOpen(): boolean {
     return this.#transaction !== 0;
   }
 
   /**
    * @returns JSON of the reply.
-   * @throws {PlatformError} `object_reset` with the reason: what was not committed is undone.
+   * @throws {PlatformError} `object_reset` with the reason; uncommitted changes are rolled back.
    */
   request(request: StorageRequest): Promise<string> {
     const instance = this.#instance;
@@ -78,7 +78,7 @@ export class ObjectStore {
   }
 
   /**
-   * Runs steps of an operator as a transaction of their own, between those of the object.
+   * Runs an operator's steps in a separate transaction, between those of the object.
    *
    * @returns JSON of the reply. @throws {PlatformError} with the reason; nothing was changed then.
    */
@@ -101,7 +101,7 @@ export class ObjectStore {
     }
   }
 
-  /** Its instance is gone: undoes what that had not committed. */
+  /** Rolls back the uncommitted changes of a lost instance. */
   restart(): void {
     this.#instance++;
     this.#nextAlarm = undefined;
@@ -154,7 +154,7 @@ export class ObjectStore {
     throw new PlatformError('object_reset', { reason: `${message} (${code})`, isShutOut: code === SHUT_OUT });
   }
 
-  /** A timer must be there no later than the alarm. */
+  /** The timer must not be later than the alarm. */
   async #wakeBy(alarm: number): Promise<void> {
     const { alarms, owner } = this.#deps;
     if (alarms === null)
@@ -165,7 +165,7 @@ export class ObjectStore {
     this.#timerAt = alarm;
   }
 
-  /** The alarm is committed: the timer needs not be earlier. */
+  /** The alarm is committed, so the timer no longer needs to be earlier. */
   async #setTimer(): Promise<void> {
     const alarm = this.#nextAlarm;
     const { alarms, owner } = this.#deps;
@@ -176,7 +176,7 @@ export class ObjectStore {
       else if (this.#timerAt !== alarm) await alarms.set(owner, alarm);
       this.#timerAt = alarm < 0 ? null : alarm;
     } catch {
-      // It fires early, and finds nothing to do.
+      // The timer fires early and finds nothing to do.
       this.#timerAt = undefined;
     }
   }

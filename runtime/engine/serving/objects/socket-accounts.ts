@@ -1,12 +1,12 @@
-// What the kept WebSockets of a project's objects hold in this engine together: their number, their memory, and what
-// their clients have not received. One account for production and one for each preview. Used by live-objects.ts.
+// Totals of the accepted WebSockets of a project's objects in this engine: their number, their memory, and the bytes
+// that clients have not received. One account for production and one for each preview. Used by live-objects.ts.
 import type { EngineMemory, HeldBytes, HostMemory } from '../../bridge/host-memory.ts';
 import type { BridgedSocket } from '../../bridge/sockets.ts';
 
 /** One account. */
 export class SocketAccount {
   readonly memory: HostMemory;
-  /** Objects in this engine that count here. */
+  /** Objects in this engine that share this account. */
   objects = 0;
   /** Bytes that clients have not received, as of each one's last message. */
   readonly buffered: HeldBytes;
@@ -44,7 +44,9 @@ export class SocketAccounts {
     this.#memory = memory;
   }
 
-  /** An object counts here until it takes one off `objects`. @param name `<project>/<what tells previews apart>`. */
+  /**
+   * Adds an object to the account, until it decrements `objects`. @param name `<project>/<what tells previews apart>`.
+   */
   open(name: string): SocketAccount {
     let account = this.#accounts.get(name);
     if (account === undefined) this.#accounts.set(name, (account = new SocketAccount(this.#memory.open(name))));
@@ -52,7 +54,7 @@ export class SocketAccounts {
     return account;
   }
 
-  /** Number of sockets of all. */
+  /** Number of sockets of all accounts. */
   get size(): number {
     let size = 0;
     for (const { open } of this.#accounts.values()) size += open;

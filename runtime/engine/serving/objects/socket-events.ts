@@ -1,5 +1,5 @@
-// The events of one object's WebSockets on their way to it: in order of arrival, some at a time. An event that was
-// lost before the object began with it is delivered again. Made by object-sockets.ts.
+// Delivers the events of one object's WebSockets, in order of arrival, several at a time. An event that was lost before
+// the object began with it is delivered again. Made by object-sockets.ts.
 import type { HostMemory } from '../../bridge/host-memory.ts';
 import type { Part } from '../../bridge/protocol.ts';
 import type { Outcome } from '../../invocation/outcome.ts';
@@ -17,26 +17,26 @@ interface QueuedEvent {
 interface SocketEventQueueDeps<Event> {
   readonly memory: HostMemory;
   readonly deliver: (event: Event) => void;
-  /** It was tried too often. */
+  /** The delivery was tried too often. */
   readonly lost: (event: Event) => void;
 }
 
-/** Events that the object has at a time. */
+/** Events that the object handles at a time. */
 const HANDED_MAX = 256;
 /** Memory of an event besides its message. */
 const EVENT_BYTES = 512;
-/** How often, and how long after the first time, which grows with each. */
+/** Number of retries, and the delay before the first, which grows with each. */
 const [TRIES_MAX, PAUSE_MS] = [10, 20];
-/** The object itself failed: no other try ends better. */
+/** The object itself failed: a retry would not help. */
 const final = new Set(['worker_threw', 'cpu_limit_exceeded']);
 
 export class SocketEventQueue<Event extends QueuedEvent> {
   readonly #deps: SocketEventQueueDeps<Event>;
-  /** In order; those before `#at` are handed on. */
+  /** In order; those before `#at` are delivered. */
   #waiting: Event[] = [];
   #at = 0;
   readonly #handed = new Set<Event>();
-  /** How many the object may have at a time: few after it was lost with some of them. */
+  /** How many events the object may have at a time: few after it was lost while handling some. */
   #handedMax = HANDED_MAX;
   #pause: NodeJS.Timeout | null = null;
 
@@ -48,11 +48,11 @@ export class SocketEventQueue<Event extends QueuedEvent> {
     return this.#handed.size > 0 || this.#at < this.#waiting.length;
   }
 
-  /** @returns false when there is no memory for it. */
+  /** @returns false if there is no memory for it. */
   push(event: Event): boolean {
     const { memory } = this.#deps;
     const bytes = bytesOf(event);
-    // The end of a socket takes less than the socket did.
+    // The close event needs less memory than the socket did.
     if (event.content.event === 'message' && !memory.hasRoom(bytes)) return false;
     memory.add(bytes);
     this.#waiting.push(event);
@@ -73,7 +73,7 @@ export class SocketEventQueue<Event extends QueuedEvent> {
     }
   }
 
-  /** An event has ended. @returns false when it is delivered again, or was dropped. */
+  /** An event has ended. @returns false if it is delivered again, or was dropped. */
   ended(event: Event, outcome: Outcome): boolean {
     if (!this.#handed.delete(event)) return false;
     if (outcome.kind === 'failed' && !event.isBegun && !final.has(outcome.code)) {

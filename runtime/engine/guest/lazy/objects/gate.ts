@@ -1,22 +1,22 @@
-// What waits to enter a durable object: its events while `blockConcurrencyWhile` or the constructor runs, and also
-// answers of the host to its code while it waits for its storage. In the order of arrival, each after all that the one
-// before did at once: dispatch.ts looks between two tasks (object-records.ts).
+// The queue in front of a durable object: events wait while `blockConcurrencyWhile` or the constructor runs; responses
+// of the host wait while the object's code waits for its storage. In order of arrival, each after the synchronous work
+// of the previous one: dispatch.ts checks between two tasks (object-records.ts).
 import { currentContext, runInContext } from '../../context.ts';
 import { currentInvocation, touch, type InputGate } from '../../invocation.ts';
 import { lookAtGates } from '../../object-records.ts';
 
-/** Gates that may have something to let in. */
+/** Gates that may be ready to admit waiting work. */
 let changed: Gate[] = [];
 
 export class Gate implements InputGate {
-  /** Reads of the storage under way. */
+  /** Number of storage reads in progress. */
   reads = 0;
-  /** Sections that run alone. */
+  /** Number of running `blockConcurrencyWhile` sections. */
   sections = 0;
   #later: (() => void)[] = [];
   #events: (() => void)[] = [];
   #isChanged = false;
-  /** Whether the code that runs belongs to a section that runs alone, and what it asked for enters it. */
+  /** Whether the running code belongs to such a section, so that responses to its requests are admitted. */
   readonly #isInside: () => boolean;
 
   constructor(isInside: () => boolean) {
@@ -48,7 +48,7 @@ export class Gate implements InputGate {
     });
   }
 
-  /** It may be open now: lets in what waits once the code that has run has done all that it does at once. */
+  /** The gate may be open now: admits waiting work after the synchronous part of the current code. */
   open(): void {
     if (this.#isChanged) return;
     this.#isChanged = true;

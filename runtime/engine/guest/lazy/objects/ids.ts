@@ -1,4 +1,4 @@
-// Ids of durable objects: 32 bytes, of which the second half is a check over the class and the first, so that an id of
+// Ids of durable objects: 32 bytes. The second half is a checksum over the class and the first half, so an id of
 // another class is refused. The host computes the same (runtime/engine/bindings/object-ids.ts).
 import { host } from '../../host.ts';
 

@@ -1,15 +1,16 @@
-// The WebSockets that a durable object has accepted, as far as this isolate has met them: the engine keeps them
-// (serving/objects/object-sockets.ts), also while the object is in no isolate. Their messages are events of the object.
+// The WebSockets that a durable object has accepted and that this isolate knows. The engine keeps them
+// (serving/objects/object-sockets.ts), even while the object is not in an isolate. Their messages are events of the
+// object.
 import { currentInvocation } from '../../invocation.ts';
 import { host } from '../../host.ts';
 import { SafeMap, toJson } from '../../safe.ts';
 import { HeldEnd, sendAttachment, sendBegun, sendSocketState, socketClasses, type HeldSocket } from '../../sockets.ts';
 import type { Part } from '../../../bridge/protocol.ts';
 
-/** What accepted sockets need of their object. */
+/** Dependencies of accepted sockets on their object. */
 interface SocketOwner {
   readonly id: string;
-  /** Runs an event as soon as it may enter. */
+  /** Runs an event as soon as it is allowed to enter. */
   run(event: (instance: Record<string, unknown>) => unknown): Promise<unknown>;
 }
 
@@ -34,7 +35,7 @@ interface KeptSocket {
   readonly attachment: string | null;
 }
 
-/** A page of them, and what holds for all. */
+/** A page of sockets, and the settings for all of them. */
 interface Page {
   readonly sockets: readonly KeptSocket[];
   /** -1: no more. */
@@ -43,7 +44,7 @@ interface Page {
   readonly eventMs: number;
 }
 
-/** An event of a kept socket, from the host. The first that this isolate gets of a socket describes it. */
+/** An event of a kept socket, from the host. The first event of a socket in this isolate includes its description. */
 export interface SocketEvent extends Partial<KeptSocket> {
   readonly socket: number;
   readonly event: 'message' | 'close' | 'error';
@@ -55,7 +56,7 @@ export interface SocketEvent extends Partial<KeptSocket> {
 const [TAGS_MAX, TAG_CHARS_MAX, SOCKETS_MAX] = [10, 256, 32_768];
 const [CLOSED, NO_CODE] = [3, 1005];
 
-/** Of sockets accepted in this isolate; the host numbers those that it brings from 1. */
+/** Next number of sockets accepted in this isolate; the host numbers its own from 1. */
 let nextId = -1;
 
 class Accepted implements HeldSocket {
@@ -87,11 +88,11 @@ export class AcceptedSockets {
   readonly #owner: SocketOwner;
   readonly #sockets = new Map<AcceptedSocket, Accepted>();
   readonly #byId = new SafeMap<number, AcceptedSocket>();
-  /** Also of those that are closed. */
+  /** Including closed ones. */
   readonly #accepted = new WeakMap<AcceptedSocket, Accepted>();
-  /** Whether all that the engine keeps are here. */
+  /** Whether this isolate knows all sockets that the engine keeps. */
   #isLoaded = false;
-  /** Undefined: as the engine has it. */
+  /** Undefined: the engine's value. */
   #auto: AutoResponse | null | undefined = undefined;
   #eventMs: number | undefined = undefined;
 
@@ -112,7 +113,7 @@ export class AcceptedSockets {
     const accepted = new Accepted(nextId--, this.#owner.id, texts, false, () => internals.attachment());
     internals.hold(accepted, null, null);
     this.#add(socket, accepted);
-    // Only of one whose other end stays in this isolate.
+    // Only for a socket whose other end stays in this isolate.
     socket.addEventListener('message', ({ data }: { data: unknown }) => {
       const auto = this.autoResponse;
       if (auto !== null && data === auto.request) {
@@ -163,12 +164,12 @@ export class AcceptedSockets {
     return call(instance, 'webSocketClose', [socket, code, reason, clean]);
   }
 
-  /** The socket of an event; null: this object has it no more. */
+  /** The socket of an event; null: it no longer belongs to this object. */
   #find(event: SocketEvent): AcceptedSocket | null {
     const known = this.#byId.get(event.socket);
     if (known !== undefined) return known;
     if (event.tags !== undefined) return this.#meet(event as KeptSocket);
-    // An instance that the host took for another: it was reset meanwhile.
+    // The host addressed an instance that was reset meanwhile.
     const [kept] = this.#page(0, event.socket).sockets;
     return kept === undefined ? null : this.#meet(kept);
   }
@@ -188,7 +189,7 @@ export class AcceptedSockets {
     return host.callSync('object.sockets', { object: this.#owner.id, after, socket }) as Page;
   }
 
-  /** Meets all sockets that the engine keeps from before. */
+  /** Loads all earlier sockets that the engine keeps. */
   #load(): void {
     if (this.#isLoaded) return;
     this.#isLoaded = true;
@@ -269,7 +270,7 @@ function messageOf(data: Part | null): unknown {
   return data.byteLength === data.buffer.byteLength ? data.buffer : data.slice().buffer;
 }
 
-/** As an error that nobody caught. */
+/** Reported as an uncaught error. */
 function reportLater(error: unknown): void {
   void Promise.reject(error as Error);
 }

@@ -4,7 +4,7 @@ import type { DurableObjectId } from './ids.ts';
 import type { AcceptedSocket, AcceptedSockets, AutoResponse } from './sockets.ts';
 import { DurableObjectStorage, type StorageOwner } from './storage.ts';
 
-/** What `ctx` needs of its object. */
+/** Dependencies of `ctx` on its object. */
 export interface StateOwner extends StorageOwner {
   reset(reason: Error): void;
   readonly sockets: AcceptedSockets;
@@ -36,7 +36,7 @@ export class DurableObjectState {
       try {
         return await callback();
       } catch (error) {
-        // As where this interface comes from: an object whose section failed is not to be trusted.
+        // As in Cloudflare's API: an object is reset after a failed section.
         reset(error as Error);
         throw error;
       }

@@ -1,5 +1,5 @@
-// The steps that an object's code asks of its storage, in their order: asynchronous ones are collected until the end of
-// the entry and committed together, a synchronous one takes all that wait with it and its thread waits for the reply.
+// The storage steps of an object's code, in order. Asynchronous steps are collected until the end of the entry and
+// committed together. A synchronous step is sent with all waiting steps, and its thread waits for the reply.
 import { fromJson, toJson } from '../../safe.ts';
 import { openCall } from '../../calls.ts';
 import { host, type HostReply } from '../../host.ts';
@@ -22,13 +22,13 @@ interface Waiter {
 interface Collected {
   readonly batch: StorageBatch;
   readonly done: Promise<void>;
-  /** Of the steps in the batch. */
+  /** Results of the steps in the batch. */
   waiters: Waiter[];
 }
 
-/** How a step is asked for. */
+/** How a step is requested. */
 interface StepOptions {
-  /** Nothing else may enter the object until the reply. */
+  /** Whether the object admits nothing else until the reply. */
   readonly closesGate: boolean;
   readonly writes: boolean;
   readonly isUnconfirmed?: boolean;
@@ -43,7 +43,7 @@ export class StorageQueue {
   readonly #gate: Gate;
   #collected: Collected | null = null;
   #last: Promise<void> = Promise.resolve();
-  /** Transactions of several turns that are open. */
+  /** Number of open transactions that last several turns. */
   openTransactions = 0;
 
   constructor(object: string, gate: Gate) {
@@ -51,7 +51,7 @@ export class StorageQueue {
     this.#gate = gate;
   }
 
-  /** Resolves when all that was asked for is on disk. */
+  /** Resolves when all requested writes are on disk. */
   settled(): Promise<void> {
     return this.#last;
   }
@@ -92,9 +92,9 @@ export class StorageQueue {
     });
   }
 
-  /** Adds a step, and waits for its result. */
+  /** Adds a step and waits for its result. */
   now(step: readonly unknown[], writes: boolean): unknown {
-    // Of a batch that was sent, the host settles the steps: once more would open the gate twice.
+    // The host settles the steps of a sent batch; settling them here, too, would open the gate twice.
     const collected = this.#collected?.batch.isSent === false ? this.#collected : null;
     const text = toJson(step);
     const before = collected?.batch.steps ?? '';
@@ -119,7 +119,7 @@ export class StorageQueue {
     if (writes || t !== 0) {
       const { batch } = this.#collect();
       batch.writes = true;
-      // Nothing leaves before it is committed.
+      // No output is sent before the commit.
       batch.isUnconfirmed = false;
     }
     const result = v[waiters.length];
@@ -159,7 +159,7 @@ export class StorageQueue {
         throw error;
       },
     );
-    // The host ends the isolate for what could not be written.
+    // The host disposes the isolate after a failed write.
     done.catch(() => {});
     const collected: Collected = { batch, done, waiters: [] };
     this.#collected = collected;
@@ -183,10 +183,10 @@ function settle(waiter: Waiter, result: unknown): void {
   else waiter.reject(error);
 }
 
-/** The error of a statement, as this platform's clients of SQLite say it. */
+/** Converts the error of a statement to the format of the platform's other SQLite clients. */
 function errorIn(result: unknown): Error | null {
   if (typeof result !== 'object' || result === null || !Object.hasOwn(result, 'e')) return null;
   const [code, message] = (result as { e: readonly [string, string] }).e;
-  // Where a missing table is named is not said where this interface comes from.
+  // Cloudflare's message does not include the position of a missing table.
   return new Error(`${message.replace(/^(no such table: .*) at offset \d+$/, '$1')}: ${code}`);
 }

@@ -19,9 +19,9 @@ interface ListOptions extends Options {
   readonly limit?: number;
 }
 
-/** Of a key, and of a value. */
+/** Size limits of a key and of a value. */
 const CHARS_MAX = 2_000_000;
-/** Below this much waiting, a write needs not be waited for: nothing leaves before it is on disk. */
+/** Below this amount of waiting writes, code need not wait for a write: no output is sent before it is on disk. */
 const UNWAITED_CHARS_MAX = 256 * 1024;
 const DATE_MAX = 8.64e15;
 
@@ -50,7 +50,7 @@ function toPairs(entries: object): string[] {
   const pairs: string[] = [];
   for (const key of Object.keys(entries)) {
     const value = (entries as Record<string, unknown>)[key];
-    // As where this interface comes from: such a pair is left out.
+    // As in Cloudflare's API, such a pair is omitted.
     if (value !== undefined) pairs.push(toKey(key), encode(value));
   }
   return pairs;
@@ -68,7 +68,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** What a transaction offers, too. */
+/** Methods that transactions offer, too. */
 class Entries {
   readonly queue: StorageQueue;
 
@@ -80,7 +80,7 @@ class Entries {
     return this.queue.add(step, { closesGate: options?.allowConcurrency !== true, writes: false });
   }
 
-  /** A write that few wait for. */
+  /** A write, which callers rarely await. */
   write(step: readonly unknown[], options: Options | undefined, alarm?: number): Promise<unknown> {
     const added = this.queue.add(step, {
       closesGate: false,
@@ -220,12 +220,12 @@ function noBookmarks(method: string): never {
   );
 }
 
-/** What the storage needs of its object. */
+/** Dependencies of the storage on its object. */
 export interface StorageOwner {
   readonly queue: StorageQueue;
   readonly gate: Gate;
   alone<Result>(section: () => Promise<Result>): Promise<Result>;
-  /** Whether its alarm runs: then `getAlarm` sees only one that was set meanwhile. */
+  /** Whether its alarm is running: then `getAlarm` returns only an alarm that was set meanwhile. */
   readonly alarm: { isRunning: boolean; wasSet: boolean };
   /** Whether its class has a method that an alarm can call. */
   readonly hasAlarm: boolean;
@@ -288,7 +288,7 @@ export class DurableObjectStorage {
     return this.#owner.queue.settled();
   }
 
-  /** Alone, and all or nothing; begins again nothing. */
+  /** Runs alone and atomically; it is not retried. */
   transaction<Result>(closure: (transaction: unknown) => Promise<Result>): Promise<Result> {
     const { queue } = this.#owner;
     return this.#owner.alone(async () => {

@@ -43,7 +43,7 @@ export function disposerOf(value: object): (() => void) | null {
   return typeof dispose === 'function' ? () => void Reflect.apply(dispose as () => void, value, []) : null;
 }
 
-/** Code of a worker whose errors have nobody to go to. */
+/** Runs worker code whose errors no caller receives. */
 export function quietly(run: (() => void) | null): void {
   try {
     run?.();

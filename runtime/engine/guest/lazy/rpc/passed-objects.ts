@@ -1,5 +1,5 @@
-// The objects that the two sides of an RPC session have passed to each other by reference: those of this side, by the
-// number that the other one has of it, and how often each side holds the other's. Used by session.ts.
+// The objects that the two sides of an RPC session have passed to each other by reference: this side's objects by
+// number, and the reference counts of both sides. Used by session.ts.
 import { DOMException } from '../../web/dom-exception.ts';
 import { disposerOf, follow, local, quietly } from './local.ts';
 import { Handle, type Asking } from './remote.ts';
@@ -11,9 +11,9 @@ import type { Reference, References } from './values.ts';
 interface PassedObjectsSession {
   /** Sends a call, or with `args` null reads a property. */
   ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result;
-  /** Gives references of an object of the other side back to it. */
+  /** Returns references to an object of the other side. */
   release(id: number, references: number): void;
-  /** The session may be over. */
+  /** The session may have ended. */
   settle(): void;
 }
 
@@ -25,7 +25,7 @@ interface Export {
 }
 
 interface Import {
-  /** References that were received, to be given back. */
+  /** Received references, to be returned. */
   references: number;
   /** Handles in this isolate. */
   handles: number;
@@ -33,7 +33,7 @@ interface Import {
 
 export class PassedObjects implements References, Asking {
   readonly #session: PassedObjectsSession;
-  // Made with the first object: most calls pass none.
+  // Created with the first object: most calls pass none.
   #exports: Map<number, Export> | null = null;
   #numbers: Map<object, number> | null = null;
   #imports: Map<number, Import> | null = null;
@@ -41,7 +41,7 @@ export class PassedObjects implements References, Asking {
   #streams = 0;
   /** Number of the last object of this side; 0 is the main one. */
   #last = 0;
-  /** Stubs of the message being sent that are no longer this side's. */
+  /** Stubs in the message being sent whose ownership passes to the other side. */
   #givenAway: Receiver[] = [];
   /** Stubs in the message being read. */
   #received: object[] | null = null;
@@ -62,12 +62,12 @@ export class PassedObjects implements References, Asking {
     return (this.#imports?.size ?? 0) === 0 && (this.#exports?.size ?? 0) === 0;
   }
 
-  /** The message with what was added is sent. */
+  /** Call after the message with the added objects was sent. */
   sent(): void {
     if (this.#givenAway.length > 0) for (const receiver of this.#givenAway.splice(0)) receiver.dispose?.();
   }
 
-  /** It is not: the other side never hears of what was added. @param before the last object then. */
+  /** Call if it was not sent: the other side never receives the added objects. @param before the last object then. */
   unsent(before: number): void {
     this.#givenAway.length = 0;
     for (let id = before + 1; id <= this.#last; id++) this.release(id, 1);
@@ -98,7 +98,7 @@ export class PassedObjects implements References, Asking {
     return this.#add(value, false);
   }
 
-  /** As `add`, for a result, in which stubs are given away; of arguments, the caller keeps its own. */
+  /** Like `add`, for a result, which gives its stubs away; callers keep the stubs in arguments. */
   addToResult(value: object): Reference | null {
     return this.#add(value, true);
   }
@@ -149,7 +149,7 @@ export class PassedObjects implements References, Asking {
     return this.#export(functions, () => this.#streams--);
   }
 
-  /** The other side gives references of an object of this side back. */
+  /** The other side returns references to an object of this side. */
   release(id: number, references: number): void {
     const entry = this.#exports?.get(id);
     if (entry === undefined) return;
@@ -166,7 +166,7 @@ export class PassedObjects implements References, Asking {
     return stub;
   }
 
-  /** An object of this side that the other one gives back. */
+  /** An object of this side that the other side sends back. */
   #givenBack(id: number): Receiver {
     const entry = this.#exportOf(id);
     entry.references++;
@@ -248,7 +248,7 @@ export class PassedObjects implements References, Asking {
     this.#session.settle();
   }
 
-  /** The session is over. */
+  /** The session has ended. */
   clear(): void {
     this.#imports = null;
     const left = this.#exports === null ? [] : Array.from(this.#exports.values());

@@ -1,4 +1,4 @@
-// References of one side of an RPC session to the other: handles of its objects, and pending questions.
+// References of one side of an RPC session to the other: handles of its objects, and pending calls.
 import { disposeAll, disposerOf, follow, local } from './local.ts';
 import { innerOf, type Receiver, type Result } from './stubs.ts';
 
@@ -6,7 +6,7 @@ import { innerOf, type Receiver, type Result } from './stubs.ts';
 export interface Asking {
   /** Sends a call, or with `args` null reads a property. @param target negative: the result of `from`. */
   ask(target: number, path: readonly string[], args: readonly unknown[] | null, from?: Question): Result;
-  /** Another handle of an object of the other side. */
+  /** Creates another handle of an object of the other side. */
   duplicate(id: number): Handle;
   /** A handle is disposed. */
   forget(id: number): void;
@@ -96,7 +96,7 @@ export class Question implements Result, Receiver {
     this.#reject(error);
   }
 
-  /** The other side has ended without an answer to it. @param ended why, for a question about no result. */
+  /** The other side has ended without answering it. @param ended why, for a question about no result. */
   goOn(ended: Error): void {
     const origin = this.#origin;
     if (origin === null) {
@@ -112,7 +112,7 @@ export class Question implements Result, Receiver {
       );
   }
 
-  /** Before the result is there, the other side goes on from it; afterwards this side does. */
+  /** Until the result arrives, the other side evaluates calls on it; afterwards this side does. */
   send(path: readonly string[], args: readonly unknown[] | null): Result {
     if (this.#isDisposed) throw new Error('RPC stub used after being disposed.');
     if (this.#settled === null) return this.#session.ask(-this.#id, path, args, this);

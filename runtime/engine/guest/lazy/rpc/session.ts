@@ -1,6 +1,6 @@
-// One RPC session: two sides that call each other's objects over a transport. The side that opens it calls an object
-// of the other, its main one; all else that either side can reach, it was given in a message. A session ends when the
-// opening side needs nothing of it any more, or with the invocation of either side.
+// One RPC session: two sides that call each other's objects over a transport. The opening side calls the main object of
+// the other side. All other objects that a side can reach were passed to it in a message. A session ends when the
+// opening side no longer needs it, or with the invocation of either side.
 import type { Part } from '../../../bridge/protocol.ts';
 import { currentContext, runInContext, type Context } from '../../context.ts';
 import { currentInvocation, touch, type GuestInvocation } from '../../invocation.ts';
@@ -21,7 +21,7 @@ const THROW = 3; // question, error
 const RELEASE = 4; // object, how many of its references
 const FINISH = 5; // question: its result is not called any more
 const LEAVE = 6; // of the host: ends the session as soon as no call runs
-// As RETURN and THROW, when neither side has anything of the other: the session is over.
+// Like RETURN and THROW, when neither side holds references: the session ends.
 const RETURN_LAST = 7;
 const THROW_LAST = 8;
 
@@ -43,7 +43,7 @@ function toError(reason: Error | string): Error {
 export interface SessionErrors {
   /** The other side's code threw it. */
   thrown(error: unknown): void;
-  /** The session failed; null: it was closed in order. @returns the error of what still waits. */
+  /** Why the session failed; null: it was closed normally. @returns the error for pending calls. */
   failed(error: Error | null): Error;
 }
 
@@ -63,12 +63,12 @@ export class RpcSession {
   #running = 0;
   #isLeaving = false;
   #lastQuestion = 0;
-  /** Why it is over, an error or its message; null: it is not. */
+  /** Why it has ended, as an error or a message; null: it has not. */
   #ended: Error | string | null = null;
 
   /**
    * @param main what the other side calls; null: this side opens the session and calls the other's.
-   * @param errors changes errors before the caller sees them; null: they stay.
+   * @param errors changes errors before the caller sees them; null: unchanged.
    */
   constructor(transport: RpcTransport, main: SessionMain | null, errors: SessionErrors | null = null) {
     this.#transport = transport;
@@ -197,7 +197,7 @@ export class RpcSession {
     return this.#passed.collect(() => new ValueReader(this.#passed, parts).read(written));
   }
 
-  /** Does a call of the other side. */
+  /** Handles a call of the other side. */
   #answer(id: number, target: number, path: readonly string[], written: unknown, parts: readonly Uint8Array[]): void {
     if (this.#answers.size >= PENDING_MAX)
       throw new Error(`More than ${PENDING_MAX} calls of one RPC session are pending`);
@@ -244,7 +244,7 @@ export class RpcSession {
     });
   }
 
-  /** Lets a reply in, which waits while the durable object that asked waits for its storage. */
+  /** Admits a reply; it waits while the calling durable object waits for its storage. */
   #arrive(settle: () => void): void {
     const invocation = this.#invocation;
     if (invocation?.gate?.isClosed !== true) {
@@ -262,7 +262,7 @@ export class RpcSession {
     return this.#passed.own(target);
   }
 
-  /** Follows a path from an object, and calls what is at its end. */
+  /** Follows a path from an object and calls the member at its end. */
   #reach(from: unknown, isMain: boolean, path: readonly string[], args: readonly unknown[] | null): unknown {
     let self: unknown = undefined;
     let value = from;
@@ -312,13 +312,15 @@ export class RpcSession {
     }
   }
 
-  /** Whether the answer being sent is all that the other side can need: most calls are one message each way. */
+  /** Whether the response being sent is the last that the other side needs: most calls are one message each way. */
   get #isAnsweredWhole(): boolean {
     const isOnly = this.#running === 0 && this.#answers.size === 1;
     return !this.#opens && isOnly && this.#passed.isEmpty && !this.#passed.hasStreams;
   }
 
-  /** The other side has answered and ended. Its unread questions continue with the answer, which is on this side. */
+  /**
+   * The other side has sent its response and ended. Its unread calls continue with the result, which is on this side.
+   */
   #endAnswered(): void {
     const left = Array.from(this.#questions.values());
     this.#questions.clear();
@@ -331,7 +333,7 @@ export class RpcSession {
     if (this.#ended === null) this.#send([RELEASE, id, references], undefined);
   }
 
-  /** Closes the session once the side that opened it needs nothing more, or the other has to leave. */
+  /** Closes the session when the opening side no longer needs it, or when the other side must end. */
   settle(): void {
     if (!(this.#opens || this.#isLeaving) || this.#ended !== null || this.#running > 0) return;
     if (this.#questions.size > 0 || this.#passed.hasStreams) return;

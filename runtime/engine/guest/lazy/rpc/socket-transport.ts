@@ -1,5 +1,5 @@
-// A transport over a socket of the bridge: the host joins it with one of the isolate that is called. The host call
-// that opens it lasts as long as the session, and carries its failure.
+// A transport over a socket of the bridge: the host connects it to a socket of the called isolate. The host call that
+// opens it lasts as long as the session and reports its failure.
 import type { HostCallName, Part } from '../../../bridge/protocol.ts';
 import { startCall } from '../../calls.ts';
 import { currentInvocation } from '../../invocation.ts';

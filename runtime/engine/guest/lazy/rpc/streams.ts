@@ -1,5 +1,5 @@
-// Streams in RPC messages. The side that has one keeps it and offers plain functions; the other side gets a stream of
-// the same kind that calls them. One call a chunk, so that a slow reader slows the writer.
+// Streams in RPC messages. The side with the stream keeps it and passes plain functions; the other side gets a stream
+// of the same kind that calls them. One call per chunk, so that a slow reader slows the writer down.
 import type { ReadableStream, WritableStream } from 'web-streams-polyfill';
 import { loader } from '../../modules.ts';
 import { createByteStream } from '../../web/streams.ts';

@@ -1,10 +1,10 @@
-// Stubs, as workers see them: of what another side passed by reference, of the results of calls, and of their
-// properties. Each is a proxy over a `Receiver`, to which it sends calls; session.ts and service.ts make receivers.
+// Stubs, as workers see them: of objects passed by reference, of the results of calls, and of their properties. Each is
+// a proxy over a `Receiver`, to which it sends calls; session.ts and service.ts make receivers.
 
-/** Something that calls can be sent to. */
+/** A target of calls. */
 export interface Receiver {
   /**
-   * Calls what is at the path, with arguments; without (null), reads it.
+   * Calls the member at the path with arguments; with null, reads it.
    *
    * @throws when the receiver is disposed; a failure of the call itself is in the result.
    */
@@ -33,7 +33,7 @@ interface Inner {
 const inners = new WeakMap<object, Inner>();
 const { get: weakGet, set: weakSet } = WeakMap.prototype;
 
-/** Null for anything that is no stub. */
+/** Null for anything that is not a stub. */
 export function innerOf(value: unknown): Inner | null {
   if (typeof value !== 'function' && (typeof value !== 'object' || value === null)) return null;
   return (Reflect.apply(weakGet, inners, [value]) as Inner | undefined) ?? null;
@@ -111,7 +111,7 @@ function proxyOf(inner: Inner, members: (key: string | symbol) => unknown): obje
   return proxy;
 }
 
-/** A stub of an object of another side. It is no thenable, so that async functions may return it. */
+/** A stub of an object of another side. It is not a thenable, so that async functions can return it. */
 export function createStub(receiver: Receiver): object {
   return proxyOf({ kind: 'stub', receiver, path: [] }, (key) => {
     if (key === 'then') return nothing;
@@ -126,7 +126,7 @@ export function createStub(receiver: Receiver): object {
   });
 }
 
-/** The result of a call: a promise, and a stub of what it will be. */
+/** The result of a call: a promise, and a stub of the future result. */
 export function createPromise(result: Result): object {
   const { promise, receiver } = result;
   // An `await` still throws the error. Without this, each call of a chain would report it as unhandled.
