@@ -1,5 +1,5 @@
 // Verifies what authenticators sign (WebAuthn), and decides nothing about accounts. Only this file uses the library. It
-// is loaded on demand: 0.2 s of CPU that most processes never need.
+// is loaded on demand, because loading takes 0.2 s of CPU and most processes never need it.
 import { isSame } from '../access/secrets.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { HeldPasskey, NewPasskey } from '../records/passkeys.ts';

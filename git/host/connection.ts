@@ -14,7 +14,10 @@ interface GitHostOptions {
   readonly appId: string;
   /** `GITHOST_APP_PRIVATE_KEY` in PEM; `\n` may replace line breaks. */
   readonly privateKey: string;
-  /** Whether its address may be private, and its URL plain http. Undefined: variables name it, and any is allowed. */
+  /**
+   * Whether its address may be private, and its URL plain http. Undefined: variables configure it, and any address is
+   * allowed.
+   */
   readonly isPrivate?: boolean;
   /** Milliseconds since 1970. */
   readonly now?: () => number;

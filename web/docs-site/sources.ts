@@ -43,7 +43,7 @@ export function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? '';
 }
 
-/** Whether search finds a page: not what was decided or measured, which mentions everything. */
+/** Whether search includes a page: decisions and measurements are excluded, because they mention every topic. */
 export function isSearched(page: string): boolean {
   return !page.startsWith('decisions/') && page !== 'benchmarks' && page !== 'security-review';
 }

@@ -48,7 +48,7 @@ export const machines = platform<Dependencies, RequestState>()
       tags,
       summary: 'Drain a machine',
       description:
-        'Edges send it no new requests, running ones finish, and WebSockets close with 1012. It is `drained` then. Start it again to use it again.',
+        'Edges send it no new requests, running ones finish, and WebSockets close with 1012. It is `drained` then. To use it again, restart it.',
       response: Machine,
     },
     async (ctx) => {

@@ -47,7 +47,7 @@ export function ownValue(series: Series | StackedSeries, at: number): number | n
   return ('ownValues' in series ? series.ownValues : series.values)[at] ?? null;
 }
 
-/** Positions of values between gaps: a line does not show them. */
+/** Positions of values between two gaps, which a line cannot show. */
 export function isolatedPoints(values: readonly (number | null)[]): number[] {
   return values.flatMap((value, at) =>
     value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null ? [at] : [],

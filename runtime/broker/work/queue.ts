@@ -28,7 +28,7 @@ export interface Message {
   readonly trace?: string | null;
 }
 
-/** The store, as this work needs it. */
+/** The part of the store that this work uses. */
 export interface QueueLedger<Row extends Message> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   acknowledge(rows: readonly Row[]): Promise<void>;

@@ -74,7 +74,7 @@ export class Quarantine {
   }
 
   /**
-   * An engine died, or has lost a thread. @param apart deployment of that quarantine engine: then the cause is
+   * An engine died, or has lost a thread. @param apart the deployment of that quarantine engine; then the cause is
    * certain.
    *
    * @returns deployments that are now paused or quarantined because of it.

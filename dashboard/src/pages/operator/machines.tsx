@@ -129,7 +129,7 @@ export function MachinesPage() {
         }}
       >
         {isDrain
-          ? 'It gets no new requests, running ones finish, and its WebSockets close. Start it again to use it again.'
+          ? 'It gets no new requests, running ones finish, and its WebSockets close. To use it again, restart it.'
           : 'If it still runs, it stops.'}
       </Confirm>
       <Section title="Add a machine">
