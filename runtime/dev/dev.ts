@@ -13,7 +13,7 @@ import { secretIn } from '#core/process/secret-file.ts';
 import { createAuthRoutes } from '../engine/auth/routes.ts';
 import { createUsers } from '../engine/auth/users.ts';
 import { createAiFunction } from '../engine/bindings/ai-transport.ts';
-import { createEngine } from '../engine/engine.ts';
+import { createEngine } from '../engine/serving/engine.ts';
 import { createHandler } from '../engine/handler.ts';
 import type { EventRecord } from '../engine/invocation/event-record.ts';
 import { outcomeLabel, reasonOf } from '../engine/invocation/outcome.ts';

@@ -10,7 +10,7 @@ import { openRouteFiles } from '#artifacts/route-source-files.ts';
 import { portFailureText } from '#core/process/handler-port.ts';
 import { EXIT_CONFIGURATION, runProcess, type RunningProcess } from '#core/process/run-process.ts';
 import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
-import { createEngine } from './engine.ts';
+import { createEngine } from './serving/engine.ts';
 import { openEngineStores, type EngineStores } from './process/stores.ts';
 import { openEngineLog, type EngineLog } from './process/log.ts';
 import { createSandboxTransport, type SandboxTransport } from './bindings/sandbox-transport.ts';

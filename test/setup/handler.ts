@@ -16,7 +16,7 @@ import type { AiAddress } from '#runtime/engine/bindings/ai-transport.ts';
 import type { SandboxTransport } from '#runtime/engine/bindings/sandbox-transport.ts';
 import type { BindingStores } from '#runtime/engine/bindings/bindings.ts';
 import { noStores } from './no-stores.ts';
-import { createEngine, type Engine } from '#runtime/engine/engine.ts';
+import { createEngine, type Engine } from '#runtime/engine/serving/engine.ts';
 import { createHandler, type Handler } from '#runtime/engine/handler.ts';
 import type { EventKind } from '#core/event.ts';
 import { outcomeLabel } from '#runtime/engine/invocation/outcome.ts';

@@ -15,7 +15,7 @@ import { openHandlerAddresses } from '#core/process/handler-addresses.ts';
 import { createEngineDelivery } from '#runtime/broker/delivery/engine-delivery.ts';
 import { createRecipients } from '#runtime/broker/delivery/recipients.ts';
 import { createAssetServer } from '#runtime/engine/assets/assets.ts';
-import { createEngine } from '#runtime/engine/engine.ts';
+import { createEngine } from '#runtime/engine/serving/engine.ts';
 import { createHandler } from '#runtime/engine/handler.ts';
 import { createClientAddress } from '#runtime/engine/http/client-address.ts';
 import { openNodeListener } from '#runtime/engine/http/listener-node.ts';

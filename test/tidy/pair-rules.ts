@@ -19,7 +19,6 @@ const knownPairs: readonly string[] = [
   'packages/agent -> packages/agent/tools',
   'packages/worker -> packages/worker/middleware',
   'runtime/engine -> runtime/engine/process',
-  'runtime/engine -> runtime/engine/serving',
   'runtime/engine/guest -> runtime/engine/guest/web',
 ];
 

@@ -5,7 +5,7 @@ import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { toWorkerText } from '#core/worker-text.ts';
 import { Deployment, type DeploymentDeps } from '#runtime/engine/serving/deployment.ts';
-import { createEngine } from '#runtime/engine/engine.ts';
+import { createEngine } from '#runtime/engine/serving/engine.ts';
 import { CHECK_MS } from '#runtime/engine/isolates/stuck-entry.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { noServers } from '#runtime/engine/servers/server-link.ts';

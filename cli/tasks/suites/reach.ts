@@ -32,7 +32,7 @@ const ENDINGS = ['', '.ts', '.mjs', '.tsx', '/main.ts'];
  *
  * @param changed paths relative to the checkout; also of files that were deleted.
  * @example
- * reach(['core/limits.ts']).distanceOf('runtime/engine/engine.ts'); // 1
+ * reach(['core/limits.ts']).distanceOf('runtime/engine/serving/engine.ts'); // 1
  */
 export function reach(changed: readonly string[], sources: Sources = readSources(root)): Reach {
   const modules = Object.keys(sources).filter((file) => isOwnModule(file) || file.startsWith('test/wpt/'));

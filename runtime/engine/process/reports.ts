@@ -1,6 +1,6 @@
 // An engine's reports to the supervisor: its status for people and its metrics for /metrics. Requested over its Unix
 // socket (internal-routes.ts); nothing here runs on the path of a request.
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../serving/engine.ts';
 import type { Handler } from '../handler.ts';
 import { watchEventLoop } from '../metrics/event-loop.ts';
 import { labels, type MetricsReport, type Sample } from '../metrics/report.ts';

@@ -2,7 +2,7 @@
 import { superviseEngine } from './supervised.ts';
 import type { Forwarder } from '../cluster/forwarder.ts';
 import type { Placement } from '../cluster/placement.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../serving/engine.ts';
 import type { Handler } from '../handler.ts';
 import { chooseListener } from '../http/choose-listener.ts';
 import type { Listener, ListenerOptions } from '../http/listener.ts';

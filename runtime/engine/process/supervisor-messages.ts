@@ -1,5 +1,5 @@
 // Messages of a serving engine to its supervisor: usage of deployments and telemetry records, in batches.
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../serving/engine.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 
 /** Unsent data of a dying engine is lost: at most a second of usage, and a quarter of a second of telemetry. */

@@ -5,36 +5,36 @@ import { availableParallelism } from 'node:os';
 import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
 import type { Limits } from '#core/limits.ts';
 import { limitedLookup, guardedLookup } from '#core/outbound/host-names.ts';
-import { noAiGateway, type AiAddress, type AiTransport } from './bindings/ai-transport.ts';
-import { EgressMeter } from './bindings/egress-meter.ts';
-import { createCompressionCalls } from './bindings/compression.ts';
-import { createCryptoCalls } from './bindings/crypto.ts';
-import { createFetch } from './bindings/fetch.ts';
-import { Pools } from './bindings/pools/pools.ts';
-import { OpenFetches } from './bindings/open-fetches.ts';
-import type { SandboxTransport } from './bindings/sandbox-transport.ts';
-import type { PlatformHosts } from './bindings/platform-hosts.ts';
-import { createNodeCryptoCalls } from './bindings/node-crypto.ts';
-import { createNodeZlibCalls } from './bindings/node-zlib.ts';
-import { createTcpCalls } from './bindings/tcp.ts';
-import { createWebSockets } from './bindings/web-socket.ts';
-import { createLazyCalls } from './bindings/lazy.ts';
-import { createTextCalls, textCalls } from './bindings/text.ts';
-import { stackCalls } from './bindings/stack.ts';
-import { urlCalls } from './bindings/url.ts';
-import { HostWork } from './work/host-work.ts';
-import type { HostFunctions } from './bridge/host-calls.ts';
-import { EngineMemory } from './bridge/host-memory.ts';
-import { EngineCounters } from './metrics/counters.ts';
-import { EngineUsage } from './metrics/usage.ts';
-import { CompileAhead } from './isolates/compile-ahead.ts';
-import { CompiledForms } from './isolates/compiled-forms.ts';
-import { EntryScheduler } from './isolates/entry.ts';
-import { LostThreads } from './isolates/lost-threads.ts';
-import { loadNative } from './isolates/native.ts';
-import { Pool } from './isolates/pool.ts';
-import { ResidentGrowth } from './isolates/resident-growth.ts';
-import { loadSnapshot } from './isolates/snapshot.ts';
+import { noAiGateway, type AiAddress, type AiTransport } from '../bindings/ai-transport.ts';
+import { EgressMeter } from '../bindings/egress-meter.ts';
+import { createCompressionCalls } from '../bindings/compression.ts';
+import { createCryptoCalls } from '../bindings/crypto.ts';
+import { createFetch } from '../bindings/fetch.ts';
+import { Pools } from '../bindings/pools/pools.ts';
+import { OpenFetches } from '../bindings/open-fetches.ts';
+import type { SandboxTransport } from '../bindings/sandbox-transport.ts';
+import type { PlatformHosts } from '../bindings/platform-hosts.ts';
+import { createNodeCryptoCalls } from '../bindings/node-crypto.ts';
+import { createNodeZlibCalls } from '../bindings/node-zlib.ts';
+import { createTcpCalls } from '../bindings/tcp.ts';
+import { createWebSockets } from '../bindings/web-socket.ts';
+import { createLazyCalls } from '../bindings/lazy.ts';
+import { createTextCalls, textCalls } from '../bindings/text.ts';
+import { stackCalls } from '../bindings/stack.ts';
+import { urlCalls } from '../bindings/url.ts';
+import { HostWork } from '../work/host-work.ts';
+import type { HostFunctions } from '../bridge/host-calls.ts';
+import { EngineMemory } from '../bridge/host-memory.ts';
+import { EngineCounters } from '../metrics/counters.ts';
+import { EngineUsage } from '../metrics/usage.ts';
+import { CompileAhead } from '../isolates/compile-ahead.ts';
+import { CompiledForms } from '../isolates/compiled-forms.ts';
+import { EntryScheduler } from '../isolates/entry.ts';
+import { LostThreads } from '../isolates/lost-threads.ts';
+import { loadNative } from '../isolates/native.ts';
+import { Pool } from '../isolates/pool.ts';
+import { ResidentGrowth } from '../isolates/resident-growth.ts';
+import { loadSnapshot } from '../isolates/snapshot.ts';
 
 /** Options set by a root. */
 interface EngineOptions {
@@ -144,7 +144,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     policy,
     lookupOf,
     messageBytesMax: options.limits.webSocketMessageBytesMax,
-    load: () => import('./http/websocket.ts'),
+    load: () => import('../http/websocket.ts'),
   });
   return {
     pool,

@@ -22,7 +22,7 @@ import type { WorkerCalls } from '../bindings/worker-calls.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';
 import { createObjectCalls, type ObjectClass } from '../bindings/object.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from './engine.ts';
 import { createTrust } from '../http/client-address.ts';
 import { publicOrigin } from '../http/public-origin.ts';
 import { createProxyRequestIds } from '../http/request-id.ts';

@@ -3,7 +3,7 @@
 import type { Limits } from '#core/limits.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { Placed, Remote } from '../cluster/placement.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from './engine.ts';
 import type { DeploymentCounters } from '../metrics/counters.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
 import type { Route } from '../router/project-routes.ts';
