@@ -1,7 +1,8 @@
 // `npm run bench idle`: memory of `npm start` with the examples while it gets no requests, and the CPU it used until
 // then, by process, for the first start and for the second one. The builder runs only while it builds.
 // Proportional set size: memory that processes share counts once over all of them. BENCH_PROGRAM=modules or bundles:
-// the packed program without or with bundles, which has no examples. Linux only.
+// the packed program without or with bundles, which has no examples. BENCH_SETTLE_SECONDS: from ready to what is
+// measured, or 45. Linux only.
 import { rmSync } from 'node:fs';
 import { temporaryFolder } from './cleanup.ts';
 import { cpuSecondsOf, nameOf, pssOf, whileIdle } from './idle-platform.ts';

@@ -9,8 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { processTree } from './load.ts';
 import { root } from './packed-programs.ts';
 
-/** Idle isolates are trimmed after 3 s, connections to Postgres that the start needed are closed after 30. */
-const SETTLE_MS = 45_000;
+/**
+ * Idle isolates are trimmed after 3 s, connections to Postgres of engines and the broker are closed after 30, those of
+ * the API process replaced after 300.
+ */
+const SETTLE_MS = 1000 * Number(process.env['BENCH_SETTLE_SECONDS'] ?? 45);
 /** The first start builds the dashboard and the documentation, beside everything else. */
 const SITES_MS_MAX = 180_000;
 

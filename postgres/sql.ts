@@ -27,10 +27,17 @@ interface SqlOptions {
   readonly name: string;
   /** Maximum number of connections; 8 by default. */
   readonly connectionsMax?: number;
+  /** When a connection is replaced; {@link LIFE_SECONDS} by default. */
+  readonly lifeSeconds?: number;
 }
 
 const CONNECT_SECONDS = 5;
 const IDLE_SECONDS = 60;
+/**
+ * The library uses idle connections in turn, so that polls keep all that a start opened: the API process had eight for
+ * an hour, of 4 MB in Postgres each, and uses two or three (`BENCH_SETTLE_SECONDS=330 npm run bench idle`).
+ */
+const LIFE_SECONDS = 300;
 const STATEMENT_MS = 30_000;
 /** A restarting server is back quickly: this is the maximum interval of connection attempts. */
 const [BACKOFF_SECONDS_LEAST, BACKOFF_SECONDS_MAX] = [0.05, 1];
@@ -41,7 +48,7 @@ const [BACKOFF_SECONDS_LEAST, BACKOFF_SECONDS_MAX] = [0.05, 1];
  * @example const sql = openSql({ url, name: 'platform api' }); const [project] = await sql<{ name: string }[]>`SELECT
  * name FROM control.project WHERE id = ${id}`;
  */
-export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
+export function openSql({ url, name, connectionsMax = 8, lifeSeconds = LIFE_SECONDS }: SqlOptions): Sql {
   // The library does not support all query parameters of libpq's URLs, such as the folder of a Unix socket.
   const address = toAddress(url, {});
   const { host, port, user, password, database, ssl } = address;
@@ -57,6 +64,7 @@ export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
     max: connectionsMax,
     connect_timeout: CONNECT_SECONDS,
     idle_timeout: IDLE_SECONDS,
+    max_lifetime: lifeSeconds,
     backoff: (failures) => Math.min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS_LEAST * 2 ** failures),
     connection: { application_name: name, statement_timeout: STATEMENT_MS },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },

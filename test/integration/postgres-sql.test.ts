@@ -138,3 +138,22 @@ test(
     assert.equal((await sql`SELECT * FROM item`).length, 2);
   },
 );
+
+test('a connection that statements keep busy is replaced after its time, and none of them fails', async (t) => {
+  const database = await createTestDatabase();
+  const sql = openSql({ url: database.url, name: 'test', connectionsMax: 1, lifeSeconds: 0.2 });
+  t.after(async () => {
+    await sql.end({ timeout: 1 });
+    await database.close();
+  });
+  const pid = async (): Promise<number> => (await sql<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`)[0]!.pid;
+  const first = await pid();
+  await until(async () => (await pid()) !== first);
+  const [inside, after] = await sql.begin(async (tx) => {
+    const own = async (): Promise<number> => (await tx<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`)[0]!.pid;
+    const began = await own();
+    await tx`SELECT pg_sleep(0.4)`;
+    return [began, await own()];
+  });
+  assert.equal(inside, after);
+});
