@@ -16,7 +16,14 @@ export const statusClasses = ['2xx', '3xx', '4xx', '5xx'] as const;
 export type StatusClass = (typeof statusClasses)[number];
 
 /** Triggers of an invocation. */
-export const kinds = { http: 'Requests', queue: 'Queues', timer: 'Timers', cron: 'Schedules', workflow: 'Workflows' };
+export const kinds = {
+  http: 'Requests',
+  object: 'Objects',
+  queue: 'Queues',
+  timer: 'Timers',
+  cron: 'Schedules',
+  workflow: 'Workflows',
+};
 export type Kind = keyof typeof kinds;
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

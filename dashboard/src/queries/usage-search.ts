@@ -8,5 +8,6 @@ export const ranges = {
 } as const;
 export type Range = keyof typeof ranges;
 
-export const kinds = ['http', 'queue', 'timer', 'cron', 'workflow'] as const;
+/** As `invocationKinds` of core/plans.ts. */
+export const kinds = ['http', 'object', 'queue', 'timer', 'cron', 'workflow'] as const;
 export type Kind = (typeof kinds)[number];

@@ -26,6 +26,7 @@ export interface UsageSearch {
 
 export const kindWords: Readonly<Record<Kind, string>> = {
   http: 'Requests',
+  object: 'Object calls',
   queue: 'Queue messages',
   timer: 'Timers',
   cron: 'Schedules',
