@@ -1,5 +1,5 @@
-// Where the platform hands emails to, and who they are from: AUTH_MAIL_URL and MAIL_FROM, parsed. Pure. No message
-// contains a part of the URL, which may hold a password.
+// Parses AUTH_MAIL_URL and MAIL_FROM: where the platform delivers emails, and their sender. Pure. No message contains a
+// part of the URL, which may hold a password.
 import { isIP } from 'node:net';
 import { isPublicAddress } from './egress.ts';
 

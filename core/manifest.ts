@@ -86,7 +86,7 @@ export interface Manifest {
   readonly compatibilityDate: string;
   readonly compatibilityFlags: readonly string[];
   readonly assets: AssetRules | null;
-  /** Declared bindings by kind: binding name -> resource name. `auth` has one, without a resource of its own. */
+  /** Declared bindings by kind: binding name -> resource name. `auth` has a binding, but no separate resource. */
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Durable objects: binding name -> class that the worker exports, or `project#Class`; absent without any. */
   readonly objects?: Readonly<Record<string, string>>;

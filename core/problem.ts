@@ -5,7 +5,7 @@
 export interface Problem {
   readonly message: string;
   readonly severity: 'error' | 'warning';
-  /** As named by the caller; not resolved. */
+  /** As specified by the caller; not resolved. */
   readonly file: string;
   /** From 1. */
   readonly line: number;

@@ -9,7 +9,7 @@ import { backupError } from './archive/backup-error.ts';
 import type { Part } from './archive/manifest.ts';
 import type { Locations } from './locations.ts';
 
-/** Kept free on each disk. */
+/** Free space to keep on each disk. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 /** Rows take more space in tables, with indexes and the WAL, than in a backup. */
 const TABLE_TIMES = 3;

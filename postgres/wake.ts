@@ -102,7 +102,7 @@ export function createPostgresWake(
     notify(kind, lane, dueAt) {
       const now = Date.now();
       if (dueAt > now + AHEAD_MS) {
-        // If this process is gone by then, others find it with their poll.
+        // If this process has exited by then, others find it with their poll.
         if (listeners > 0) return here.notify(kind, lane, dueAt);
         if (isSaid(`${kind}:${lane}`, dueAt, now)) return;
       }

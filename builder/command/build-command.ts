@@ -63,7 +63,7 @@ export async function runBuildCommand(
     cwd: folder,
     env: buildEnvironment(folder, workspace ?? folder, inherited ?? process.env, environment),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own, so that all of its processes can be killed.
+    // A separate process group, so that all of its processes can be killed.
     detached: ending !== undefined,
   });
   const kill = (signal: NodeJS.Signals): void => {

@@ -62,7 +62,7 @@ function hostOptions({ secureContext, ...own }: TlsOptions, servername: string |
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** A client of TLS, of its own or over a connected socket. */
+/** A TLS client with its own connection, or over a connected socket. */
 export class TLSSocket extends Socket {
   readonly encrypted = true;
   authorized = false;

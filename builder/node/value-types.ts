@@ -1,4 +1,5 @@
-// node:util/types: what a value is, told by its tag and not by its realm. Bundled into workers by node-compat.ts.
+// node:util/types: determines the type of a value by its tag, independently of its realm. Bundled into workers by
+// node-compat.ts.
 
 type Is = (value: unknown) => boolean;
 

@@ -85,7 +85,7 @@ function appFolder(root: string): string {
   return !has('app') && !has('pages') && (has('src/app') || has('src/pages')) ? 'src' : '';
 }
 
-/** Behind the comments and directives that a file begins with; as it was where it has the import already. */
+/** Inserted after the leading comments and directives of a file; unchanged if it already has the import. */
 function withImport(text: string, name: string): string {
   if (text.includes(`./${PROVIDER}`)) return text;
   const isCommonJs = /\.c[jt]s$/.test(name) || (/\bexports\b/.test(text) && !/^\s*(?:import|export)\b/m.test(text));

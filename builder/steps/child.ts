@@ -37,7 +37,7 @@ export type ChildReport =
 const REPORT_FD = 3;
 const FRAMEWORKS_MAX = 5;
 
-/** The environment of a job: a process of its own, except in tests. */
+/** The environment of a job: a separate process, except in tests. */
 interface JobProcess {
   /** Variables inherited by the build command. */
   readonly environment: NodeJS.ProcessEnv;

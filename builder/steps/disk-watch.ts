@@ -1,5 +1,5 @@
-// Limits what a build writes: free disk space is polled often, since that is cheap, and the build's folders are only
-// measured when enough space is gone to possibly exceed the limit. Called by fence.ts.
+// Limits the bytes that a build writes. Free disk space is polled often, since that is cheap; the build's folders are
+// measured only when enough space was used to possibly exceed the limit. Called by fence.ts.
 import { execFile } from 'node:child_process';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -166,7 +166,7 @@ function certificateProblem(host: string, certificate: HostCertificate | undefin
   return left < days ? `The certificate of ${host} expires in ${Math.floor(left)} days` : null;
 }
 
-/** The value is the number of problems; one is over the threshold. */
+/** The value is the number of problems; a single one exceeds the threshold. */
 function counted(problems: readonly string[]): Measurement {
   if (problems.length === 0) return { value: 0, message: 'All certificates are valid' };
   const more = problems.length > NAMED_MAX ? `; and ${problems.length - NAMED_MAX} more` : '';

@@ -1,6 +1,6 @@
 // Accounts on Git hosts that an organization connects by an access token, or by a grant of the host's OAuth
-// application. It is checked at once, and stored encrypted. It may do on the host what the organization's members let
-// the platform do with connected repositories.
+// application. It is checked at once, and stored encrypted. On the host, it needs the permissions that the platform
+// uses for connected repositories.
 import { seal } from '#core/encryption.ts';
 import { accountContext, openClient, openGrant, sealGrant } from '#git/host/grants.ts';
 import { revokeGrant, type Grant } from '#git/host/oauth.ts';

@@ -81,7 +81,7 @@ export async function storeApplication(
  * application stays on the host.
  *
  * @param disconnect whether its repositories may be disconnected.
- * @throws {ApiError} `not_found`; `conflict` if there are repositories, and they may not be disconnected.
+ * @throws {ApiError} `not_found`; `conflict` if there are repositories, and they must not be disconnected.
  */
 export async function removeApplication(
   { sql, settings }: Deps,

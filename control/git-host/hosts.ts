@@ -30,7 +30,7 @@ export interface HostRow {
   readonly name: string;
   readonly url: string;
   readonly webhook_secret: Uint8Array;
-  /** Of its OAuth application; null: none. */
+  /** The client of its OAuth application; null: none. */
   readonly oauth_client_id: string | null;
   readonly oauth_client_secret: Uint8Array | null;
   readonly created_at: Date;
@@ -134,7 +134,7 @@ export async function findHost(sql: Sql, id: string): Promise<HostRow> {
  * Removes a host with its accounts and connected repositories; deployments are kept.
  *
  * @param disconnect whether its repositories may be disconnected.
- * @throws {ApiError} `conflict` if there are some, and they may not.
+ * @throws {ApiError} `conflict` if there are some, and they must not be removed.
  */
 export async function removeHost(
   { sql }: Pick<Dependencies, 'sql'>,

@@ -113,7 +113,7 @@ async function readSigned(
   return bytes;
 }
 
-/** The first of the headers that is there. */
+/** The first of these headers that is present. */
 function headerOf(request: Request, names: readonly string[], pattern: RegExp): string {
   const name = names.find((each) => request.headers.has(each)) ?? names[0]!;
   const value = request.headers.get(name) ?? '';

@@ -1,5 +1,5 @@
 // Deliveries that are rows of a table: claimed under a lease, sent, and retried at growing intervals. At least once.
-// Used by webhooks and alerts, which say what is sent.
+// Used by webhooks and alerts, which provide the content.
 import type { AttemptResult } from '#core/outbound/post.ts';
 import type { Fragment, Sql } from '#postgres/sql.ts';
 import type { Channel, Dependencies } from '../process/dependencies.ts';

@@ -1,5 +1,4 @@
-// The URL that a subscription sends to: its field in requests, and what is allowed. Used by the routes of
-// subscriptions.
+// The target URL of a subscription: its field in requests, and the allowed values. Used by the routes of subscriptions.
 import Type from '#core/typebox/typebox.mjs';
 import { urlProblem } from '#core/outbound/post.ts';
 import { ApiError } from '../http/errors.ts';

@@ -27,7 +27,7 @@ export function joinLogs(answers: ReadonlyMap<string, Answer>, before: Readonly<
   if (good.length === 0) return first!;
   const lines = good.flatMap(([, { body }]) => (body as Lines).lines).toSorted((a, b) => a.time - b.time);
   const next = { ...before, ...Object.fromEntries(good.map(([origin, { body }]) => [origin, (body as Lines).next])) };
-  // Drop cursors of handlers that are gone.
+  // Drop cursors of lost handlers.
   const kept = Object.entries(next).filter(([origin]) => answers.has(origin));
   return { status: 200, body: { lines, next: kept.map(([origin, cursor]) => `${origin}=${cursor}`).join(',') } };
 }

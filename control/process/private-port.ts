@@ -21,7 +21,7 @@ export interface PrivatePort {
 type Fields = Readonly<Record<string, unknown>>;
 
 const WAIT_MS = 30_000;
-/** A machine that is gone does not respond at all: skip it for this long. */
+/** A lost machine does not respond at all: skip it for this long. */
 const AWAY_MS = 10_000;
 /** Nothing listens there, so the request was not received. */
 const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;

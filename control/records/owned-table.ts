@@ -1,5 +1,5 @@
-// Tables whose rows a project, an organization or the operator owns: what the routes need to list, create, change and
-// delete them alike (api/routes/owned-rows.ts).
+// Tables whose rows belong to a project, an organization or the operator, described so that the same routes can list,
+// create, change and delete them (api/routes/owned-rows.ts).
 import type { ControlLimits } from '#core/limits.ts';
 
 /** A table of such rows. */

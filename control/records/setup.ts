@@ -17,7 +17,7 @@ export type SetupStepName = (typeof setupSteps)[number];
 
 const FINISHED = 'finished';
 
-/** Reads what was skipped, and whether the setup has ended. */
+/** Reads the skipped steps, and whether the setup has ended. */
 export async function readSetupMarks(
   sql: Sql,
 ): Promise<{ readonly skipped: ReadonlySet<string>; readonly isFinished: boolean }> {

@@ -1,6 +1,6 @@
 // Removes a branch: its deployments leave the route record, and once no engine routes to them, its databases, state,
-// files and messages are deleted. An interrupted removal is finished later: the branch's row records what is left to
-// do.
+// files and messages are deleted. An interrupted removal is finished later: the branch's row records the remaining
+// work.
 import type { PlatformError } from '#core/errors.ts';
 import { Failure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';

@@ -66,7 +66,7 @@ export async function judgeNext(deps: Dependencies): Promise<boolean> {
   return true;
 }
 
-/** Does what was decided, unless somebody else changed production or the release meanwhile. */
+/** Carries out the decision, unless production or the release was changed meanwhile. */
 async function act(tx: Transaction, row: DueRow, figures: StepFigures, verdict: Verdict): Promise<void> {
   const { id, project_id: projectId, deployment_id: deploymentId, settings, step } = row;
   const [project] = await tx<(ProductionPointer & { is_deleted: boolean })[]>`
@@ -115,7 +115,7 @@ async function warn(tx: Transaction, projectId: string, deploymentId: string, me
   await writeEvent(tx, { projectId, ruleId: null, type: 'fired', name, value: null, message, channels: 'all' });
 }
 
-/** The steps with what the current one has seen. */
+/** The steps, with the measurements of the current one. */
 function seen(
   { steps }: DueRow,
   { now, before }: StepFigures,

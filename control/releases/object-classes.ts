@@ -77,7 +77,7 @@ function objection(
   return `${has}, but this deployment has no such class. ${classesAdvice(first)}`;
 }
 
-/** What projects that transfer classes to each other object to. */
+/** Conflicts between projects that transfer classes to each other. */
 async function transferProblem(
   deps: ReadDeps & Pick<Dependencies, 'sql'>,
   projectId: string,
@@ -143,7 +143,7 @@ async function readProduction(deps: ReadDeps, sql: Sql | Transaction, projectId:
   };
 }
 
-/** Empty if the artifact is gone. */
+/** Empty if the artifact was deleted. */
 async function classesOf({ artifacts, folder }: ReadDeps, artifact: string): Promise<DeclaredClasses> {
   try {
     await artifacts.fetch(artifact);

@@ -91,7 +91,7 @@ async function removeData(deps: Dependencies, projectId: string): Promise<void> 
     await tx`
       UPDATE control.deployment SET removed_at = now(), updated_at = now()
       WHERE project_id = ${projectId} AND removed_at IS NULL`;
-    // Until the next count.
+    // Valid until the next count.
     await tx`DELETE FROM control.storage WHERE project_id = ${projectId} AND kind = ANY(${[...REMOVED_KINDS]})`;
     await systemAudit(tx, {
       organizationId,

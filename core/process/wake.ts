@@ -1,4 +1,4 @@
-// Waits of background loops and streams: for a wake-up, for a time, until the process or the client is gone.
+// Waits of background loops and streams: for a wake-up, for a time, or until the process or the client has ended.
 
 /** Wakes one waiting loop. */
 interface Wake {

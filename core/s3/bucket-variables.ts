@@ -47,7 +47,7 @@ export function bucketFrom(get: Get, name: BucketName, what: string): BucketPlac
  * All variables of the bucket for artifacts; unset ones are taken from `FILES_S3_*`. Empty if no `ARTIFACTS_S3_*` is
  * set: then machines share artifacts and routes through a folder.
  *
- * @throws {Error} naming what is missing or invalid.
+ * @throws {Error} naming the missing or invalid variable.
  */
 export function artifactVariables(environment: Environment): Record<string, string> {
   return besideFiles(environment, 'ARTIFACTS_S3', 'Artifacts', ARTIFACTS_PREFIX);

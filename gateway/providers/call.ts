@@ -158,7 +158,7 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
   };
 }
 
-/** The code of a network error. Its message is never used, since it contains addresses. Null: it has none. */
+/** The code of a network error. Its message is never used, since it contains addresses. Null: the provider has none. */
 function codeOf(error: unknown): string | null {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
   const found = code ?? cause?.code;

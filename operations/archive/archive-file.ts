@@ -18,7 +18,7 @@ const UNFINISHED = '.unfinished';
 export async function createArchiveFile(file: string, header: BackupHeader): Promise<BackupSink> {
   const unfinished = `${file}${UNFINISHED}`;
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  // Left over from an interrupted backup.
+  // Left behind by an interrupted backup.
   await rm(unfinished, { force: true });
   const handle = await open(unfinished, 'wx', 0o600);
   const ids = new Set<string>();

@@ -6,7 +6,7 @@ export interface BackupSink {
   /** Whether this content is already stored. */
   has(id: string): boolean;
   put(id: string, encoded: Uint8Array): Promise<void>;
-  /** Completes the backup by writing its manifest. @returns its location, and what was written. */
+  /** Completes the backup by writing its manifest. @returns its location and written bytes. */
   finish(id: string, encoded: Uint8Array): Promise<{ readonly location: string; readonly bytes: number }>;
   /** Discards the backup. */
   abort(): Promise<void>;

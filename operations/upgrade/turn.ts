@@ -1,5 +1,5 @@
-// Whose turn it is to be upgraded: one machine of the installation at a time, by a lock in Postgres. A row shows the
-// others how the last one ended. Called by rolling.ts.
+// Decides which machine upgrades next: one machine of the installation at a time, by a lock in Postgres. A row shows
+// the others how the last one ended. Called by rolling.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Session, Statements } from '#postgres/connection.ts';
 import { backupError } from '../archive/backup-error.ts';

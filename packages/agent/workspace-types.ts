@@ -97,7 +97,7 @@ export interface McpServer {
   url: string;
   tools: McpTool[];
   transport: 'manifest' | 'streamable-http';
-  /** Of the Model Context Protocol, like the fields below. */
+  /** Defined by the Model Context Protocol, like the fields below. */
   protocolVersion?: string;
   sessionId?: string;
   /** Sent with every request; secret. */

@@ -60,7 +60,7 @@ interface EnvironmentNames {
 /**
  * @param root Vite's root.
  * @param main of platform.yaml; takes precedence.
- * @throws without an entry, listing what was searched.
+ * @throws without an entry, listing the searched paths.
  */
 export function findWorkerEntry(root: string, main: string | null, names: EnvironmentNames): WorkerEntry {
   const own = main === null ? OWN_ENTRIES.find((name) => existsSync(path.join(root, name))) : main;

@@ -109,7 +109,7 @@ async function onSchedule(
   } as never);
 }
 
-/** By the binding's name if known, else by the resource's name. Without either, only a single handler can be meant. */
+/** By the binding's name if known, else by the resource's name. Without either, there must be only one handler. */
 function pick(
   handlers: ReadonlyMap<string, EventHandler>,
   ...names: readonly (string | undefined)[]

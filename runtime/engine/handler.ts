@@ -96,8 +96,8 @@ export interface Handler {
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
   /**
-   * Closes deployments whose route is gone, once they are idle, and compiles new ones. @param changes all routes of
-   * the changed projects, and their former routes.
+   * Closes deployments without a route once they are idle, and compiles new ones. @param changes all routes of the
+   * changed projects, and their former routes.
    */
   changeRoutes(changes: { readonly current: readonly Route[]; readonly gone: readonly Route[] }): void;
   /** Operations on durable objects, wherever they live. */

@@ -73,7 +73,7 @@ const MB = 1024 * 1024;
 /** A running server. */
 export class ServerProcess {
   readonly socket: string;
-  /** Resolves when all of it is gone. */
+  /** Resolves when all its processes have exited. */
   readonly ended: Promise<ServerEnd>;
   #given: ServerStart;
   #child: ChildProcess;

@@ -22,7 +22,7 @@ export function openEventsSqlite(options: {
   };
 }
 
-/** Membership among processes of one machine that share a file: a member is gone when its process is. */
+/** Membership among processes of one machine that share a file: a member leaves when its process exits. */
 function joinByProcess(): Presence {
   // In a container, the next process has the same id.
   const self = `p${process.pid}-${Math.round(performance.timeOrigin)}-`;

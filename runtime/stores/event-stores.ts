@@ -1,5 +1,5 @@
 // Queues, timers, cron and workflows over one database. Opened by the roots, with event-stores-postgres.ts or
-// event-stores-sqlite.ts: by the engine for what workers send and set, by the broker for what it claims.
+// event-stores-sqlite.ts: the engine adds workers' messages and timers, the broker claims them.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { previewSeparator } from '#core/preview.ts';
 import { whereThereIsSpace, type FreeSpace } from '#core/process/free-space.ts';

@@ -1,5 +1,5 @@
-// Queues over `Sql`: what workers send, and what the broker claims and settles. Sends that arrive during a flush are
-// part of the next one.
+// Queues over `Sql`: workers send messages, and the broker claims and settles them. Sends that arrive during a flush
+// are part of the next one.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
 import type { Wake } from '#postgres/wake.ts';

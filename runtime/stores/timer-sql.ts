@@ -1,5 +1,5 @@
-// Timers and cron over `Sql`: what workers set, what manifests declare, and what the broker claims and settles. A
-// schedule of platform.yaml is a timer in a lane of kind `cron`, one lane per namespace and project.
+// Timers and cron over `Sql`: workers set timers, manifests declare schedules, and the broker claims and settles both.
+// A schedule of platform.yaml is a timer in a lane of kind `cron`, one lane per namespace and project.
 import { nextCronTime } from '#core/schedules/cron-next.ts';
 import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import type { DeliveryLimits } from '#core/limits.ts';

@@ -266,7 +266,7 @@ function obeyParent({ engines, watch }: EngineGroup, state: () => SupervisorStat
   });
 }
 
-/** Engines serve what the folder has, also if it does not start. */
+/** Engines serve the content of the folder, even if it does not start. */
 async function startMirror(services: ServiceGroups): Promise<void> {
   await services.mirror.start().catch((error: Error) => {
     log.error({ error: error.message }, 'Routes of other machines are not followed: the mirror does not start');

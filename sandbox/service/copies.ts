@@ -160,7 +160,7 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
   };
 }
 
-/** Null: it is not complete. */
+/** Null: the copy is incomplete. */
 function snapshotOf({ place: { id }, state, createdAt, options: { taken } }: SandboxRow): SandboxSnapshot | null {
   return state !== 'stopped' || taken === undefined ? null : { id, ...taken, createdAt };
 }

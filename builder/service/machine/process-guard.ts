@@ -72,9 +72,9 @@ const LOOK_MS = 20;
 const SLOTS_MAX = 256;
 
 /**
- * Kills the processes of an earlier builder: the groups of its record, processes with a build folder, and all
- * processes of build users. Call it only while holding the folder's lock. @param firstUid first build user; null:
- * builds have no users of their own.
+ * Kills the processes of an earlier builder: the groups of its record, processes with a build folder, and all processes
+ * of build users. Call it only while holding the folder's lock. @param firstUid first build user; null: builds have no
+ * separate users.
  *
  * @returns how many processes were killed.
  */

@@ -147,7 +147,7 @@ function namespaceWords(
   for (const path of SYSTEM_PARENTS) words.push('--perms', '0755', '--dir', path);
   for (const path of SYSTEM) words.push('--ro-bind-try', path, path);
   if (filter !== undefined) words.push('--ro-bind', filter, FILTER_INSIDE);
-  // Kernel settings: without a user id of its own, a program could change them if the platform runs as root.
+  // Kernel settings: without a separate user id, a program could change them if the platform runs as root.
   words.push('--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev');
   // A folder of the build, so that files written there are counted.
   for (const path of ['/tmp', '/dev/shm'])

@@ -52,7 +52,7 @@ export async function approvalOf<Env extends AgentEnv>(
   } catch {
     isApproved = false;
   }
-  // Here as well as in the command: a question repeated after a crash may come after its answer.
+  // Also checked in the command: a question that is repeated after a crash may arrive after its answer.
   const settled = await durable(step, `settled_${n}`, () =>
     changeOwn(scope, (current) => {
       current.approvals = current.approvals.filter((pending) => pending.id !== id);

@@ -107,7 +107,7 @@ export class Fence {
   #refusal = '';
   /** The only table that may be changed; null: any. */
   #only: string | null = null;
-  /** True while a compiled statement runs: what is compiled then is the module's of a virtual table. */
+  /** True while a compiled statement runs: SQL compiled then belongs to the module of a virtual table. */
   #runs = false;
   /** Whether SQLite knows the module `vec0`, and with it which tables are the module's own. */
   hasVectors = true;

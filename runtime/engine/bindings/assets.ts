@@ -1,5 +1,5 @@
-// The host half of the assets binding (`env.ASSETS.fetch`): returns what a request that never reaches the worker
-// would get.
+// The host half of the assets binding (`env.ASSETS.fetch`): returns the same response as a request that does not reach
+// the worker.
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 

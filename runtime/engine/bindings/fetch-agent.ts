@@ -1,5 +1,5 @@
 // The part of undici that the `fetch` of workers runs on, loaded on first use. All of undici takes 135 ms and 18 MB,
-// this part 60 ms and 6 MB. It is loaded in steps, since an engine serves nothing while it loads.
+// this part 60 ms and 6 MB. It is loaded in steps, because an engine cannot serve while it loads.
 import { createRequire } from 'node:module';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Agent, buildConnector, Dispatcher } from 'undici';

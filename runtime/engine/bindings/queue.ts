@@ -29,7 +29,7 @@ export interface EventSender {
 /** A message to be stored. */
 export interface NewMessage {
   readonly id: string;
-  /** As its sender encoded it; only the consumer decodes it. */
+  /** In the sender's encoding; only the consumer decodes it. */
   readonly payload: string;
   /** ms since 1970. */
   readonly dueAt: number;

@@ -103,7 +103,7 @@ const ARGS_CHARS_MAX = 4 * 1024 * 1024;
 const BEGIN_MS_MAX = 0.1;
 const CHAR_MS_MAX = 1 / 15_000;
 
-/** Made once, since each error takes a stack. */
+/** Created once, because each error captures a stack. */
 const DROPPED = new DOMException('The reply is not needed any more', 'AbortError');
 
 /** A pending call. Few host functions use its signal, which costs more than many calls, so it is created on demand. */
@@ -289,7 +289,7 @@ export class GuestCalls {
     }
   }
 
-  /** The isolate is gone. */
+  /** The isolate was disposed. */
   close(): void {
     this.#gone.abort();
     for (const call of this.#underWay.values()) call.drop();

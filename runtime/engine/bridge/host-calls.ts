@@ -74,7 +74,7 @@ export interface HostCall {
   readonly span?: CallSpan | null;
   /** Set by calls of resources whose duration is counted. */
   meter?: CallMeter | null;
-  /** Aborted when the reply is no longer needed: the guest dropped the call, or its isolate is gone. */
+  /** Aborted when the reply is no longer needed, because the guest dropped the call or its isolate was disposed. */
   readonly signal: AbortSignal;
   /** The state of the signal, without the cost of creating one. */
   readonly isDropped: boolean;

@@ -345,7 +345,7 @@ export class Link implements CallScope {
     this.#deps.request();
   }
 
-  /** The isolate is gone: ends everything opened for it; peers of sockets get a code. */
+  /** The isolate was disposed: closes everything opened for it; peers of sockets get a code. */
   close(code: number, reason: string): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -7,7 +7,7 @@ export interface SessionMain {
   object(): unknown;
   /** Changes the arguments of a call of a method of the main object; absent: unchanged. */
   adapt?(name: string, args: readonly unknown[]): readonly unknown[];
-  /** Whether a member of the main object is out of reach though its class declares it. */
+  /** Whether a member of the main object cannot be called, although its class declares it. */
   hides?(name: string): boolean;
   /** Runs a call of the other side, on any object; absent: immediately. */
   run?(call: () => unknown): Promise<unknown>;

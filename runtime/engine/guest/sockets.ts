@@ -12,7 +12,7 @@ export interface SocketEnd {
   receive(data: Part, isTask: boolean): void;
   /** The other end starts the closing handshake. */
   closing(code: number, reason: string, isTask: boolean): void;
-  /** The connection is over. */
+  /** The connection has ended. */
   closed(code: number, reason: string, clean: boolean, isTask: boolean): void;
   failed(message: string, isTask: boolean): void;
   /** Number of its network socket; 0 when it is inside this isolate. */
@@ -31,7 +31,7 @@ export interface HeldSocket {
   readonly id: number;
   /** Whether the engine has it: its other end was part of a response. */
   isKept: boolean;
-  /** JSON of what the engine keeps with it. */
+  /** JSON of the attachment that the engine stores with it. */
   describe(): string;
   /** It has a new attachment: JSON. */
   attached(text: string): void;

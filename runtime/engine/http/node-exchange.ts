@@ -19,7 +19,7 @@ export interface NodeListenerState {
   readonly date: DateHeader;
   readonly stallMs: number;
   draining: boolean;
-  /** Made for the first handshake. */
+  /** Created for the first handshake. */
   upgrader: Upgrader | null;
 }
 

@@ -1,5 +1,5 @@
 // Two connected socket wires in this process, for messages between workers: those of an RPC session, and those of a
-// WebSocket that a service binding or a durable object opens. Made by session-exchange.ts and loopback-exchange.ts.
+// WebSocket that a service binding or a durable object opens. Created by session-exchange.ts and loopback-exchange.ts.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';

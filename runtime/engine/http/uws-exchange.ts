@@ -346,7 +346,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     }
   }
 
-  /** Sends part of a length-framed body; what the socket does not take waits in `#tail`. */
+  /** Sends part of a length-framed body; bytes that the socket does not accept wait in `#tail`. */
   #push(bytes: Uint8Array): void {
     const before = this.#native.getWriteOffset();
     const [taken, done] = this.#native.tryEnd(bytes, this.#totalBytes);

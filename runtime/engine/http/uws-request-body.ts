@@ -1,4 +1,4 @@
-// The body of one request on uWebSockets.js: buffered while it is not read, with the socket paused. Made by
+// The body of one request on uWebSockets.js: buffered while it is not read, with the socket paused. Created by
 // uws-exchange.ts for requests with a body.
 import type { BodySink } from './listener.ts';
 

@@ -1,7 +1,7 @@
-// V8's code caches of workers, so that starting one does not compile it again: in memory, and in files below the
-// cache folder for later engines. V8 trusts a code cache, so it is only created by our own isolates, stored where
-// nobody else can write, looked up by the hash of exactly the code it was created from, and verified before use. It
-// belongs to one project: a cache that a compromised isolate made of its own code is never given to another project.
+// V8's code caches of workers, so that starting one does not compile it again: in memory, and in files below the cache
+// folder for later engines. V8 trusts a code cache, so it is only created by our own isolates, stored where nobody else
+// can write, looked up by the hash of exactly the code it was created from, and verified before use. It belongs to one
+// project: a cache that a compromised isolate created is never used for another project.
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';

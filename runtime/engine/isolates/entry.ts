@@ -183,7 +183,7 @@ export class EntryScheduler {
     if (this.waiting > 0) this.#schedule();
   }
 
-  /** The isolate is gone: drops its queued entries. */
+  /** The isolate was disposed: drops its queued entries. */
   forget(isolate: Enterable): void {
     if (isolate.entryState === 'ready') {
       for (const queue of [this.#ready, this.#lasting, this.#burning]) queue.remove(isolate);

@@ -90,7 +90,7 @@ export interface IsolateEvents {
   ): Promise<{ readonly parts?: readonly Uint8Array[]; readonly cpuMs: number }>;
   /** The isolate died unexpectedly. */
   died(reason: DeathReason, error?: unknown): void;
-  /** It was abandoned, and its thread has used this much more CPU. */
+  /** Called for an abandoned isolate whose thread has used this much more CPU. */
   burnt(cpuMs: number): void;
 }
 

@@ -120,8 +120,7 @@ export class Pool {
     return (this.#rssBytes = this.#readRss());
   }
 
-  // One at a time: they are made one after the other on a thread of their own, where those that are wanted now come
-  // first.
+  // One at a time: isolates are created one after the other on a separate thread, those needed now first.
   #refill(): void {
     if (this.#refilling || this.#closed || this.#blanks.length >= this.#limits.blanks) return;
     this.#refilling = true;

@@ -1,9 +1,9 @@
-// Makes isolates from the guest's snapshot, beside the main thread: an isolate of our own, the maker, makes them on its
-// thread and hands them over. No tenant's code ever runs in the maker.
-// isolated-vm creates a context with every isolate, in addition to the requested one, both from the blob's first
-// context. The guest in both would cost twice the time and memory (bench/README.md). So the first one is bare, and
-// while the requested context is created, the blob's table points to the guest's. V8 reads that table whenever it
-// creates a context, so the maker makes one isolate at a time.
+// Creates isolates from the guest's snapshot outside the main thread: one isolate of the platform, the maker, creates
+// them on its thread and passes them on. No tenant's code ever runs in the maker. isolated-vm creates a context with
+// every isolate, in addition to the requested one, both from the blob's first context. The guest in both would cost
+// twice the time and memory (bench/README.md). So the first one is bare, and while the requested context is created,
+// the blob's table points to the guest's. V8 reads that table whenever it creates a context, so the maker makes one
+// isolate at a time.
 import ivm from 'isolated-vm';
 
 /** Offsets in a blob of V8 13.6: the number of contexts, the isolate's part, the start of each context. */
@@ -21,7 +21,7 @@ interface OpenOptions {
 /** A new isolate. */
 export interface OpenedIsolate {
   readonly isolate: ivm.Isolate;
-  /** It has the guest in it. */
+  /** Whether it contains the guest. */
   readonly context: ivm.Context;
   /** The native functions of the guest, for this context. */
   readonly functions: ivm.Reference<Record<string, unknown>>;

@@ -1,5 +1,5 @@
-// Deletes the data of a branch (core/bindings/: `ofPreview`) when its deployments are removed. Production's data is out
-// of reach, since every name here contains the branch. May be called again after it failed midway.
+// Deletes the data of a branch (core/bindings/: `ofPreview`) when its deployments are removed. Production's data is not
+// affected, since every name here contains the branch. May be called again after it failed midway.
 import { kinds } from '#core/bindings/kinds.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
@@ -19,8 +19,7 @@ interface RemovedBranch {
 
 /**
  * Deletes a branch's databases, objects, users, state, files, messages, timers, runs and sandboxes; caches expire by
- * themselves. Call it once its deployments are no longer served: a request that still runs recreates what it writes
- * to.
+ * themselves. Call it once its deployments are no longer served: a running request would create its data again.
  *
  * @returns how much of each kind was deleted, with zeros.
  */

@@ -1,5 +1,5 @@
-// Waits until the routes of this engine match a condition: a client that changed a record may ask before the engine
-// has read it. Made by main.ts, used by operation-routes.ts.
+// Waits until the routes of this engine match a condition: a client that changed a record may ask before the engine has
+// read it. Created by main.ts, used by operation-routes.ts.
 
 /** A record is read within moments; within two seconds if the file system does not report changes. */
 const WAIT_MS_MAX = 2500;

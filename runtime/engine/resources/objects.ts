@@ -213,7 +213,7 @@ function objectOf(scope: RequestScope): { object: OperatedObject; stored: Stored
   return { object: { id: objectIdOf(key, object), class: firstName, name: object }, stored };
 }
 
-/** Null: it has stored nothing, and is not in memory. */
+/** Null: the object has stored nothing and is not in memory. */
 async function describe(
   scope: Stored,
   id: string,
@@ -235,7 +235,7 @@ async function describe(
   };
 }
 
-/** Null: it has no database. */
+/** Null: the object has no database. */
 async function look(scope: Stored, id: string): Promise<Looked | null> {
   const place = objectPlace(namespaceOf(scope), scope.route.preview, id);
   const reply = (await opened(scope.deps.databases, 'db').run(place, objectOps.look, 0, '[]')) as string;

@@ -12,7 +12,7 @@ interface ProxiedSocketEvents {
   opened(): void;
   /** The server refused the handshake with its own response, whose head was sent. */
   refused(status: number): void;
-  /** It is closed, or the refusal is sent. */
+  /** Whether it is closed, or the refusal was sent. */
   done(): void;
   failed(error: NodeJS.ErrnoException): void;
 }

@@ -119,7 +119,7 @@ export class ObjectEvents {
     return true;
   }
 
-  /** Whether the project or the preview of an object is gone. */
+  /** Whether the project or the preview of an object was deleted. */
   isGone(owner: AlarmOwner): boolean {
     return this.#routeOf(owner) === null;
   }

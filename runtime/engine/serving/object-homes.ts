@@ -16,7 +16,7 @@ interface ObjectHomesDeps<Found> {
   readonly calledRoute: (caller: Route, target: Pick<ServiceTarget, 'project' | 'previews'>) => Route;
   /** The production of a project; null: it has none. */
   readonly production: (project: string) => Route | null;
-  /** Whether routes have a production: in `platform dev` a class that was received has objects of its own. */
+  /** Whether routes have a production deployment: in `platform dev`, a received class has its own objects. */
   readonly hasProduction: boolean;
 }
 

@@ -156,7 +156,10 @@ export class Responses {
     } else if (isOver) this.#running.end(id, ok);
   }
 
-  /** A response with a WebSocket that a durable object has accepted: its engine keeps it, and it is over. */
+  /**
+   * A response with a WebSocket that a durable object has accepted: its engine keeps the socket, so the exchange ends
+   * here.
+   */
   hold(reader: RecordReader): void {
     const id = reader.number();
     const headerBlock = reader.part(reader.field()) as string;

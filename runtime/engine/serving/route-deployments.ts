@@ -217,7 +217,7 @@ export function createRouteDeployments(
         signedFiles.sign(publicOrigin(deps.protocol, deps.publicPort ?? null, host ?? deps.hostOf(project)), ...grant);
   }
 
-  // `env.ASSETS.fetch` returns what the asset layer would.
+  // `env.ASSETS.fetch` returns the same response as the asset layer.
   function assetCalls(artifact: OpenArtifact): HostFunctions['async'] {
     if (artifact.manifest.assets?.binding == null) return {};
     return createAssetCalls((request) => deps.assets.fetch(request, artifact));

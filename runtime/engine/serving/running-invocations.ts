@@ -1,5 +1,5 @@
 // The invocations that one isolate runs, and every way they can end: answered, failed, cut off, restarted in another
-// isolate, or lost with this one. Made by serving.ts, which decides what happens to the isolate itself.
+// isolate, or lost with this one. Created by serving.ts, which decides about the isolate itself.
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
 import { InFlight } from '#core/in-flight.ts';
@@ -220,7 +220,7 @@ export class RunningInvocations {
     }
   }
 
-  /** The isolate is gone: every running invocation ends with the outcome. */
+  /** The isolate was disposed: every running invocation ends with the outcome. */
   endAll(outcome: Outcome, ofEvents: Outcome): void {
     for (const invocation of this.#running.values()) {
       this.#running.remove(invocation.id);

@@ -38,7 +38,7 @@ interface OwnRecord {
 
 /**
  * @param file '' : no record is written.
- * @param describe what the record says now, without its version and process.
+ * @param describe the current content of the record, without its version and process.
  * @param onProblem gets the reason when it cannot be written.
  */
 export function openOwnRecord(

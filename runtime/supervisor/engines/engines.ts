@@ -32,7 +32,7 @@ interface EnginesDeps {
     signal: NodeJS.Signals | null,
     delayMs: number,
   ) => void;
-  /** None has ever served, and this one cannot start with its configuration: starting it again would not help. */
+  /** No engine has served yet, and this one cannot start with its configuration: a restart would not help. */
   readonly onFatal: (code: number) => void;
   /** Any other message. */
   readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
@@ -136,7 +136,7 @@ export class Engines {
     return this.all().map((engine) => engine.toState());
   }
 
-  /** Resolves when all are gone. */
+  /** Resolves when all have exited. */
   async stop(): Promise<void> {
     const gone = new Promise<void>((resolve) => (this.#stopping = resolve));
     if (this.#waiting !== null) clearTimeout(this.#waiting);

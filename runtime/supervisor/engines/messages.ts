@@ -62,7 +62,7 @@ export type FromEngine =
   | {
       readonly type: 'listening';
       readonly port: number;
-      /** Null: it has no listener, as one for a quarantine. */
+      /** Null: it has no listener, like a quarantine engine. */
       readonly technology: 'node' | 'uws' | null;
       /** Why it is node:http; null: it is not. */
       readonly reason: string | null;

@@ -1,5 +1,5 @@
 // Operations of a release on the private port: `POST /_platform/warm` calls all serving engines, the others one.
-// Those that change a project's resources run one at a time per project, in order of arrival. All of them are
+// Operations that change a project's resources run one at a time per project, in order of arrival. All of them are
 // idempotent.
 import type { IncomingMessage } from 'node:http';
 import { errorMessage, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';

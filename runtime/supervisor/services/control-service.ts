@@ -21,7 +21,8 @@ export interface ControlState {
   readonly port: number;
   readonly firstRun: {
     /**
-     * Token of the first admin, for the commands of the platform's user on this machine; null: it is gone or revoked.
+     * Token of the first admin, for the commands of the platform's user on this machine; null: it was deleted or
+     * revoked.
      */
     readonly token: string | null;
     /** Whether this start created it. */

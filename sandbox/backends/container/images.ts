@@ -17,7 +17,7 @@ export function openImages(deps: {
   report(message: string): void;
 }): Images {
   const { api, waitMs, report } = deps;
-  /** Resolves when the pull is over: whether the image exists. */
+  /** Resolves when the pull has ended, to whether the image exists. */
   const pulls = new Map<string, Promise<boolean>>();
 
   async function isThere(image: string): Promise<boolean> {

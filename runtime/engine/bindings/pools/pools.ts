@@ -1,5 +1,5 @@
 // The connections of all pools of an engine: lent to sessions, kept while idle, bounded for each project and for the
-// engine. Made by engine.ts; session.ts asks it for connections.
+// engine. Created by engine.ts; session.ts requests connections from it.
 import { Failure } from '#core/failure.ts';
 import { ServerConnection, type Opener, type ServerDeps } from './server-connection.ts';
 import type { ServerAddress } from './server-address.ts';
@@ -24,7 +24,7 @@ interface Wanted {
 
 /** A session that runs. */
 interface RunningSession {
-  /** Cancels what it does. */
+  /** Cancels its running statement. */
   cancelWork(opener: Opener): Promise<void>;
 }
 

@@ -252,7 +252,10 @@ export class ServerConnection {
     else if (this.#user === null && type !== codeOf('S') && type !== codeOf('N')) this.destroy();
   }
 
-  /** Asks the server to cancel what runs, on a connection of its own. It is not used again after its session. */
+  /**
+   * Asks the server to cancel the running statement, over a separate connection. It is not used again after its
+   * session.
+   */
   async cancel(opener: Opener): Promise<void> {
     if (this.#isCancelled || this.#cancelKey === null) return;
     this.#isCancelled = true;

@@ -34,7 +34,7 @@ export default function createCronEvents({ noHandler, reportUncaught, currentInv
       try {
         await call.call(worker, controller, env, context);
       } catch (error) {
-        // A run that opted out of retries is over, whatever it threw.
+        // A run that opted out of retries has ended, regardless of the error.
         if (isRetried) throw error;
         reportUncaught(error, 'Uncaught', currentInvocation());
         thrown = String((error as { message?: unknown } | null | undefined)?.message ?? error);

@@ -52,7 +52,7 @@ interface RawSocket {
   /** After what was written. */
   end(): void;
   destroy(): void;
-  /** Continues with TLS after what was written; resolves when the other side has proved its name. */
+  /** Starts TLS after the written data; resolves when the other side has proved its name. */
   startTls(tls: object): Promise<Opened>;
 }
 

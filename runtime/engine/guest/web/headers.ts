@@ -88,7 +88,7 @@ const SHORT_LIST = 128;
 let listOf: (headers: Headers) => string[];
 let sortedOf: (headers: Headers) => string[];
 let blockOf: (headers: Headers) => string;
-/** As the constructor, given how the object is iterated. */
+/** Like the constructor, with the iteration method of the object. */
 let headersFromInit: (init: unknown, method: unknown) => Headers;
 let create: (block: string, guard: HeadersGuard) => Headers;
 export let isHeaders: (value: unknown) => value is Headers;

@@ -111,7 +111,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
     return answer;
   };
 
-  /** Never resumes in this attempt. Once nothing else runs, the attempt is over. */
+  /** Never resumes in this attempt. The attempt ends when nothing else runs. */
   const sleepOn = (): Promise<never> => {
     asleep++;
     settle();

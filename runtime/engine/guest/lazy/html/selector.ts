@@ -26,7 +26,7 @@ export type Matcher = (element: SelectableElement) => boolean;
  * Compiles a selector: type, `*`, `.class`, `#id`, attributes with all operators and the flags `i` and `s`,
  * `:nth-child`, `:first-child`, `:nth-of-type`, `:first-of-type`, `:not`, descendants, children and lists.
  *
- * @throws {TypeError} that names what is not supported.
+ * @throws {TypeError} that names the unsupported part.
  */
 export function compileSelector(text: string): Matcher {
   let list: Selector[][];

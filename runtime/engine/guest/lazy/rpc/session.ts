@@ -346,7 +346,7 @@ export class RpcSession {
     this.#transport.close();
   }
 
-  /** @param reason a message: an error, with the stack that it takes, is made for a question that waits. */
+  /** @param reason a message: an error with its stack is created only for a waiting call. */
   #end(reason: Error | string): void {
     if (this.#ended !== null) return;
     this.#ended = reason;
