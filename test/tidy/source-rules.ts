@@ -14,7 +14,7 @@ const bundles = ['core/typebox/typebox.mjs'];
 /** The modules that may lie in the folder of a process itself, rather than in a folder of it. */
 const rootModules: Readonly<Record<string, readonly string[]>> = {
   runtime: [],
-  'runtime/engine': ['main', 'handler', 'engine'],
+  'runtime/engine': ['main', 'handler'],
   'runtime/supervisor': ['main'],
   'runtime/broker': ['main', 'broker'],
   'runtime/databases': ['main'],

@@ -54,7 +54,7 @@ test('the folder of a process holds its entry and folders', () => {
     }),
     [
       'runtime/log.ts lies at the root of a process: only folders may, put it into a folder',
-      'runtime/engine/lane.ts lies at the root of a process: only main, handler, engine may, put it into a folder',
+      'runtime/engine/lane.ts lies at the root of a process: only main, handler may, put it into a folder',
     ],
   );
 });
