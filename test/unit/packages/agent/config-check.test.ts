@@ -1,7 +1,10 @@
 // Options of `createAgent` that are misspelt or of a wrong type.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createAgent } from '#packages/agent/index.ts';
+
+/** Imported by a variable: the package's types include those of web workers, which would replace Node's here. */
+const AGENT: string = '#packages/agent/index.ts';
+const { createAgent } = (await import(AGENT)) as { createAgent: (options: unknown) => unknown };
 
 const good = { systemPrompt: 'You help.', handle: () => new Response('') };
 
