@@ -65,6 +65,7 @@ const numbers: readonly (Pick<Column<RouteCounts>, 'id' | 'header' | 'phone' | '
 
 const titles: Readonly<Record<Kind, string>> = {
   http: 'Routes',
+  object: 'Objects',
   queue: 'Queues',
   timer: 'Timers',
   cron: 'Schedules',
