@@ -1,5 +1,5 @@
 // Workspaces in the state: every change is a compare-and-set, so that a concurrent run, message and command do not
-// overwrite each other. Used by all code that changes one.
+// overwrite each other. Used by all code that changes a workspace.
 import type { StateBinding } from '@platform-run/types';
 import type { Workspace } from './workspace-types.ts';
 

@@ -65,7 +65,7 @@ function openGitlab({ ask, token, isGrant }: OpenedWith): TokenAccess {
 
   return {
     async readAccount() {
-      // The application has asked for the scope.
+      // The application requested the scope, so it need not be checked.
       if (isGrant)
         return {
           login: answerText(answerFields(await ask({ path: '/user' })), 'username'),

@@ -52,7 +52,7 @@ export class Invocation<Answer> {
   budgetFrom = 0;
   /** Its accounting; null until it runs. */
   meter: CpuMeter | null = null;
-  /** Set by a separate charge in the running entry: then the entry's share is not added. */
+  /** Whether the running entry charged this invocation separately, so that its share is not added. */
   charged = false;
   /** Host calls made: an invocation without any has had no effect and may run again. */
   calls = 0;

@@ -128,9 +128,9 @@ export class WorkerIsolate implements Enterable {
   enteredRound = 0;
   /** The deployment's, once it serves one. */
   conduct: Conduct = { slowUntil: 0, isBurning: false };
-  /** Settles when its isolate is made, or was refused: it may be loaded and requested before. */
+  /** Settles when its isolate is created or refused; loads and requests are accepted earlier. */
   readonly ready: Promise<void>;
-  /** Both null until it is made. */
+  /** Both null until the isolate is created. */
   #opened: OpenedIsolate | null = null;
   #connection: GuestConnection | null = null;
   #isRequested = false;

@@ -1,7 +1,7 @@
 // The program that has a terminal (terminal.c), as it was built for the machines that sandboxes run on.
 import path from 'node:path';
 
-/** Path of one from the repository's root. */
+/** Path of the program from the repository's root. */
 export const terminalProgram = (architecture: string): string =>
   `sandbox/agent/terminal/prebuilt/terminal-linux-${architecture}`;
 
