@@ -193,7 +193,7 @@ export function keepsToSandboxApi(ask: AskResourceApi, open: OpenResourceApi): v
     for (const [refused, reason] of [
       [{ machine: 'huge' }, 'machine must be one of small, default, large, xlarge, but is "huge"'],
       [{ machine: 7 }, 'machine must be one of small, default, large, xlarge, but is number'],
-      [{ size: 'small' }, 'A sandbox has no option "size": it takes machine, image, egress, ai, snapshot'],
+      [{ size: 'small' }, /^body\.(?:options\.)?size: is not allowed$/],
       [{ image: 'a b' }, 'image must be the name of an image, such as "registry.example.com/tools:3", but is "a b"'],
       [{ egress: 'none' }, 'egress must be { mode: "all" | "none" | "allow", allow: [...] }, but is "none"'],
       [{ egress: { mode: 'some' } }, 'egress.mode must be "all", "none" or "allow", but is "some"'],
