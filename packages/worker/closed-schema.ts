@@ -3,25 +3,22 @@ import { isObject, type JsonSchema } from './json-schema.ts';
 import { isStandard } from './schema.ts';
 import type { Schema } from './schema-types.ts';
 
-/** Schema of a query without options. */
-const NOTHING: JsonSchema = { type: 'object', properties: {} };
-
 /** A copy that refuses undeclared members, at every depth. Parts of `allOf` stay open: they describe one object. */
-export function closedSchema(schema: Schema = NOTHING): JsonSchema {
-  if (isStandard(schema))
-    throw new TypeError('strict needs a JSON Schema or a TypeBox type; with zod, use strictObject instead');
+export function closedSchema(schema: Schema = { properties: {} }): JsonSchema {
+  if (isStandard(schema)) throw new TypeError('strict needs a JSON Schema; with zod, use strictObject');
   return closed(schema as JsonSchema);
 }
 
-function closed(schema: JsonSchema): JsonSchema {
+function closed<Part>(schema: Part): Part {
   if (!isObject(schema)) return schema;
   const made: Record<string, unknown> = { ...schema };
-  for (const key of ['anyOf', 'oneOf'])
-    if (made[key] !== undefined) made[key] = (made[key] as readonly JsonSchema[]).map(closed);
-  if (made['items'] !== undefined) made['items'] = closed(made['items'] as JsonSchema);
-  if (made['properties'] === undefined) return made as JsonSchema;
-  const members = Object.entries(made['properties'] as Readonly<Record<string, JsonSchema>>);
-  made['properties'] = Object.fromEntries(members.map(([name, part]) => [name, closed(part)]));
-  if (made['patternProperties'] === undefined) made['additionalProperties'] ??= false;
-  return made as JsonSchema;
+  const { anyOf, oneOf, items, properties, patternProperties } = made;
+  if (anyOf) made['anyOf'] = (anyOf as unknown[]).map(closed);
+  if (oneOf) made['oneOf'] = (oneOf as unknown[]).map(closed);
+  if (items) made['items'] = closed(items);
+  if (properties) {
+    made['properties'] = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, closed(part)]));
+    if (!patternProperties) made['additionalProperties'] ??= false;
+  }
+  return made as Part;
 }

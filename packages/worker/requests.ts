@@ -9,6 +9,7 @@ import { HandlerContext } from './request-context.ts';
 import type { Answer, ExecutionLike, RouteOptions } from './route-types.ts';
 import { createRouter, parameterNames, readPattern, type Segment } from './router.ts';
 import { isThenable, prepareSchema, type Checked, type Checker } from './schema.ts';
+import type { Schema } from './schema-types.ts';
 
 /** The handler of a route. */
 export type RouteHandler = (ctx: HandlerContext) => unknown;
@@ -45,17 +46,19 @@ type Maybe<T> = T | Promise<T>;
 /** Prepares a declaration. @throws TypeError for an invalid schema. */
 export function declareRoute(method: string, options: RouteOptions, handler: RouteHandler): Declared {
   const ready = (schema: object | undefined): Checker | null => (schema === undefined ? null : prepareSchema(schema));
-  const input = (schema: object | undefined): object | undefined =>
-    options.strict === true && schema !== undefined ? closedSchema(schema) : schema;
-  const body = ready(input(options.body));
+  const input = options.strict === true ? closedSchema : (schema?: Schema) => schema;
+  const params = ready(options.params);
+  const query = ready(input(options.query));
+  const headers = ready(options.headers);
+  const body = ready(options.body && input(options.body));
   return {
     method,
     options,
     handler,
-    params: ready(options.params),
-    query: ready(options.strict === true ? closedSchema(options.query) : options.query),
-    headers: ready(options.headers),
-    hasTexts: [options.params, options.query, options.headers, options.strict].some((part) => part !== undefined),
+    params,
+    query,
+    headers,
+    hasTexts: (params ?? query ?? headers) !== null,
     body,
     bodyRule: body === null ? null : { type: options.bodyType ?? 'json', bytesMax: options.bodyLimit ?? bodyBytesMax },
     answers: options.response === undefined ? null : prepareAnswers(options.response),
