@@ -12,6 +12,11 @@ import type { Sql } from './sql.ts';
  * gives them up itself.
  */
 const [RENEW_MS, GONE_MS, LAPSED_MS] = [400, 1500, 1000];
+/**
+ * A renewal within this time of the one before, by the clock of Postgres, came before others could take objects. The
+ * rest until {@link GONE_MS} is for their statements.
+ */
+const CONTINUOUS_MS = 1250;
 
 /** Interval of deleting rows without a holder, and their minimum age since their object was last taken. */
 const [SWEEP_MS, KEPT_MS] = [600_000, 3_600_000];
@@ -39,30 +44,33 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
   const holder = randomBytes(12).toString('base64url');
   /** The end of the lease, counted from the last successful renewal. */
   const end = new LeaseEnd(LONG_AGO, now);
-  /** The lease expired while there were objects; renewals cannot restore those. */
+  /** Others may have taken objects before the last renewal. */
   let hasLost = false;
   let renewing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let count = 0;
   let closed = false;
 
-  /** Also checked before each renewal, so that a renewal does not hide a pause of the process. */
-  function isValid(): boolean {
-    hasLost ||= count > 0 && end.isPast;
-    return !hasLost;
+  function hasExpired(): boolean {
+    return count > 0 && end.isPast;
   }
 
   function renew(): Promise<void> {
     renewing ??= (async () => {
       const began = now();
-      isValid();
+      const isLate = hasExpired();
       try {
-        await sql.all(
-          `INSERT INTO object_engine (holder, link, seen_at) VALUES ($1, $2, ${NOW})
-           ON CONFLICT (holder) DO UPDATE SET seen_at = excluded.seen_at`,
+        const [row] = await sql.all<{ gap: number | null }>(
+          `WITH last AS (SELECT seen_at FROM object_engine WHERE holder = $1)
+           INSERT INTO object_engine AS e (holder, link, seen_at) VALUES ($1, $2, ${NOW})
+           ON CONFLICT (holder) DO UPDATE SET seen_at = excluded.seen_at
+           RETURNING (e.seen_at - (SELECT seen_at FROM last))::double precision AS gap`,
           holder,
           link,
         );
+        const gap = row?.gap ?? Infinity;
+        // A pause of the process is not hidden by its first renewal afterwards.
+        if (isLate && gap >= CONTINUOUS_MS) hasLost = true;
         end.set(later(began, LAPSED_MS));
       } finally {
         renewing = null;
@@ -103,7 +111,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
 
   return {
     sweep,
-    isValid,
+    isValid: () => !hasLost && !hasExpired(),
     async acquire({ namespace, resource: id }) {
       // Also renews a lease that would expire before the timer runs, because the timer is stopped while there are no
       // objects.
