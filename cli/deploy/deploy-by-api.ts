@@ -193,7 +193,7 @@ async function replaceVariables(
 }
 
 async function variablesOf(api: Api, projectId: string, scope: Scope): Promise<Variable[]> {
-  const all = await allOf<Variable>(api, `/environment-variables/${encodeURIComponent(projectId)}`, { limit: 100 });
+  const all = await allOf<Variable>(api, `/environment-variables/${encodeURIComponent(projectId)}`);
   return all.filter((one) => one.scope === scope.kind && (scope.kind !== 'branch' || one.branch === scope.branch));
 }
 

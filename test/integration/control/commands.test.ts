@@ -169,7 +169,11 @@ test('a branch becomes a preview; production stays, and deployments list what le
 
 test('promote and rollback move production, by branch and back', async () => {
   file('src/index.ts', worker('two'));
-  second = await json<Told>('deploy');
+  file('.env', 'HOST_EMAIL=host@example.org\n');
+  const deployed = await json<Told & { readonly unsetVariables: readonly string[] }>('deploy');
+  rmSync(path.join(folder, '.env'));
+  assert.deepEqual(deployed.unsetVariables, ['HOST_EMAIL']);
+  second = deployed;
   assert.equal(await says('shop'), 'two {}');
   const [promoted, url] = await ok('promote', 'login');
   assert.match(promoted!, /^Promoted d[0-9a-z]{12} \(login\) is production of shop$/);
