@@ -181,7 +181,7 @@ test('an organization shows its busiest and most failing projects, the operator 
     .getByRole('table', { name: 'Projects' })
     .getByRole('row', { name: /healthy-shop/ })
     .waitFor();
-  await health.getByRole('img', { name: /^Memory: .* used$/ }).waitFor();
+  await health.getByRole('img', { name: /^Memory: \d+ %$/ }).waitFor();
   await health.getByRole('table', { name: 'Engines' }).getByText('Listening').first().waitFor();
 });
 
