@@ -12,13 +12,13 @@ export function closedSchema(schema: Schema = { properties: {} }): JsonSchema {
 function closed<Part>(schema: Part): Part {
   if (!isObject(schema)) return schema;
   const made: Record<string, unknown> = { ...schema };
-  const { anyOf, oneOf, items, properties, patternProperties } = made;
+  const { anyOf, oneOf, items, properties } = made;
   if (anyOf) made['anyOf'] = (anyOf as unknown[]).map(closed);
   if (oneOf) made['oneOf'] = (oneOf as unknown[]).map(closed);
   if (items) made['items'] = closed(items);
   if (properties) {
     made['properties'] = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, closed(part)]));
-    if (!patternProperties) made['additionalProperties'] ??= false;
+    made['additionalProperties'] ??= false;
   }
   return made as Part;
 }
