@@ -23,7 +23,7 @@ export function RunAxis({
   const [opened, setOpened] = useState<string | null>(null);
   if (steps.length === 0) return <p className={styles.faint}>No steps yet.</p>;
   const end = Math.max(
-    to ?? 0,
+    to ?? Date.now(),
     ...steps.map(({ endedAt, startedAt, status }) => endedAt ?? (status === 'waiting' ? startedAt + 1 : startedAt)),
     from + 1,
   );

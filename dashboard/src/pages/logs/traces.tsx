@@ -98,7 +98,7 @@ const columnsOf = (project: string): readonly Column<TraceSummary>[] => [
     header: 'Spans',
     align: 'end',
     isFitted: true,
-    cell: ({ spans }) => (spans === 1 ? '1 span' : `${spans.toLocaleString('en')} spans`),
+    cell: ({ spans }) => spans.toLocaleString('en'),
   },
   { id: 'ms', header: 'Duration', align: 'end', isFitted: true, cell: ({ ms }) => durationText(ms) },
   { id: 'at', header: 'Time', isFitted: true, cell: ({ at }) => <Time at={at} /> },

@@ -103,13 +103,14 @@ function Plan({ backups: { plan, runs } }: { readonly backups: Backups }) {
   const last = runs.find(({ endedAt }) => endedAt !== null);
   const isWell = last !== undefined && last.error === null;
   const title = last === undefined ? 'No backups yet' : isWell ? 'Last backup completed' : 'Last backup failed';
+  const isPlanned = plan !== null && plan.nextAt !== null;
   return (
-    <Notice tone={isWell ? 'ok' : last === undefined ? 'warning' : 'failed'} title={title}>
+    <Notice tone={isWell && isPlanned ? 'ok' : isWell || last === undefined ? 'warning' : 'failed'} title={title}>
       {plan === null ? (
         <p>Automatic backups are not configured.</p>
       ) : (
         <p>
-          Stored in {plan.target}.{' '}
+          Backups are stored in {plan.target}.{' '}
           {plan.nextAt === null ? (
             'No backup is scheduled: set BACKUP_CRON.'
           ) : (

@@ -138,7 +138,6 @@ function columnsOf(
       id: 'live',
       header: 'Production',
       isFitted: true,
-      phone: 'hidden',
       cell: ({ productionDeploymentId }) =>
         productionDeploymentId === null ? <State tone="neutral">Not live</State> : <State tone="ok">Live</State>,
     },
