@@ -8,11 +8,12 @@ new Provider(location.host, 'notes', doc, { party: 'document', disableBc: true }
 const field = document.createElement('textarea');
 field.setAttribute('aria-label', 'Document');
 document.body.append(field);
-text.observe(() => {
-  const caret = field.selectionStart + Math.max(0, text.length - field.value.length);
-  const isBehind = field.selectionStart === field.value.length;
+text.observe(({ delta }, { local }) => {
+  // The field has its own edits already: to set it again would move the caret of somebody who types.
+  if (local) return;
+  const [start, end] = [caretAfter(delta, field.selectionStart), caretAfter(delta, field.selectionEnd)];
   field.value = text.toString();
-  if (!isBehind) field.setSelectionRange(caret, caret);
+  field.setSelectionRange(start, end);
 });
 field.addEventListener('input', () => {
   const [before, now] = [text.toString(), field.value];
@@ -25,3 +26,16 @@ field.addEventListener('input', () => {
     text.insert(start, now.slice(start, now.length - end));
   });
 });
+
+/** Where a caret is after a change: text that is inserted or deleted in front of it moves it. */
+function caretAfter(delta, caret) {
+  let at = 0;
+  let moved = caret;
+  for (const { retain = 0, insert = '', delete: deleted = 0 } of delta) {
+    if (at >= moved) break;
+    at += retain;
+    if (at < moved) moved += insert.length - Math.min(deleted, moved - at);
+    at += insert.length;
+  }
+  return moved;
+}
