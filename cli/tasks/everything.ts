@@ -10,6 +10,7 @@ import { root, runProgram } from './tools/processes.ts';
 import { recordCosts } from './suites/costs.ts';
 import { machineSeconds, usedSeconds } from './suites/measure-process.ts';
 import { missingPackages } from './suites/run-suite.ts';
+import { refuses } from './suites/words.ts';
 
 /** A row of the table. */
 interface Row {
@@ -33,11 +34,7 @@ const place = path.join(root, 'node_modules/.cache/test-all.json');
 export async function run(words: readonly string[]): Promise<number> {
   const named = words.filter((word) => !word.startsWith('--'));
   const all = ['check', 'quick', ...suites.map(({ name }) => name)];
-  const unknown = named.filter((name) => !all.includes(name));
-  if (unknown.length > 0) {
-    process.stderr.write(`npm run test:all: there is no suite ${unknown.join(', ')}; there are ${all.join(', ')}\n`);
-    return 2;
-  }
+  if (refuses('npm run test:all', named, (name) => all.includes(name), all)) return 2;
   const packages = [...new Set(suites.flatMap(missingPackages))];
   if (packages.length > 0) process.stdout.write(`To run all of it: apt-get install ${packages.join(' ')}\n`);
   const commit = describeCommit(root);

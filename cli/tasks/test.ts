@@ -7,6 +7,7 @@ import { changedFiles, reach } from './suites/reach.ts';
 import { runSuite } from './suites/run-suite.ts';
 import { allTestFiles, runTestFiles } from './suites/test-files.ts';
 import { usedSeconds } from './suites/measure-process.ts';
+import { refuses } from './suites/words.ts';
 import { recordTime } from './times.ts';
 
 export async function run(given: readonly string[]): Promise<number> {
@@ -30,12 +31,14 @@ async function runQuick(options: readonly string[]): Promise<number> {
 }
 
 async function runNamed(parts: readonly string[], options: readonly string[]): Promise<number> {
-  const files = allTestFiles().filter((file) => parts.some((part) => file.includes(part)));
-  if (files.length > 0) return runTestFiles(files, options);
-  process.stderr.write(
-    `No test file has ${parts.map((part) => `"${part}"`).join(' or ')} in its path, and no suite has that name: ${suites.map(({ name }) => name).join(', ')}\n`,
+  const all = allTestFiles();
+  const picks = (part: string): boolean => all.some((file) => file.includes(part));
+  const choices = ['parts of paths of test files', ...suites.map(({ name }) => `the suite ${name}`)];
+  if (refuses('npm test', parts, picks, choices)) return 2;
+  return runTestFiles(
+    all.filter((file) => parts.some((part) => file.includes(part))),
+    options,
   );
-  return 2;
 }
 
 async function runChanged(commit: string, options: readonly string[]): Promise<number> {

@@ -3,6 +3,7 @@
 // images and the files with one of them in their names (`push` is the one of test/e2e). Says why where it cannot run;
 // with CI=true that is a failure.
 import { runTestFiles } from '#cli/tasks/suites/test-files.ts';
+import { refuses } from '#cli/tasks/suites/words.ts';
 import { noDockerReason, startDockerEngine } from '#test/setup/docker-engine.ts';
 
 const FILES = ['images', 'capabilities', 'servers', 'sandboxes', 'handlers', 'https'].map(
@@ -12,6 +13,8 @@ const FILES = ['images', 'capabilities', 'servers', 'sandboxes', 'handlers', 'ht
 process.exitCode = await run(process.argv.slice(2));
 
 async function run(words: readonly string[]): Promise<number> {
+  const picks = (word: string): boolean => word === 'push' || FILES.some((file) => file.includes(word));
+  if (refuses('npm test -- compose', words, picks, ['push', ...FILES])) return 2;
   const reason = await noDockerReason();
   if (reason !== null) {
     process.stdout.write(`The compose files are not tested: ${reason}\n`);

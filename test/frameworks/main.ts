@@ -2,6 +2,7 @@
 // docs/frameworks-table.md when all of them have been run. Called by cli/tasks/suites/frameworks.ts.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { refuses } from '#cli/tasks/suites/words.ts';
 import { root, runProgram } from '#cli/tasks/tools/processes.ts';
 import { startWholePlatform } from '#test/setup/whole-platform.ts';
 import type { Outcome } from './row.ts';
@@ -24,10 +25,9 @@ async function runRows(words: readonly string[]): Promise<number> {
   const chosen = words.includes('--today')
     ? rowsOfDay(rows, Math.floor(Date.now() / DAY_MS))
     : rows.filter(({ app }) => names.length === 0 || names.some((name) => app.includes(name)));
-  if (chosen.length === 0) {
-    process.stderr.write(`No app has ${names.join(' or ')} in its name: ${rows.map(({ app }) => app).join(', ')}\n`);
-    return 2;
-  }
+  const apps = rows.map(({ app }) => app);
+  const picks = (word: string): boolean => apps.some((app) => app.includes(word));
+  if (refuses('npm test -- frameworks', names, picks, ['rows', ...apps])) return 2;
   process.stdout.write(`Rows: ${chosen.map(({ app }) => app).join(', ')}\n`);
   const platform = await startWholePlatform({ HANDLER_PROCESSES: '1', AI_PROVIDER_MOCK_KIND: 'mock' });
   const outcomes: Outcome[] = [];

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { refuses } from '#cli/tasks/suites/words.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { attackKinds, type Attack, type Verdict } from '#test/setup/hostile.ts';
 import { processorTicks } from '#test/setup/processor-ticks.ts';
@@ -35,8 +36,13 @@ for (const file of readdirSync(join(import.meta.dirname, 'attacks')).sort()) {
   const { default: attack } = (await import(join(import.meta.dirname, 'attacks', file))) as { default: Attack };
   attacks.push({ name: file.replace(/\.ts$/, ''), attack });
 }
+const isPicked = ({ name, attack }: (typeof attacks)[number], word: string): boolean =>
+  name.includes(word) || attack.kind === word;
+const picks = (word: string): boolean => attacks.some((attack) => isPicked(attack, word));
+const choices = [...attackKinds, ...attacks.map(({ name }) => name)];
+if (refuses('npm test -- hostile', parts, picks, choices)) process.exit(2);
 const chosen = attacks
-  .filter(({ name, attack }) => parts.length === 0 || parts.some((part) => name.includes(part) || attack.kind === part))
+  .filter((attack) => parts.length === 0 || parts.some((part) => isPicked(attack, part)))
   .toSorted((a, b) => turn(a.attack) - turn(b.attack));
 
 const began = performance.now();

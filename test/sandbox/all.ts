@@ -5,6 +5,7 @@ import { globSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { runTestFiles } from '#cli/tasks/suites/test-files.ts';
+import { refuses } from '#cli/tasks/suites/words.ts';
 import { root } from '#cli/tasks/tools/processes.ts';
 import {
   noSandboxEngineReason,
@@ -59,6 +60,8 @@ async function run(words: readonly string[]): Promise<number> {
   const options = words.filter((word) => word.startsWith('--'));
   const parts = words.filter((word) => !word.startsWith('--') && !KINDS.includes(word as SandboxEngineKind));
   const all = globSync('test/sandbox/*.test.ts', { cwd: root }).toSorted();
+  const picks = (word: string): boolean => all.some((file) => file.includes(word));
+  if (refuses('npm test -- sandbox', parts, picks, [...KINDS, ...all])) return 2;
   const files = parts.length === 0 ? all : all.filter((file) => parts.some((part) => file.includes(part)));
   const chosen = KINDS.filter((kind) => words.includes(kind));
   const filesOver = (kind: SandboxEngineKind): readonly string[] =>

@@ -1,6 +1,7 @@
 // `npm test -- wpt`: the Web Platform Tests in isolates of the real engine beside Node's own globals, a row an area.
 // Words pick areas or files by a part of their path; `--update` writes the expectations, `--list` names what Node
 // passes and we do not, `--failures` all that we do not. Exits with 1 when a subtest that passed does not any more.
+import { refuses } from '#cli/tasks/suites/words.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { areas, interfaceArea, listCases } from './cases.ts';
 import {
@@ -25,6 +26,8 @@ const known = readExpectations();
 const cache = cacheFolder(process.env);
 const suite = await fetchSuite(cache, known.version, say);
 const all = listCases(suite.folder);
+const picks = (word: string): boolean => all.some(({ id }) => id.includes(word));
+if (refuses('npm test -- wpt', parts, picks, ['parts of the paths of the suite'])) process.exit(2);
 const cases = parts.length === 0 ? all : all.filter(({ id }) => parts.some((part) => id.includes(part)));
 const onCase = options.has('--times')
   ? ({ test }: Comparison, wallMs: number): void => say(`${wallMs.toFixed(0).padStart(6)} ms ${test.id}`)

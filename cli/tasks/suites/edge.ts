@@ -4,14 +4,16 @@ import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { root } from '../tools/processes.ts';
-import { pickFiles, runTestFiles } from './test-files.ts';
+import { pickFiles, refusesFiles, runTestFiles } from './test-files.ts';
 
 /** Names that resolve to this machine, for the certificate authority. */
 const NAMES =
   'acme.test apps.test shop.apps.test blog.apps.test shop--main.apps.test www.shop.test shop.test next.shop.test one.test two.test three.test four.test wild.apps.test away.shop.test limited.shop.test clock.shop.test stranger.test shop.apps.example.net';
 
 export async function run(words: readonly string[]): Promise<number> {
-  const files = pickFiles(globSync('test/edge/*.test.ts', { cwd: root }).sort(), words);
+  const all = globSync('test/edge/*.test.ts', { cwd: root }).sort();
+  if (refusesFiles('edge', words, all)) return 2;
+  const files = pickFiles(all, words);
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-edge-test-'));
   const hosts = path.join(folder, 'hosts');
   writeFileSync(hosts, `127.0.0.1 localhost ${NAMES}\n`, { mode: 0o644 });

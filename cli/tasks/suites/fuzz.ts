@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { root } from '../tools/processes.ts';
 import { allTestFiles, runTestFiles } from './test-files.ts';
+import { refuses } from './words.ts';
 
 interface Part {
   /** Whether the kind includes a file, by path and text. */
@@ -21,6 +22,7 @@ const parts: Readonly<Record<string, Part>> = {
 
 /** @param words which of its parts; none for all. */
 export async function run(words: readonly string[]): Promise<number> {
+  if (refuses('npm test -- fuzz', words, (word) => word in parts, Object.keys(parts))) return 2;
   let code = 0;
   for (const [name, { has, variable, value }] of Object.entries(parts)) {
     if (words.length > 0 && !words.includes(name)) continue;

@@ -4,10 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root, runProgram } from '../tools/processes.ts';
+import { refuses } from './words.ts';
 
 const FUZZ_MS = 10_000;
 
 export async function run(words: readonly string[]): Promise<number> {
+  if (refuses('npm test -- native', words, (word) => /^\d+$/.test(word), ['seeds: whole numbers'])) return 2;
   const seed = words[0] ?? String(Math.floor(Math.random() * 2 ** 31));
   const folder = mkdtempSync(join(tmpdir(), 'platform-native-'));
   try {

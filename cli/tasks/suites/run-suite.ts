@@ -7,7 +7,7 @@ import { rungOf, type Suite } from '#test/suites.ts';
 import { root, runProgram } from '../tools/processes.ts';
 import { recordCosts } from './costs.ts';
 import { machineSeconds, usedSeconds } from './measure-process.ts';
-import { allTestFiles, pickFiles, runTestFiles } from './test-files.ts';
+import { allTestFiles, pickFiles, refusesFiles, runTestFiles } from './test-files.ts';
 
 /** Result of a suite. */
 interface SuiteEnd {
@@ -80,12 +80,6 @@ async function runFiles(suite: Suite, words: readonly string[]): Promise<number>
   const options = words.filter((word) => word.startsWith('--'));
   const named = words.filter((word) => !word.startsWith('--'));
   const all = filesOf(suite);
-  const files = pickFiles(all, named);
-  if (files.length === 0) {
-    process.stderr.write(
-      `No file of the suite ${suite.name} has ${named.join(' or ')} in its path: ${all.join(', ')}\n`,
-    );
-    return 2;
-  }
-  return runTestFiles(files, [`--test-concurrency=${suite.jobs ?? 2}`, ...options]);
+  if (refusesFiles(suite.name, named, all)) return 2;
+  return runTestFiles(pickFiles(all, named), [`--test-concurrency=${suite.jobs ?? 2}`, ...options]);
 }

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { rungOf } from '#test/suites.ts';
 import { root, runProgram } from '../tools/processes.ts';
+import { refuses } from './words.ts';
 
 /** Test files often wait for I/O or timers: three processes keep two cores busy. */
 const QUICK_JOBS = Math.ceil(availableParallelism() * 1.5);
@@ -29,6 +30,11 @@ export function pickFiles(files: readonly string[], words: readonly string[]): r
   return files.filter((file) =>
     words.some((word) => (exact.includes(word) ? isNamed(file, word) : file.includes(word))),
   );
+}
+
+/** Refuses words by which {@link pickFiles} finds no file of a suite. */
+export function refusesFiles(suite: string, words: readonly string[], files: readonly string[]): boolean {
+  return refuses(`npm test -- ${suite}`, words, (word) => pickFiles(files, [word]).length > 0, files);
 }
 
 /**

@@ -2,20 +2,19 @@
 // that are killed (test/upgrade/). It installs from the registry.
 import { globSync } from 'node:fs';
 import { root, runProgram } from '../tools/processes.ts';
-import { runTestFiles } from './test-files.ts';
+import { pickFiles, refusesFiles, runTestFiles } from './test-files.ts';
 
 /** Last commit before `platform upgrade` was added; packed by test/upgrade/. */
 export const COMMIT_BEFORE = 'd7990f9';
 
 /** @param words which of its files; none for all. */
 export async function run(words: readonly string[]): Promise<number> {
-  const files = globSync('test/upgrade/*.test.ts', { cwd: root })
-    .sort()
-    .filter((file) => words.length === 0 || words.some((word) => file.includes(`/${word}.test.ts`)));
+  const all = globSync('test/upgrade/*.test.ts', { cwd: root }).sort();
+  if (refusesFiles('upgrade', words, all)) return 2;
   const { code } = await runProgram('git', ['cat-file', '-e', `${COMMIT_BEFORE}^{commit}`], { cwd: root });
   if (code !== 0) {
     process.stderr.write(`The suite upgrade needs commit ${COMMIT_BEFORE}: git fetch --unshallow\n`);
     return 1;
   }
-  return runTestFiles(files, ['--test-concurrency=1']);
+  return runTestFiles(pickFiles(all, words), ['--test-concurrency=1']);
 }

@@ -2,7 +2,9 @@
 // has: its contract, and workers served by it.
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from '../tools/processes.ts';
+import { refuses } from './words.ts';
 
+const PARTS = ['contract', 'workers'];
 const WORKERS = [
   'worker-basics',
   'request-bodies',
@@ -15,6 +17,7 @@ const WORKERS = [
 
 /** @param words `contract` or `workers`; none for both. */
 export async function run(words: readonly string[]): Promise<number> {
+  if (refuses('npm test -- uws', words, (word) => PARTS.includes(word), PARTS)) return 2;
   const isChosen = (part: string): boolean => words.length === 0 || words.includes(part);
   let code = 0;
   if (isChosen('contract'))
