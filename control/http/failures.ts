@@ -42,21 +42,37 @@ interface Failed {
 }
 
 /** The response for any error; internal details are only logged. */
-export function failureOf(error: unknown, { log, requestId, method, route }: Failed): Response {
-  if (error instanceof ApiError) return failure(error, requestId);
-  if (error instanceof HttpError) return ofFramework(error, requestId, method);
+export function failureOf(error: unknown, failed: Failed): Response {
+  const { shown, issues } = shownOf(error, failed);
+  const fields = failed.route?.startsWith('/oauth/') === true ? oauthFields(shown) : {};
+  return failure(shown, failed.requestId, { ...fields, ...(issues !== undefined && { issues }) });
+}
+
+/** What a client sees of an error. */
+interface Shown {
+  readonly shown: ApiError;
+  readonly issues?: HttpError['issues'];
+}
+
+function shownOf(error: unknown, { log, requestId, method, route }: Failed): Shown {
+  if (error instanceof ApiError) return { shown: error };
+  if (error instanceof HttpError) return ofFramework(error, method);
   if (isTextRefused(error))
-    return failure(
-      new ApiError('bad_request', { reason: 'A text contains U+0000 or half a surrogate pair' }),
-      requestId,
-    );
+    return { shown: new ApiError('bad_request', { reason: 'A text contains U+0000 or half a surrogate pair' }) };
   if (isDatabaseAway(error)) {
     log.warn({ err: error, requestId, route }, 'Request failed: the database is unavailable');
     const reason = 'The database of the platform is unavailable: try again';
-    return failure(new ApiError('unavailable', { reason }, { 'retry-after': '1' }), requestId);
+    return { shown: new ApiError('unavailable', { reason }, { 'retry-after': '1' }) };
   }
   log.error({ err: error, requestId, route }, 'Request failed');
-  return failure(new ApiError('internal'), requestId);
+  return { shown: new ApiError('internal') };
+}
+
+/** Fields of RFC 6749, which clients of OAuth read. A device that polls too often waits longer (RFC 8628). */
+function oauthFields({ status, message }: ApiError): { error: string; error_description: string } {
+  const byStatus: Readonly<Record<number, string>> = { 429: 'slow_down', 503: 'temporarily_unavailable' };
+  const error = byStatus[status] ?? (status < 500 ? 'invalid_request' : 'server_error');
+  return { error, error_description: message };
 }
 
 /** Includes connections of the pool that were lost with the server, but not missing files. */
@@ -72,19 +88,17 @@ function isTextRefused(error: unknown): boolean {
 }
 
 /** Errors thrown by the framework. */
-function ofFramework(error: HttpError, requestId: string, method: string): Response {
+function ofFramework(error: HttpError, method: string): Shown {
   const headers = Object.fromEntries(new Headers(error.headers as Record<string, string>));
   const { issues, status } = error;
-  if (status === 404) return failure(new ApiError('not_found'), requestId);
-  if (status === 405) return failure(new ApiError('method_not_allowed', { method }, headers), requestId);
-  if (status === 413)
-    return failure(new ApiError('payload_too_large', { allowed: bytesOf(error.message) }, headers), requestId);
-  if (status === 415)
-    return failure(new ApiError('unsupported_media_type', { reason: error.message }, headers), requestId);
+  if (status === 404) return { shown: new ApiError('not_found') };
+  if (status === 405) return { shown: new ApiError('method_not_allowed', { method }, headers) };
+  if (status === 413) return { shown: new ApiError('payload_too_large', { allowed: bytesOf(error.message) }, headers) };
+  if (status === 415) return { shown: new ApiError('unsupported_media_type', { reason: error.message }, headers) };
   const [first] = issues ?? [];
   const where = first === undefined ? '' : `${first.in}${first.path.map((part) => `.${part}`).join('')}: `;
   const reason = first === undefined ? error.message : `${where}${first.message}`;
-  return failure(new ApiError('bad_request', { reason }), requestId, issues === undefined ? {} : { issues });
+  return { shown: new ApiError('bad_request', { reason }), ...(issues !== undefined && { issues }) };
 }
 
 function bytesOf(message: string): string {

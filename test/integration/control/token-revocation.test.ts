@@ -155,6 +155,27 @@ test('the login of a command line that such a session allowed ends with the toke
   assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_grant']);
 });
 
+test('each refusal of the token endpoint has the fields of OAuth, and unknown fields are ignored', async () => {
+  const post = async (form: Record<string, string>) => {
+    const response = await fetch(`${site.api}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) });
+    const { requestId, ...body } = (await response.json()) as Record<string, unknown>;
+    return { status: response.status, body };
+  };
+  const reason = 'body.grant_type: is missing';
+  assert.deepEqual(await post({ client_id: 'platform-cli' }), {
+    status: 400,
+    body: {
+      error: 'invalid_request',
+      error_description: reason,
+      message: reason,
+      code: 'bad_request',
+      issues: [{ in: 'body', path: ['grant_type'], message: 'is missing' }],
+    },
+  });
+  const other = await post({ client_id: 'platform-cli', grant_type: 'password', scope: 'all', client_secret: 'x' });
+  assert.deepEqual([other.status, other.body['error']], [400, 'unsupported_grant_type']);
+});
+
 test('a token for platform dev ends with the token that made it, and no later', async () => {
   const end = inAnHour();
   const parent = await token({ expires_at: end });
