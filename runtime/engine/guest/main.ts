@@ -9,10 +9,9 @@ import { limitCpu } from './cpu-limits.ts';
 import { connectDispatch, eventHandlers, serve, type Worker } from './dispatch.ts';
 import { send } from './records.ts';
 import { threw, watchRejections } from './rejections.ts';
-import { useModule } from './modules.ts';
 import { toJson } from './safe.ts';
 import { entrypointNames, hasEntrypoint } from './entrypoints.ts';
-import { exportsOfWorker, workerExports } from './execution-context.ts';
+import { workerExports } from './execution-context.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { installFences } from './fences.ts';
 import { host } from './host.ts';
@@ -69,8 +68,6 @@ function sendFailure(loaded: ReturnType<Native['load']>, rejection: unknown): vo
 
 /** Left by the last module of the bundle (builder/shims/handler.ts): the exports of the worker's own module. */
 const exportsKey = Symbol.for('platform.entrypoints');
-/** Read by the `cloudflare:workers` shim. */
-const rpcKey = Symbol.for('platform.rpc');
 
 function takeExports(): void {
   const hooks = globalThis as unknown as Record<symbol, unknown>;
@@ -100,19 +97,6 @@ for (const [name, value] of Object.entries({
 }
 eventHandlers.load = loadEventHandler;
 installNodeHooks(globalThis, waitUntil);
-Object.defineProperty(globalThis, rpcKey, {
-  value: {
-    get exports() {
-      return exportsOfWorker();
-    },
-    get module() {
-      return useModule('rpc');
-    },
-  },
-  writable: true,
-  configurable: true,
-  enumerable: false,
-});
 for (const [name, value] of Object.entries({ AsyncLocalStorage, console })) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
 }

@@ -4,6 +4,7 @@
 import { toError } from './calls.ts';
 import { currentContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';
+import { exportsOfWorker } from './execution-context.ts';
 import { host, type HostReply } from './host.ts';
 import type { Failure } from '../bridge/protocol.ts';
 import { useModule } from './modules.ts';
@@ -67,6 +68,20 @@ export function installNodeHooks(global: object, waitUntil: (promise: unknown) =
     tcpLookup: (hostname: unknown) => host.call('tcp.lookup', { hostname }),
     tcpOpen: (args: never) => useModule('tcp').open(args),
   });
+  const rpc = Object.freeze({
+    get exports(): object {
+      return exportsOfWorker();
+    },
+    // Not the whole module: its other functions open sessions by any host call that they are given.
+    module: Object.freeze({
+      createLocalStub: (value: unknown) => useModule('rpc').createLocalStub(value),
+      innerOf(value: unknown) {
+        const inner = useModule('rpc').innerOf(value);
+        return inner === null ? null : { kind: inner.kind };
+      },
+    }),
+  });
   Object.defineProperty(global, Symbol.for('platform.node'), { value: hooks });
+  Object.defineProperty(global, Symbol.for('platform.rpc'), { value: rpc });
   Object.defineProperty(global, Symbol.for('platform.waitUntil'), { value: waitUntil });
 }
