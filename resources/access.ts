@@ -109,6 +109,8 @@ export const branchQuery = {
     Type.String({ minLength: 1, maxLength: 255, description: 'Branch of the preview; default: production' }),
   ),
 };
+/** The query of routes that have no other parameter. */
+export const branchOnly = Type.Object(branchQuery);
 
 /** Name of a binding in platform.yaml, or of its resource. */
 export const BindingName = Type.String({ maxLength: 64, pattern: '^[A-Za-z][A-Za-z0-9_]*$' });

@@ -3,9 +3,12 @@
 import type { Kind } from '#core/bindings/kinds.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { branchQuery, reads, type ResourceState } from './access.ts';
-import { databases } from './databases.ts';
-import { imports } from './imports.ts';
+import { branchOnly, reads, type ResourceState } from './access.ts';
+import { databaseCopies } from './database-copies.ts';
+import { databaseImports } from './database-imports.ts';
+import { databaseMigrations } from './database-migrations.ts';
+import { databaseStatements } from './database-statements.ts';
+import { databaseTables } from './database-tables.ts';
 import { objects } from './objects.ts';
 import { queues } from './queues.ts';
 import { sandboxes } from './sandboxes.ts';
@@ -21,7 +24,7 @@ const listing = platform<unknown, ResourceState>().get(
     summary:
       'Bindings of a deployment: databases, queues, workflows, state, files, timers, caches, sandboxes, users, durable objects',
     params: Type.Object({ id: Type.String() }),
-    query: Type.Object(branchQuery),
+    query: branchOnly,
     response: Type.Object({
       items: Type.Array(Type.Object({ kind: Type.String(), binding: Type.String(), resource: Type.String() })),
     }),
@@ -31,6 +34,13 @@ const listing = platform<unknown, ResourceState>().get(
     return { items: [...(await ctx.state.resources.ask('resources.list', question)).resources] };
   },
 );
+
+const databases = platform<unknown, ResourceState>()
+  .route('/', databaseTables)
+  .route('/', databaseStatements)
+  .route('/', databaseMigrations)
+  .route('/', databaseCopies)
+  .route('/', databaseImports);
 
 /** The routes of each kind; a kind without routes is a type error. */
 const byKind = {
@@ -51,7 +61,6 @@ const byKind = {
 export const resources = platform<unknown, ResourceState>()
   .route('/', listing)
   .route('/', byKind.db)
-  .route('/', imports)
   .route('/', byKind.queue)
   .route('/', byKind.workflow)
   .route('/', byKind.state)

@@ -3,6 +3,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,
+  branchOnly,
   branchQuery,
   done,
   Done,
@@ -16,7 +17,6 @@ import {
 } from './access.ts';
 
 const params = Type.Object({ id: Type.String(), queue: BindingName });
-const branchOnly = Type.Object(branchQuery);
 const Dead = Type.Optional(Type.Boolean({ description: 'The dead letters of the queue' }));
 const Count = Type.Object({ count: Type.Number() });
 const Message = Type.Object({

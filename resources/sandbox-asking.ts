@@ -10,7 +10,6 @@ const PAGE_MAX = 1000;
 export const Sandbox = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$', description: 'Its id' });
 export const ofBinding = Type.Object({ id: Type.String(), binding: BindingName });
 export const ofOne = Type.Object({ id: Type.String(), binding: BindingName, sandbox: Sandbox });
-export const branchOnly = Type.Object(branchQuery);
 /** Pagination by id. */
 export const page = Type.Object({
   ...branchQuery,

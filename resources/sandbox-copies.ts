@@ -3,8 +3,17 @@ import { Readable } from 'node:stream';
 import Type from '#core/typebox/typebox.mjs';
 import type { SandboxSnapshot } from '#core/sandbox/operations.ts';
 import { platform } from '#packages/worker/index.ts';
-import { BindingName, branchQuery, Done, NullableText, reads, writes, type ResourceState } from './access.ts';
-import { ask, branchOnly, end, Moment, ofBinding, ofOne, page, Sandbox } from './sandbox-asking.ts';
+import {
+  BindingName,
+  branchOnly,
+  branchQuery,
+  Done,
+  NullableText,
+  reads,
+  writes,
+  type ResourceState,
+} from './access.ts';
+import { ask, end, Moment, ofBinding, ofOne, page, Sandbox } from './sandbox-asking.ts';
 import { toJson } from './sandbox-calls.ts';
 
 /** These calls have a body of bytes, which is empty. */

@@ -2,8 +2,8 @@
 // port's token, because it allows everything that the server behind the port allows.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { BindingName, Done, NullableText, reads, writes, type ResourceState } from './access.ts';
-import { ask, branchOnly, end, ofOne, Sandbox, SandboxOptions } from './sandbox-asking.ts';
+import { BindingName, branchOnly, Done, NullableText, reads, writes, type ResourceState } from './access.ts';
+import { ask, end, ofOne, Sandbox, SandboxOptions } from './sandbox-asking.ts';
 import { toJson } from './sandbox-calls.ts';
 
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });

@@ -1,8 +1,8 @@
 // Terminals of sandboxes, from outside a worker, over a WebSocket. The protocol is in terminal-socket.ts.
 import { platform } from '#packages/worker/index.ts';
-import { done, writes, type ResourceState } from './access.ts';
+import { branchOnly, done, writes, type ResourceState } from './access.ts';
 import { takeSocket } from './offered-socket.ts';
-import { ask, branchOnly, ofOne } from './sandbox-asking.ts';
+import { ask, ofOne } from './sandbox-asking.ts';
 import { talkToTerminal } from './terminal-socket.ts';
 
 export const sandboxTerminals = platform<unknown, ResourceState>().get(

@@ -7,6 +7,7 @@ import { MACHINE_SIZES } from '#core/sandbox/options.ts';
 import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,
+  branchOnly,
   branchQuery,
   Done,
   NullableNumber,
@@ -18,18 +19,7 @@ import {
 } from './access.ts';
 import { withoutSilence } from './event-silence.ts';
 import { toJson } from './sandbox-calls.ts';
-import {
-  ask,
-  branchOnly,
-  end,
-  jsonOf,
-  Moment,
-  ofBinding,
-  ofOne,
-  page,
-  Sandbox,
-  SandboxOptions,
-} from './sandbox-asking.ts';
+import { ask, end, jsonOf, Moment, ofBinding, ofOne, page, Sandbox, SandboxOptions } from './sandbox-asking.ts';
 import { sandboxCopies } from './sandbox-copies.ts';
 import { sandboxPorts } from './sandbox-ports.ts';
 import { sandboxTerminals } from './sandbox-terminals.ts';

@@ -3,6 +3,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,
+  branchOnly,
   branchQuery,
   done,
   Done,
@@ -14,7 +15,6 @@ import {
   type ResourceState,
 } from './access.ts';
 
-const branchOnly = Type.Object(branchQuery);
 const Cursor = Type.Optional(Type.String({ maxLength: 1000 }));
 const Timer = Type.Object({
   id: Type.String(),

@@ -1,11 +1,20 @@
 // Users of a project's app: profiles, sign-in methods, sessions. Responses never contain passwords or tokens.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { branchQuery, done, Done, NullableText, NumberCursor, reads, writes, type ResourceState } from './access.ts';
+import {
+  branchOnly,
+  branchQuery,
+  done,
+  Done,
+  NullableText,
+  NumberCursor,
+  reads,
+  writes,
+  type ResourceState,
+} from './access.ts';
 
 const params = Type.Object({ id: Type.String() });
 const ofUser = Type.Object({ id: Type.String(), user: Type.String({ maxLength: 128 }) });
-const query = Type.Object(branchQuery);
 const User = Type.Object({
   id: Type.String(),
   email: Type.String(),
@@ -42,7 +51,7 @@ export const users = platform<unknown, ResourceState>()
       ...writes,
       summary: 'Create a user of an app',
       params,
-      query,
+      query: branchOnly,
       body: Type.Object({
         email: Type.String({ minLength: 3, maxLength: 254 }),
         password: Type.Optional(Type.String({ minLength: 8, maxLength: 128 })),
@@ -59,7 +68,7 @@ export const users = platform<unknown, ResourceState>()
   )
   .delete(
     '/projects/:id/users/:user',
-    { ...writes, summary: 'Delete a user with all sessions', params: ofUser, query, response: Done },
+    { ...writes, summary: 'Delete a user with all sessions', params: ofUser, query: branchOnly, response: Done },
     async (ctx) => {
       const { id: project, user: id } = ctx.params;
       await ctx.state.resources.ask('users.delete', { project, branch: ctx.query.branch, args: { id } });
@@ -72,7 +81,7 @@ export const users = platform<unknown, ResourceState>()
       ...reads,
       summary: 'List the open sessions of a user, and their sign-in methods',
       params: ofUser,
-      query,
+      query: branchOnly,
       response: Type.Object({
         items: Type.Array(
           Type.Object({
@@ -99,7 +108,7 @@ export const users = platform<unknown, ResourceState>()
       ...writes,
       summary: 'End a session of a user',
       params: Type.Object({ ...ofUser.properties, session: Type.String({ maxLength: 128 }) }),
-      query,
+      query: branchOnly,
       response: Done,
     },
     async (ctx) => {
@@ -115,7 +124,7 @@ export const users = platform<unknown, ResourceState>()
       ...reads,
       summary: 'List the sign-in methods of an app',
       params,
-      query,
+      query: branchOnly,
       response: Type.Object({ providers: Type.Array(Type.String()), requiresVerification: Type.Boolean() }),
     },
     async (ctx) => {

@@ -3,6 +3,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,
+  branchOnly,
   branchQuery,
   done,
   Done,
@@ -15,7 +16,6 @@ import {
   type ResourceState,
 } from './access.ts';
 
-const branchOnly = Type.Object(branchQuery);
 const Failure = Type.Union([Type.Object({ name: Type.String(), message: Type.String() }), Type.Null()]);
 const Run = Type.Object({
   id: Type.String(),

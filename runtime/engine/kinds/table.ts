@@ -17,7 +17,11 @@ import { createTimerCalls } from '../bindings/timer.ts';
 import { createWorkflowCalls } from '../bindings/workflow.ts';
 import type { HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { RequestScope } from '../resources/request-scope.ts';
-import { databaseOperations } from '../resources/databases.ts';
+import { copyOperations } from '../resources/database-copies.ts';
+import { importOperations } from '../resources/database-imports.ts';
+import { migrationOperations } from '../resources/database-migrations.ts';
+import { statementOperations } from '../resources/database-statements.ts';
+import { tableOperations } from '../resources/database-tables.ts';
 import { sandboxOperations } from '../resources/sandboxes.ts';
 import { cacheOperations, fileOperations, stateOperations } from '../resources/storage.ts';
 import { userOperations } from '../resources/users.ts';
@@ -72,7 +76,13 @@ export const engineKinds: { readonly [Name in Kind]: EngineKind<Name> } = {
     },
     isFailure: isRefusal,
     removal: { counter: 'databases', clear: removeDatabase },
-    operations: databaseOperations,
+    operations: {
+      ...tableOperations,
+      ...statementOperations,
+      ...migrationOperations,
+      ...copyOperations,
+      ...importOperations,
+    },
   },
   state: {
     calls: ({ scope, stores: { state }, tools: { work } }) =>

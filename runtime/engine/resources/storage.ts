@@ -17,7 +17,7 @@ import {
   type RequestScope,
   type OperationsOf,
 } from './request-scope.ts';
-import { isIn } from './databases.ts';
+import { toFileIn } from './transit-files.ts';
 
 const PART_BYTES_MAX = 8 * 1024 * 1024;
 const { state: ofState, files: ofFiles } = fixedLimits;
@@ -112,9 +112,8 @@ export const fileOperations: OperationsOf<'fs'> = {
     const { store, place } = files(scope);
     const { base64, contentType, file } = scope.args;
     const key = toName(scope.args['key'], 'key', ofFiles.keyBytesMax);
-    if (file !== undefined && (typeof file !== 'string' || !isIn(scope.deps.folder, file)))
-      throw invalid('file must be a path in the data folder');
-    const head = await store.put(place, key, file === undefined ? toBytes(base64) : createReadStream(file), {
+    const source = file === undefined ? null : toFileIn(scope.deps.folder, file);
+    const head = await store.put(place, key, source === null ? toBytes(base64) : createReadStream(source), {
       headers: contentType === undefined ? {} : { contentType: toHeader(contentType) },
       metadata: {},
       onlyIf: null,

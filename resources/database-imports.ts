@@ -7,6 +7,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
   BindingName,
+  branchOnly,
   branchQuery,
   done,
   Done,
@@ -15,6 +16,7 @@ import {
   type ResourceAccess,
   type ResourceState,
 } from './access.ts';
+import { ofDatabase } from './database-asking.ts';
 
 const PIECE_BYTES_MAX = 8 * 1024 * 1024;
 /** Maximum number of unfinished uploads per project. */
@@ -24,9 +26,7 @@ const LIFE_MS = 2 * 3_600_000;
 
 const GONE = 'No such import, or it has ended';
 
-const params = Type.Object({ id: Type.String(), database: BindingName });
-const query = Type.Object(branchQuery);
-const importParams = Type.Object({
+const ofImport = Type.Object({
   id: Type.String(),
   database: BindingName,
   import: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
@@ -52,14 +52,14 @@ interface Place {
   readonly id: string;
 }
 
-export const imports = platform<unknown, ResourceState>()
+export const databaseImports = platform<unknown, ResourceState>()
   .post(
     '/projects/:id/databases/:database/imports',
     {
       ...writes,
       summary: 'Start the upload of an SQL or SQLite file to import',
-      params,
-      query,
+      params: ofDatabase,
+      query: branchOnly,
       response: {
         201: Type.Object({
           id: Type.String(),
@@ -92,7 +92,7 @@ export const imports = platform<unknown, ResourceState>()
     {
       ...writes,
       summary: 'Upload a part of the file: the body is its bytes from `offset` on',
-      params: importParams,
+      params: ofImport,
       query: Type.Object({ ...branchQuery, offset: Type.Integer({ minimum: 0 }) }),
       response: Type.Object({ bytes: Type.Number({ description: 'Received so far' }) }),
     },
@@ -111,8 +111,8 @@ export const imports = platform<unknown, ResourceState>()
     {
       ...writes,
       summary: 'Import the uploaded file, all or nothing; a repeated request returns the progress',
-      params: importParams,
-      query,
+      params: ofImport,
+      query: branchOnly,
       body: Type.Object({
         bytes: Type.Integer({ minimum: 0, description: 'Size of the whole file' }),
         replace: Type.Optional(Type.Boolean({ description: 'Deletes the current data first' })),
@@ -145,8 +145,8 @@ export const imports = platform<unknown, ResourceState>()
     {
       ...writes,
       summary: 'Read the progress of an import; waits up to a second for its end',
-      params: importParams,
-      query,
+      params: ofImport,
+      query: branchOnly,
       response: Progress,
     },
     async (ctx) => {
@@ -160,8 +160,8 @@ export const imports = platform<unknown, ResourceState>()
     {
       ...writes,
       summary: 'Cancel an import and delete the uploaded file; the database is unchanged',
-      params: importParams,
-      query,
+      params: ofImport,
+      query: branchOnly,
       response: Done,
     },
     async (ctx) => {
