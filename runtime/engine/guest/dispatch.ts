@@ -1,27 +1,22 @@
-// One entry into the isolate: reads the records from the host, starts requests and resumes waiting code; entry-end.ts
-// ends it. Hot path: objects are allocated only for requests that need them.
-import { RecordReader, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
-import { answer, answerEvent, answerSocketEvent, fail, finish, onSettled } from './answers.ts';
-import { failCall, gateOf, settleCall } from './calls.ts';
-import { enterContext, type Native } from './context.ts';
-import { connectEntryEnd, flush, forgetWake, isCondemned, type Leave } from './entry-end.ts';
-import { beginEntry, findInvocation, GuestInvocation, openInvocation, touch } from './invocation.ts';
-import { onRejection, threw } from './rejections.ts';
-import { runFinalizers } from './fences.ts';
-import { objectModule, settleObjects } from './object-records.ts';
-import { fromJson } from './safe.ts';
+// Calls the worker's handlers: `fetch` for requests, other handlers for events, methods of durable objects. Started by
+// entry.ts. Hot path: objects are allocated only for requests that need them.
+import { NOTHING, STREAM, toHost, type Part, type RecordReader } from '../bridge/protocol.ts';
+import { answer, answerEvent, answerSocketEvent, fail, onSettled } from './answers.ts';
+import { bodyToGuest } from './bodies-to-guest.ts';
+import { enterContext } from './context.ts';
+import { limitEvent, limitWorker, requestLimitMs } from './cpu-limits.ts';
+import { callLater, isServing, release } from './early-calls.ts';
+import { answerSession, contextOf, fetchEntrypoint, mainOf, type Callee } from './entrypoints.ts';
+import { isCondemned } from './entry-end.ts';
+import { ExecutionContext } from './execution-context.ts';
+import { GuestInvocation, openInvocation, touch } from './invocation.ts';
+import { isMissingHandler, missingHandler } from './missing-handler.ts';
+import { objectModule } from './object-records.ts';
 import { send } from './records.ts';
-import { socketClosed, socketFailed, socketMessage } from './sockets.ts';
-import { breakStream, endStream, bodyToGuest, pushChunk, spliceStream } from './bodies-to-guest.ts';
-import { cancelPump, creditPump } from './pumps.ts';
-import { reportUncaught } from './web/console.ts';
+import { threw } from './rejections.ts';
+import { fromJson } from './safe.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { URL } from './web/url.ts';
-import { dueTimers } from './web/timers.ts';
-import { limitEvent, limitWorker, requestLimitMs } from './cpu-limits.ts';
-import { ExecutionContext } from './execution-context.ts';
-import { answerSession, contextOf, fetchEntrypoint, mainOf, type Callee } from './entrypoints.ts';
-import { isMissingHandler, missingHandler } from './missing-handler.ts';
 
 /** A worker's default export. */
 export interface Worker {
@@ -47,205 +42,13 @@ export const eventHandlers: { load: (kind: string) => EventHandler } = {
 
 let worker: Worker | null = null;
 let env: unknown = null;
-let start: () => void = () => {};
-let native: Native;
-
-/** Connects the dispatcher to its isolate. */
-export function connectDispatch(functions: Native, answer: Leave, onStart: () => void): void {
-  native = functions;
-  start = onStart;
-  connectEntryEnd(answer, () => early === null);
-  native.bind(enter, flush, onRejection, answer);
-}
-
-/**
- * Calls that arrived before the worker serves, as a linked list; null once it serves. An isolate's first entry brings
- * its first requests.
- */
-let early: Early | null = { call: () => {}, invocation: null, next: null };
-let lastEarly = early;
-
-interface Early {
-  readonly call: () => void;
-  readonly invocation: GuestInvocation | null;
-  next: Early | null;
-}
-
-function callLater(invocation: GuestInvocation, call: () => void): void {
-  lastEarly.next = { call, invocation, next: null };
-  lastEarly = lastEarly.next;
-}
 
 /** Sets the worker and calls it for all waiting requests. */
 export function serve(exported: Worker, bindings: unknown): void {
   worker = exported;
   env = bindings;
   limitWorker();
-  released = early;
-  early = null;
-  callReleased();
-}
-
-/** Still set after an entry that was terminated while one of them ran. */
-let released: Early | null = null;
-
-function callReleased(): void {
-  while (released !== null) {
-    const { invocation, call } = released;
-    released = released.next;
-    // Its client may have disconnected meanwhile.
-    if (invocation === null || invocation.over) continue;
-    touch(invocation);
-    enterContext(invocation);
-    call();
-  }
-}
-
-/**
- * The records being read. Still set after an entry that was terminated while a handler ran: its fields are read, its
- * record is not closed.
- */
-let unread: RecordReader | null = null;
-
-function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
-  beginEntry();
-  try {
-    // Records that a previous entry did not read because it was terminated.
-    const rest = unread;
-    callReleased();
-    if (rest !== null) {
-      rest.close();
-      readAll(rest);
-    }
-    readAll(new RecordReader(meta, text, bytes));
-    settleObjects();
-  } catch (error) {
-    unread = null;
-    // A bug of ours, or a built-in broken by the tenant: the tenant's log gets the error.
-    enterContext(undefined);
-    reportUncaught(error, 'The platform could not deliver an event:', undefined);
-    // Otherwise unread requests would wait for a response until the wall limit.
-    send(toHost.fault, 'answer');
-  }
-}
-
-function readAll(reader: RecordReader): void {
-  unread = reader;
-  read(reader);
-  unread = null;
-}
-
-function read(reader: RecordReader): void {
-  for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
-    switch (letter) {
-      case toGuest.request:
-        startRequest(reader);
-        break;
-      case toGuest.callee:
-        nextCallee = fromJson(reader.part(reader.field()) as string) as Callee;
-        break;
-      case toGuest.event:
-        startEvent(reader);
-        continue; // parts() has read the record
-      case toGuest.result: {
-        const id = reader.number();
-        const value = reader.json();
-        const parts = reader.parts();
-        const gate = gateOf(id);
-        if (gate?.isClosed === true) gate.later(() => touch(settleCall(id, value, parts)));
-        else touch(settleCall(id, value, parts));
-        settleObjects();
-        continue; // parts() has read the record
-      }
-      case toGuest.failure: {
-        const id = reader.number();
-        const failure = reader.json() as Failure;
-        const gate = gateOf(id);
-        if (gate?.isClosed === true) gate.later(() => touch(failCall(id, failure)));
-        else touch(failCall(id, failure));
-        settleObjects();
-        break;
-      }
-      case toGuest.object:
-        startRequest(reader, true);
-        settleObjects();
-        break;
-      case toGuest.socketEvent:
-        startSocketEvent(reader);
-        settleObjects();
-        break;
-      case toGuest.forget:
-        objectModule().forget(reader.part(reader.field()) as string);
-        break;
-      case toGuest.chunk: {
-        const id = reader.number();
-        pushChunk(id, reader.part(reader.field()) as Uint8Array);
-        break;
-      }
-      case toGuest.end:
-        endStream(reader.number());
-        break;
-      case toGuest.spliced:
-        spliceStream(reader.number());
-        break;
-      case toGuest.broken:
-        breakStream(reader.number(), reader.json() as Failure);
-        break;
-      case toGuest.credit:
-        creditPump(reader.number(), reader.number());
-        break;
-      case toGuest.cancel:
-        cancelPump(reader.number());
-        break;
-      case toGuest.socketMessage: {
-        const id = reader.number();
-        socketMessage(id, reader.part(reader.field()) as Part);
-        break;
-      }
-      case toGuest.socketFailed: {
-        const id = reader.number();
-        socketFailed(id, reader.json() as string);
-        break;
-      }
-      case toGuest.socketClosed: {
-        const id = reader.number();
-        const code = reader.number();
-        const reason = reader.json() as string;
-        socketClosed(id, code, reason, reader.field() === '1');
-        break;
-      }
-      case toGuest.hostCpu: {
-        const invocation = findInvocation(reader.number());
-        const cpuMs = reader.number();
-        invocation?.spendOnHost(cpuMs);
-        break;
-      }
-      case toGuest.start:
-        start();
-        break;
-      case toGuest.timers:
-        runFinalizers();
-        dueTimers();
-        forgetWake();
-        break;
-      case toGuest.abort:
-      case toGuest.clientGone: {
-        const invocation = findInvocation(reader.number());
-        const failure = reader.json() as Failure;
-        if (invocation === null) break;
-        touch(invocation);
-        enterContext(invocation);
-        invocation.abort(abortReason(failure));
-        enterContext(undefined);
-        // A handler that has been called outlives its client.
-        if (letter === toGuest.abort || early !== null) finish(invocation);
-        break;
-      }
-      default:
-        throw new Error(`Unknown record ${letter}`);
-    }
-    reader.close();
-  }
+  release();
 }
 
 // A URL that is already serialized as in the URL Standard: nearly all of them.
@@ -260,8 +63,13 @@ function serialised(url: string): string {
 /** Target of the request in the next record; null: the worker. */
 let nextCallee: Callee | null = null;
 
+/** The next request is for this target. @param callee as JSON. */
+export function setCallee(callee: string): void {
+  nextCallee = fromJson(callee) as Callee;
+}
+
 /** @param isOfObject an event of a durable object, whose address comes first. */
-function startRequest(reader: RecordReader, isOfObject = false): void {
+export function startRequest(reader: RecordReader, isOfObject = false): void {
   const callee = nextCallee;
   nextCallee = null;
   const invocation = new GuestInvocation(reader.number(), requestLimitMs());
@@ -287,7 +95,7 @@ function startRequest(reader: RecordReader, isOfObject = false): void {
     return;
   }
   openInvocation(invocation);
-  if (early !== null) {
+  if (!isServing()) {
     callLater(invocation, () => callFetch(invocation, method, url, headerBlock, body, address, callee));
     return;
   }
@@ -345,12 +153,12 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return value !== null && typeof value === 'object' && typeof (value as { then?: unknown }).then === 'function';
 }
 
-function startSocketEvent(reader: RecordReader): void {
+export function startSocketEvent(reader: RecordReader): void {
   const invocation = new GuestInvocation(reader.number(), requestLimitMs());
   const event = reader.part(reader.field()) as string;
   const data = reader.part(reader.field());
   openInvocation(invocation);
-  if (early !== null) {
+  if (!isServing()) {
     callLater(invocation, () => callSocketEvent(invocation, event, data));
     return;
   }
@@ -374,7 +182,7 @@ function callSocketEvent(invocation: GuestInvocation, event: string, data: Part 
   }
 }
 
-function startEvent(reader: RecordReader): void {
+export function startEvent(reader: RecordReader): void {
   const id = reader.number();
   const kind = reader.field();
   const invocation = new GuestInvocation(id, reader.number());
@@ -382,7 +190,7 @@ function startEvent(reader: RecordReader): void {
   const head = reader.part(reader.field()) as string;
   const bodies = reader.parts() as string[];
   openInvocation(invocation);
-  if (early !== null) {
+  if (!isServing()) {
     callLater(invocation, () => callEvent(invocation, kind, head, bodies));
     return;
   }
@@ -405,10 +213,4 @@ function callEvent(invocation: GuestInvocation, kind: string, head: string, bodi
   } finally {
     enterContext(undefined);
   }
-}
-
-function abortReason(failure: Failure): unknown {
-  const error = new Error(failure.message);
-  error.name = 'AbortError';
-  return error;
 }

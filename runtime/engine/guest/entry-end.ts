@@ -1,5 +1,5 @@
 // The end of an entry, after all its microtasks: distributes its CPU, ends what exceeded a budget or can never
-// settle, and returns the collected records at once (records.ts). Connected by dispatch.ts. Hot path.
+// settle, and returns the collected records at once (records.ts). Connected by entry.ts. Hot path.
 import { toHost } from '../bridge/protocol.ts';
 import { pendingCalls } from './calls.ts';
 import type { Account } from './context.ts';

@@ -6,7 +6,9 @@ import { callHost } from './calls.ts';
 import { AsyncLocalStorage } from './context.ts';
 import { waitUntil } from './answers.ts';
 import { limitCpu } from './cpu-limits.ts';
-import { connectDispatch, eventHandlers, serve, type Worker } from './dispatch.ts';
+import { eventHandlers, serve, type Worker } from './dispatch.ts';
+import { connectEntry } from './entry.ts';
+import type { Leave } from './entry-end.ts';
 import { send } from './records.ts';
 import { threw, watchRejections } from './rejections.ts';
 import { toJson } from './safe.ts';
@@ -75,8 +77,6 @@ function takeExports(): void {
   delete hooks[exportsKey];
   workerExports.names = entrypointNames;
 }
-
-type Leave = Parameters<typeof connectDispatch>[1];
 
 const scope = globalThis as unknown as Record<string, unknown>;
 
@@ -179,7 +179,7 @@ scope['connect'] = (
     }
   }
 
-  connectDispatch(native, leave, start);
+  connectEntry(native, leave, start);
   return {
     run: native.run,
     /**

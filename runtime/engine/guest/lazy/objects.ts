@@ -1,5 +1,5 @@
 // The durable objects in this isolate, created by their first event, and the events that they handle. A module of
-// lazy.ts; dispatch.ts calls it for the records of objects.
+// lazy.ts; entry.ts and dispatch.ts call it for the records of objects.
 import type { Part } from '../../bridge/protocol.ts';
 import { AsyncLocalStorage } from '../context.ts';
 import { currentInvocation, type GuestInvocation } from '../invocation.ts';
