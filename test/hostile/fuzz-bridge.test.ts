@@ -155,12 +155,12 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
       said = null;
       events.died('fault', error);
     }
-    if (rounds % 500 === 0) deployment.checkWall(performance.now() + (random.below(10) === 0 ? 1e9 : 0));
+    if (rounds % 500 === 0) deployment.lanes.checkWall(performance.now() + (random.below(10) === 0 ? 1e9 : 0));
   }
   deployment.close();
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(unhandled, [], `seed ${random.seed}`);
-  assert.equal(deployment.load, 0, `seed ${random.seed}`);
+  assert.equal(deployment.lanes.load, 0, `seed ${random.seed}`);
   assert.deepEqual(
     answers.filter((count) => count !== 1),
     [],

@@ -10,7 +10,7 @@ import type { EgressPolicy } from '#core/egress.ts';
 import type { RouteOwner, RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
-import type { RequestRecord } from '#runtime/engine/serving/deployment.ts';
+import type { RequestRecord } from '#runtime/engine/invocation/request-record.ts';
 import type { AuthRoutes } from '#runtime/engine/auth/routes.ts';
 import type { AiAddress } from '#runtime/engine/bindings/ai-transport.ts';
 import type { SandboxTransport } from '#runtime/engine/bindings/sandbox-transport.ts';

@@ -37,7 +37,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
   });
   const live = new Set<Deployment>();
   const alive = setInterval(() => {
-    for (const deployment of live) deployment.checkAlive();
+    for (const { lanes } of live) lanes.checkAlive();
   }, CHECK_MS);
   let count = 0;
   return {

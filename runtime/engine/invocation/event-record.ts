@@ -1,5 +1,5 @@
 // Describes an event for people: its name, its attempt, and the error that its handler threw even though there is a
-// result, which the broker needs for each message. Used by deployment.ts for the log. Pure.
+// result, which the broker needs for each message. Used by serving/invocation-ends.ts. Pure.
 import type { EventKind } from '#core/event.ts';
 
 /** One event, for people. */

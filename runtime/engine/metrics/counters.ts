@@ -1,5 +1,5 @@
 // Counters of an engine. The request path adds to plain numbers of its deployment and allocates nothing; names and
-// labels are added for a report. Created by engine.ts, used by deployment.ts, serving.ts and the isolates.
+// labels are added for a report. Created by engine.ts, used by invocation-ends.ts, serving.ts and the isolates.
 import type { InvocationKind } from '#core/plans.ts';
 import { FAILURE_CODES, type FailureCode, type Outcome } from '../invocation/outcome.ts';
 import { JOIN_BOUNDS, WALL_BOUNDS } from './families.ts';

@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { requestLogFrom } from '#core/log/log-level.ts';
 import { openLog, type LogDestination } from '#core/log/log.ts';
-import type { RequestRecord } from '../serving/deployment.ts';
+import type { RequestRecord } from '../invocation/request-record.ts';
 import type { HandlerDeps } from '../handler.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
 

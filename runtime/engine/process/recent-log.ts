@@ -1,7 +1,7 @@
 // The last lines of each project that this engine served, for `platform logs`: in memory, limited, oldest dropped
 // first. Filled by main.ts beside the log, read over the engine's Unix socket.
 import { errorMessage } from '#core/errors.ts';
-import type { RequestRecord } from '../serving/deployment.ts';
+import type { RequestRecord } from '../invocation/request-record.ts';
 import type { LogLine } from '../invocation/log.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
 

@@ -1,6 +1,6 @@
 // The lane of an ssr deployment's requests: they go to its server, a process beside the engine, which is acquired
-// with the first request and held while there are any. Made by deployment.ts, which ends the invocations that the
-// lane reports.
+// with the first request and held while there are any. Made by lanes.ts. The invocations that the lane reports end in
+// serving/invocation-ends.ts.
 import { connect } from 'node:net';
 import { PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
@@ -40,7 +40,7 @@ interface Running {
 /** The deployment that the server belongs to. */
 interface ServerOwner {
   log(level: LogLine['level'], text: string, invocation: null): void;
-  end(invocation: HttpInvocation, outcome: Outcome): void;
+  readonly ends: { end(invocation: HttpInvocation, outcome: Outcome): void };
 }
 
 export class ServerLane implements ServerListener {
@@ -238,7 +238,7 @@ export class ServerLane implements ServerListener {
     if (!this.#running.delete(running)) return;
     this.lastUsedAt = performance.now();
     if (outcome.kind === 'failed') running.abort();
-    this.#deployment.end(running.invocation, outcome);
+    this.#deployment.ends.end(running.invocation, outcome);
     this.#closeLeft();
   }
 }

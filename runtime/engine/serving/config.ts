@@ -1,17 +1,14 @@
 // The configuration of a deployment, and the dependencies for serving it. Both are created by handler.ts; types only.
 import type { ObjectClasses } from '#core/bindings/object-classes.ts';
 import type { Limits } from '#core/limits.ts';
-import type { InvocationKind, Plan } from '#core/plans.ts';
+import type { Plan } from '#core/plans.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { WorkerText } from '#core/worker-text.ts';
 import type { HostFunctions } from '../bridge/host-calls.ts';
-import type { HostMemory } from '../bridge/host-memory.ts';
 import type { FailureResponse } from '../http/error-pages.ts';
 import type { Exchange } from '../http/listener.ts';
-import type { AnyInvocation, HttpInvocation } from '../invocation/invocation.ts';
-import type { LogLine } from '../invocation/log.ts';
-import type { Outcome } from '../invocation/outcome.ts';
 import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts';
+import type { DeploymentUsage } from '../metrics/usage.ts';
 
 /** The configuration of a deployment. */
 export interface DeploymentConfig {
@@ -46,6 +43,7 @@ export interface DeploymentConfig {
 export interface ServingDeps {
   /** Counters of the deployment. */
   readonly counters: DeploymentCounters;
+  readonly usage: DeploymentUsage;
   readonly engineCounters: EngineCounters;
   readonly hostFunctions: HostFunctions;
   readonly limits: Limits;
@@ -60,36 +58,4 @@ export interface ServingDeps {
   readonly fallBackToAssets: (exchange: Exchange, deployment: DeploymentConfig) => number;
   /** Sends the project's own page for a failure; false if it has none, and nothing was sent. */
   readonly sendErrorPage: (exchange: Exchange, deployment: DeploymentConfig, failure: FailureResponse) => boolean;
-}
-
-/** Identifies an invocation whose code still runs after its end. */
-export interface BurningInvocation {
-  readonly kind: InvocationKind;
-  /** URL of a request; '' for other events. */
-  readonly target: string;
-}
-
-/** The deployment that is served. */
-export interface ServedDeployment {
-  readonly config: DeploymentConfig;
-  /** Memory held for the deployment outside its isolates. */
-  readonly hostMemory: HostMemory;
-  /** Open WebSockets in all its isolates. */
-  readonly openSockets: { count: number };
-  /** Ends an invocation: sends a response if none was sent, and writes the log line and the record. */
-  end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
-  /** Answers a request whose handler failed while its other work continues. */
-  answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void;
-  /** A text with its bundle positions mapped to the sources. */
-  mapped(text: string): string;
-  /** As `mapped`; null when the bundle has no source map. */
-  mapStack(text: string): string | null;
-  log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
-  /**
-   * Reports CPU used by code that belongs to no running invocation. @param of the invocation that started the code;
-   * null: none.
-   */
-  burnt(of: BurningInvocation | null, cpuMs: number): void;
-  /** Runs an invocation again after it lost its isolate before it had any effect. */
-  restart(invocation: AnyInvocation): void;
 }

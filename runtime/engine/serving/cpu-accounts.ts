@@ -6,8 +6,9 @@ import { budgetOf } from '#core/plans.ts';
 import type { Link } from '../bridge/link.ts';
 import type { AnyInvocation, CpuMeter } from '../invocation/invocation.ts';
 import { failed } from '../invocation/outcome.ts';
-import type { ServedDeployment, ServingDeps } from './config.ts';
+import type { ServingDeps } from './config.ts';
 import type { RunningInvocations } from './running-invocations.ts';
+import type { ServedDeployment } from './served-deployment.ts';
 
 /** How often an open WebSocket gets a new budget without a message. */
 const RENEWAL_MS = 10_000;
@@ -16,13 +17,13 @@ const UNREPORTED_MS_MAX = 1;
 
 export class CpuAccounts implements CpuMeter {
   #deployment: ServedDeployment;
-  #deps: Pick<ServingDeps, 'counters' | 'limits'>;
+  #deps: Pick<ServingDeps, 'counters' | 'usage' | 'limits'>;
   #running: RunningInvocations;
   #link: Link;
 
   constructor(
     deployment: ServedDeployment,
-    deps: Pick<ServingDeps, 'counters' | 'limits'>,
+    deps: Pick<ServingDeps, 'counters' | 'usage' | 'limits'>,
     running: RunningInvocations,
     link: Link,
   ) {
@@ -50,7 +51,7 @@ export class CpuAccounts implements CpuMeter {
    */
   chargeAlike(invocations: readonly AnyInvocation[], cpuMs: number): void {
     if (!(cpuMs > 0)) return;
-    if (invocations.length === 0) this.#deployment.burnt(null, cpuMs);
+    if (invocations.length === 0) this.#deps.usage.burnt('http', '', cpuMs);
     const shareMs = cpuMs / invocations.length;
     for (const invocation of invocations) {
       invocation.cpuMs += shareMs;

@@ -8,11 +8,12 @@ import type { Link } from '../bridge/link.ts';
 import { RecordReader, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.ts';
-import type { ServedDeployment, ServingDeps } from './config.ts';
+import type { ServingDeps } from './config.ts';
 import type { CpuAccounts } from './cpu-accounts.ts';
 import { Responses } from './responses.ts';
 import type { IsolateObjects } from './objects/isolate-objects.ts';
 import type { RunningInvocations } from './running-invocations.ts';
+import type { ServedDeployment } from './served-deployment.ts';
 
 /** After this many consecutive requests that can never be answered, a fresh isolate replaces this one. */
 const UNANSWERED_MAX = 2;
@@ -68,7 +69,7 @@ export class Dispatch {
   send(invocation: AnyInvocation, body: Part | null | undefined): void {
     if (invocation.phase === 'over') return;
     if (invocation.isClientGone) {
-      this.#deployment.end(invocation, failed('client_gone'));
+      this.#deployment.ends.end(invocation, failed('client_gone'));
       return;
     }
     const id = this.#running.add(invocation);

@@ -1,5 +1,5 @@
 // The response to a failed request: visitors the project's own page, a page of the platform or JSON; the author of the
-// worker an explanation, in `platform dev`. Called by deployment.ts.
+// worker an explanation, in `platform dev`. Called by invocation-ends.ts.
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import { REFUSED_STATUS } from '#core/object-address.ts';
 import { sendFailure, type FailureResponse } from '../http/error-pages.ts';

@@ -1,15 +1,16 @@
 // One of a deployment's lanes, for its requests, its events or its durable objects. Owns the isolate that takes new
 // work, made on demand, and the condemned isolates that finish their work. The pool schedules, evicts and condemns each
-// lane separately. deployment.ts makes them.
+// lane separately. lanes.ts makes them.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { AnyInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { Pool, Tenant } from '../isolates/pool.ts';
-import type { ServedDeployment, ServingDeps } from './config.ts';
+import type { ServingDeps } from './config.ts';
 import type { LiveObjects } from './objects/live-objects.ts';
 import { Serving, type ServingLane } from './serving.ts';
 import { StartPause } from './start-pause.ts';
+import type { ServedDeployment } from './served-deployment.ts';
 
 /** Dependencies of a lane, in addition to those of serving. */
 export interface LaneDeps extends ServingDeps {
@@ -79,7 +80,7 @@ export class Lane implements Tenant, ServingLane {
     if (this.#serving === null) {
       const pause = this.#startPause.answer(performance.now());
       if (pause !== null) {
-        this.#deployment.end(invocation, pause);
+        this.#deployment.ends.end(invocation, pause);
         return;
       }
       this.#serving = this.#open();

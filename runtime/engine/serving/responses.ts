@@ -10,9 +10,9 @@ import { JoinedWires } from '../http/joined-wires.ts';
 import { PairedWire } from '../http/socket-pair.ts';
 import { isHttp, type AnyInvocation, type HttpInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
-import type { ServedDeployment } from './config.ts';
 import type { IsolateObjects } from './objects/isolate-objects.ts';
 import type { RunningInvocations } from './running-invocations.ts';
+import type { ServedDeployment } from './served-deployment.ts';
 
 /** Sink for a discarded body. */
 const DISCARD = { write: () => true, end: () => {}, destroy: () => {} };

@@ -29,6 +29,7 @@ import { createProxyRequestIds } from '../http/request-id.ts';
 import type { SignedFiles } from '../http/signed-files.ts';
 import { createInvocationIds } from '../invocation/invocation-id.ts';
 import type { LogLine } from '../invocation/log.ts';
+import type { RequestRecord } from '../invocation/request-record.ts';
 import { createBindingCalls } from '../kinds/calls.ts';
 import type { DeploymentCounters } from '../metrics/counters.ts';
 import type { DeploymentUsage } from '../metrics/usage.ts';
@@ -41,7 +42,7 @@ import type { LiveObjects } from './objects/live-objects.ts';
 import type { ObjectEvents } from './object-events.ts';
 import type { ObjectHomes } from './object-homes.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
-import { Deployment, type DeploymentDeps, type RequestRecord } from './deployment.ts';
+import { Deployment, type DeploymentDeps } from './deployment.ts';
 import type { Explain } from './failed-requests.ts';
 
 /** For deployments without a worker. */

@@ -8,7 +8,7 @@ import type { Failure } from '../bridge/protocol.ts';
 import { isHttp, type AnyInvocation, type HttpInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { EngineCounters } from '../metrics/counters.ts';
-import type { ServedDeployment } from './config.ts';
+import type { ServedDeployment } from './served-deployment.ts';
 
 type Failed = Outcome & { kind: 'failed' };
 
@@ -93,7 +93,7 @@ export class RunningInvocations {
     const now = performance.now();
     for (const { invocation, outcome } of this.#ended) {
       accounts.chargeShare(invocation, shareMs);
-      this.#deployment.end(invocation, outcome, now);
+      this.#deployment.ends.end(invocation, outcome, now);
     }
     this.#ended.length = 0;
     this.#onEnded();
@@ -138,7 +138,7 @@ export class RunningInvocations {
 
   /** Answers the client with the failure. `waitUntil` work continues. */
   fail(invocation: HttpInvocation, outcome: Failed): void {
-    this.#deployment.answerFailed(invocation, outcome);
+    this.#deployment.ends.answerFailed(invocation, outcome);
     this.breakBody(invocation.id);
   }
 
@@ -153,7 +153,7 @@ export class RunningInvocations {
     this.socketClosed(invocation);
     if (this.#isReading) this.#ended.push({ invocation, outcome });
     else {
-      this.#deployment.end(invocation, outcome);
+      this.#deployment.ends.end(invocation, outcome);
       this.#onEnded();
     }
   }
@@ -224,10 +224,10 @@ export class RunningInvocations {
   endAll(outcome: Outcome, ofEvents: Outcome): void {
     for (const invocation of this.#running.values()) {
       this.#running.remove(invocation.id);
-      this.#deployment.end(invocation, isHttp(invocation) ? outcome : ofEvents);
+      this.#deployment.ends.end(invocation, isHttp(invocation) ? outcome : ofEvents);
     }
     // Invocations that ended before the malformed record.
-    for (const ended of this.#ended.splice(0)) this.#deployment.end(ended.invocation, ended.outcome);
+    for (const ended of this.#ended.splice(0)) this.#deployment.ends.end(ended.invocation, ended.outcome);
   }
 }
 

@@ -125,7 +125,7 @@ export class ServedDeployments {
   }
 
   #remoteOf(route: Route, deployment: Deployment, before: Remote | null): Remote | null {
-    return this.#dependencies.remoteOf?.(keyOf(route), deployment, before) ?? null;
+    return this.#dependencies.remoteOf?.(keyOf(route), deployment.lanes, before) ?? null;
   }
 
   /** Determines every remote again, after engines started or stopped. */
@@ -149,7 +149,7 @@ export class ServedDeployments {
       this.#served.delete(route);
       if (served === undefined || served.deployment === null || served.counters === null) continue;
       this.#retired.set(served.deployment, served.counters);
-      served.deployment.retire();
+      served.deployment.lanes.retire();
     }
   }
 
@@ -159,7 +159,7 @@ export class ServedDeployments {
     if (served.isProduction === isProduction) return;
     served.isProduction = isProduction;
     if (isProduction) served.deployment?.promote();
-    else served.deployment?.retire();
+    else served.deployment?.lanes.retire();
   }
 
   /** The artifact is read when its turn comes, not while routes change. */
@@ -180,15 +180,15 @@ export class ServedDeployments {
   /** Deployments whose code is running at this moment, as keys. */
   running(): string[] {
     const running: string[] = [];
-    for (const { isEntered, config } of this.#deployments())
-      if (isEntered) running.push(`${config.project}/${config.id}`);
+    for (const { lanes, config } of this.#deployments())
+      if (lanes.isEntered) running.push(`${config.project}/${config.id}`);
     return running;
   }
 
   /** Requests that run or wait. */
   get load(): number {
     let load = 0;
-    for (const deployment of this.#deployments()) load += deployment.load;
+    for (const deployment of this.#deployments()) load += deployment.lanes.load;
     return load;
   }
 
@@ -200,7 +200,7 @@ export class ServedDeployments {
 
   #closeIdle(): void {
     for (const [deployment, counters] of this.#retired) {
-      if (deployment.load > 0) continue;
+      if (deployment.lanes.load > 0) continue;
       this.#retired.delete(deployment);
       deployment.close();
       this.#dependencies.engine.counters.close(counters);

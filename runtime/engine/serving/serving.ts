@@ -1,6 +1,7 @@
 // One isolate that serves a deployment, from start to end: its state, when it stops taking work, and the consequences
 // of its death. Its parts: worker-start.ts (start), dispatch.ts (requests in, responses out), running-invocations.ts
 // (ends), cpu-accounts.ts. lane.ts makes one when it has none.
+import type { InvocationKind } from '#core/plans.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import { Link, type LinkOwner } from '../bridge/link.ts';
@@ -8,13 +9,14 @@ import { FIELD, RECORD, RecordReader, toHost, type Part } from '../bridge/protoc
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { DeathReason, IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
-import type { BurningInvocation, ServedDeployment, ServingDeps } from './config.ts';
+import type { ServingDeps } from './config.ts';
 import { CpuAccounts } from './cpu-accounts.ts';
 import { Dispatch, type DispatchedIsolate } from './dispatch.ts';
 import { deathOf, endOfEvent } from './isolate-death.ts';
 import { IsolateObjects } from './objects/isolate-objects.ts';
 import type { LiveObjects } from './objects/live-objects.ts';
 import { RunningInvocations } from './running-invocations.ts';
+import type { ServedDeployment } from './served-deployment.ts';
 import { UnattributedBudget, UnattributedOwner } from './unattributed-work.ts';
 import { WorkerStart } from './worker-start.ts';
 
@@ -65,8 +67,8 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #diedServing = false;
   /** CPU of the entry whose records are being read. */
   #unreadMs = 0;
-  /** The invocation during which it died; null: none. */
-  #burning: BurningInvocation | null = null;
+  /** The invocation during which it died, with the URL of a request; null: none. */
+  #burning: { readonly kind: InvocationKind; readonly target: string } | null = null;
   /** Null in all lanes but the objects'. */
   #objects: IsolateObjects | null = null;
   /** Entries of objects whose rest waits until what they stored, or one before them, is on disk. */
@@ -91,7 +93,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
       owner: this,
       openSockets: deployment.openSockets,
       request: () => isolate.request(),
-      mapStack: (text) => deployment.mapStack(text),
+      mapStack: (text) => (deployment.mapper.hasMap ? deployment.mapper.map(text) : null),
     });
     const budget = new UnattributedBudget({
       limitMs: () => (this.isStarting ? deps.limits.startupCpuMs : deps.limits.cpu.http[deployment.config.plan]),
@@ -244,10 +246,10 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   }
 
   burnt(cpuMs: number): void {
-    const { counters } = this.#deps;
+    const { counters, usage } = this.#deps;
     counters.entered(cpuMs, this.#burning === null ? 0 : cpuMs);
     if (this.#burning !== null) counters.charge(this.#burning.kind, cpuMs);
-    this.#deployment.burnt(this.#burning, cpuMs);
+    usage.burnt(this.#burning?.kind ?? 'http', this.#burning?.target ?? '', cpuMs);
   }
 
   started(state: string, reason: string): void {

@@ -1,5 +1,5 @@
 // When a worker that exceeded a budget while it was loaded may be started again. Each attempt may use the whole
-// startup budget, so without a pause every request would cost one. deployment.ts checks it before it starts an
+// startup budget, so without a pause every request would cost one. lane.ts checks it before it starts an
 // isolate. Pure: the time is a parameter.
 import { failed, type Outcome } from '../invocation/outcome.ts';
 

@@ -55,8 +55,8 @@ export function startServed(served: ServedDeployments, lines: StartLines, route:
     if (deployment === null) return ok;
     if (remote?.isQuarantined === true)
       return failed('deployment_unavailable', { deployment: route.deployment, reason: 'it is quarantined' });
-    const outcome = withoutEviction(await deployment.start());
-    if (remote !== null) deployment.rest();
+    const outcome = withoutEviction(await deployment.lanes.start());
+    if (remote !== null) deployment.lanes.rest();
     return outcome;
   });
 }
@@ -81,7 +81,7 @@ export async function startForCheck(
     const counters = new DeploymentCounters(route.deployment, route.project);
     deployment = routeDeployments.openForCheck(route, artifact, counters, (line) => add(lines, line));
     served.tried.add(deployment);
-    return { outcome: withoutEviction(await deployment.start()), lines };
+    return { outcome: withoutEviction(await deployment.lanes.start()), lines };
   } catch (error) {
     return { outcome: outcomeOf(error), lines };
   } finally {

@@ -31,11 +31,11 @@ export function startUpkeep({ limits, deployments, isEntered, beforeAlive, onWal
   const alive = setInterval(() => {
     if (!isEntered()) return;
     beforeAlive();
-    for (const deployment of deployments()) deployment.checkAlive();
+    for (const { lanes } of deployments()) lanes.checkAlive();
   }, CHECK_MS).unref();
   const wall = setInterval(() => {
     const now = performance.now();
-    for (const deployment of deployments()) deployment.checkWall(now);
+    for (const { lanes } of deployments()) lanes.checkWall(now);
     onWall();
   }, WALL_MS).unref();
 
@@ -46,7 +46,10 @@ export function startUpkeep({ limits, deployments, isEntered, beforeAlive, onWal
     const lagMs = now - checkedAt - SHED_MS;
     checkedAt = now;
     const loads: number[] = [];
-    for (const { requests } of deployments()) if (requests > 0) loads.push(requests);
+    for (const { lanes } of deployments()) {
+      const { busy } = lanes;
+      if (busy > 0) loads.push(busy);
+    }
     const before = shedder.share;
     const share = shedder.look(loads, lagMs);
     if (share !== before) for (const deployment of deployments()) deployment.admitted = share;

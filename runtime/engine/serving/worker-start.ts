@@ -4,7 +4,8 @@ import { errorMessage, type ErrorDetails } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { failed, isFailureCode, type Outcome } from '../invocation/outcome.ts';
 import type { IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
-import type { ServedDeployment, ServingDeps } from './config.ts';
+import type { ServingDeps } from './config.ts';
+import type { ServedDeployment } from './served-deployment.ts';
 
 type Failed = Outcome & { kind: 'failed' };
 
@@ -71,7 +72,7 @@ export class WorkerStart {
   /** The guest reports the state of the top level. */
   answered(state: string, said: string): void {
     this.#isAnswered = true;
-    const reason = this.#deps.deployment.mapped(said);
+    const reason = this.#deps.deployment.mapper.map(said);
     const { startupCpuMs, isolateMemoryMb } = this.#deps.limits;
     if (state === 'ready') {
       this.close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RequestRecord } from '#runtime/engine/serving/deployment.ts';
+import type { RequestRecord } from '#runtime/engine/invocation/request-record.ts';
 import { openEngineLog } from '#runtime/engine/process/log.ts';
 import { failed, ok } from '#runtime/engine/invocation/outcome.ts';
 

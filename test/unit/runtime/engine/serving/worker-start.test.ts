@@ -17,7 +17,7 @@ function setup(t: { after(run: () => void): void }): {
   const said: string[] = [];
   const isolate = { entryState: 'idle' as EntryState };
   const start = new WorkerStart({
-    deployment: { log: () => {}, mapped: (text: string) => text },
+    deployment: { log: () => {}, mapper: { map: (text: string) => text } },
     limits,
     isolate,
     link: {},
