@@ -1,6 +1,5 @@
 // Routes of a database's copies: kept with the database or downloaded, and restoring a copy or a moment.
-import { createReadStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -9,6 +8,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { BindingName, branchOnly, done, Done, reads, writes, type ResourceState } from './access.ts';
 import { ask, ofDatabase, WHOLE_MS_MAX } from './database-asking.ts';
+import { removeAbandoned } from './transit-files.ts';
 
 const Copy = Type.Object({
   name: Type.String(),
@@ -27,11 +27,15 @@ export const databaseCopies = platform<unknown, ResourceState>()
       query: branchOnly,
     },
     async (ctx) => {
-      const file = path.join(ctx.state.resources.transit, `${randomUUID()}.sqlite`);
+      const { transit } = ctx.state.resources;
+      // A copy that was completed after its request had timed out.
+      await removeAbandoned(transit);
+      const file = path.join(transit, `${randomUUID()}.sqlite`);
       const { bytes } = await ask(ctx, 'db.copy', { file }, WHOLE_MS_MAX);
-      const content = createReadStream(file);
-      content.once('close', () => void rm(file, { force: true }));
-      return new Response(Readable.toWeb(content) as ReadableStream, {
+      const copy = await open(file);
+      // It can be read until it is closed, and goes with this process.
+      await rm(file, { force: true });
+      return new Response(Readable.toWeb(copy.createReadStream()) as ReadableStream, {
         headers: {
           'content-type': 'application/vnd.sqlite3',
           'content-length': String(bytes),

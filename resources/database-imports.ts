@@ -17,12 +17,11 @@ import {
   type ResourceState,
 } from './access.ts';
 import { ofDatabase } from './database-asking.ts';
+import { removeAbandoned } from './transit-files.ts';
 
 const PIECE_BYTES_MAX = 8 * 1024 * 1024;
 /** Maximum number of unfinished uploads per project. */
 const OPEN_MAX = 4;
-/** An upload that receives no piece for this long is deleted. */
-const LIFE_MS = 2 * 3_600_000;
 
 const GONE = 'No such import, or it has ended';
 
@@ -76,7 +75,7 @@ export const databaseImports = platform<unknown, ResourceState>()
       const folder = path.dirname(file);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const mine = `${projectKey(place.project)}-`;
-      const names = await remaining(folder);
+      const names = await removeAbandoned(folder);
       if (names.filter((name) => name.startsWith(mine)).length >= OPEN_MAX)
         throw resources.refuse(
           'conflict',
@@ -205,19 +204,6 @@ function fileOf({ transit }: ResourceAccess, { project, branch, binding, id }: P
 
 function projectKey(project: string): string {
   return createHash('sha256').update(project).digest('hex').slice(0, 16);
-}
-
-/** Names of the current uploads. Deletes abandoned ones. */
-async function remaining(folder: string): Promise<string[]> {
-  const kept: string[] = [];
-  for (const name of await readdir(folder)) {
-    const file = path.join(folder, name);
-    const found = await stat(file).catch(() => null);
-    if (found === null) continue;
-    if (Date.now() - found.mtimeMs > LIFE_MS) await rm(file, { force: true });
-    else kept.push(name);
-  }
-  return kept;
 }
 
 async function sizeOf(file: string, { refuse }: ResourceAccess): Promise<number> {
