@@ -112,15 +112,22 @@ export const fileOperations: OperationsOf<'fs'> = {
     const { store, place } = files(scope);
     const { base64, contentType, file } = scope.args;
     const key = toName(scope.args['key'], 'key', ofFiles.keyBytesMax);
-    const source = file === undefined ? null : toFileIn(scope.deps.folder, file);
-    const head = await store.put(place, key, source === null ? toBytes(base64) : createReadStream(source), {
+    const write = {
       headers: contentType === undefined ? {} : { contentType: toHeader(contentType) },
       metadata: {},
       onlyIf: null,
       digests: {},
       bytesMax: ofFiles.putBytesMax,
-    });
-    return { file: toStored(head!) };
+    };
+    if (file === undefined) return { file: toStored((await store.put(place, key, toBytes(base64), write))!) };
+    const source = createReadStream(toFileIn(scope.deps.folder, file));
+    // A store that refuses neither reads it nor hears that it cannot be opened.
+    source.on('error', () => {});
+    try {
+      return { file: toStored((await store.put(place, key, source, write))!) };
+    } finally {
+      source.destroy();
+    }
   },
   async 'fs.delete'(scope) {
     const { store, place } = files(scope);
