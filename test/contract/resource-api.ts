@@ -136,6 +136,29 @@ export function keepsToResourceApi(
     assert.equal((await ask('GET', '/databases/NOPE/rows?table=guests')).status, 400);
   });
 
+  test('a view whose table was dropped is listed without columns, and hides no other table', async () => {
+    const sql = 'CREATE TABLE gone (a); CREATE VIEW of_gone AS SELECT a FROM gone; DROP TABLE gone;';
+    assert.equal((await ask('POST', '/databases/DB/script', { sql })).status, 200);
+    const { items, bytes } = await get('/databases/DB/tables');
+    assert.deepEqual(
+      items.map(({ name, type, columns }: { name: string; type: string; columns: object[] }) => [
+        name,
+        type,
+        columns.length,
+      ]),
+      [
+        ['guests', 'table', 3],
+        ['of_gone', 'view', 0],
+        ['tags', 'table', 2],
+      ],
+    );
+    assert.ok(bytes > 0);
+    assert.equal((await get('/databases/DB/rows?table=tags')).total, 1);
+    const shown = await ask('GET', '/databases/DB/rows?table=of_gone');
+    assert.deepEqual([shown.status, shown.body.message.includes('no such table: main.gone')], [400, true]);
+    await ask('POST', '/databases/DB/query', { sql: 'DROP VIEW of_gone' });
+  });
+
   test('a table of vectors is shown without those in which its module keeps them', async () => {
     const query = (sql: string): Promise<ResourceApiAnswer> => ask('POST', '/databases/DB/query', { sql });
     await query('CREATE VIRTUAL TABLE near USING vec0(e float[2], word TEXT, year INTEGER, +note TEXT, chunk_size=8)');

@@ -82,10 +82,41 @@ export const tableOperations = {
   },
 } satisfies Partial<OperationsOf<'db'>>;
 
-async function tables(
-  scope: RequestScope,
-  name: string | null = null,
-): Promise<{ readonly tables: DescribedTable[]; readonly bytes: number }> {
+interface Described {
+  readonly tables: readonly DescribedTable[];
+  /** Size of the database. */
+  readonly bytes: number;
+}
+
+async function tables(scope: RequestScope): Promise<Described> {
+  try {
+    return await describe(scope);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    // A view whose table was dropped has no columns, and fails the statement for all tables.
+    const { r, m } = await query(scope, `${OWN_STATEMENT}${TABLES} ORDER BY name LIMIT ${TABLES_MAX}`);
+    const found: DescribedTable[] = [];
+    for (const [name, type, sql] of r) {
+      const one = await describe(scope, String(name)).catch((refusal: unknown) => {
+        if (!isRefusal(refusal)) throw refusal;
+        return { tables: [] };
+      });
+      found.push(one.tables[0] ?? toTable(name, type, sql));
+    }
+    return { tables: found, bytes: m[6] };
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === 'invalid_argument';
+}
+
+function toTable(name: unknown, type: unknown, sql: unknown): DescribedTable & { columns: TableColumn[] } {
+  return { name: String(name), type: type as DescribedTable['type'], sql: String(sql ?? ''), columns: [] };
+}
+
+/** All tables with their columns, or one. */
+async function describe(scope: RequestScope, name: string | null = null): Promise<Described> {
   const wanted = name === null ? '' : ' AND name = ?1';
   const { r, m } = await query(
     scope,
@@ -98,8 +129,7 @@ async function tables(
   for (const [table, type, sql, column, declared, notNull, key] of r) {
     const text = String(table);
     let one = found.get(text);
-    if (one === undefined)
-      found.set(text, (one = { name: text, type: type as 'table' | 'view', sql: String(sql ?? ''), columns: [] }));
+    if (one === undefined) found.set(text, (one = toTable(table, type, sql)));
     one.columns.push({
       name: String(column),
       type: String(declared ?? ''),
@@ -107,15 +137,14 @@ async function tables(
       primaryKey: Number(key),
     });
   }
-  const [, , , , , , bytes] = m;
-  return { tables: [...found.values()], bytes };
+  return { tables: [...found.values()], bytes: m[6] };
 }
 
 async function tableOf(scope: RequestScope): Promise<DescribedTable> {
   const name = toName(scope.args['table'], 'The name of the table', 256);
   const {
     tables: [found],
-  } = await tables(scope, name);
+  } = await describe(scope, name);
   if (found === undefined)
     throw new PlatformError('dashboard_not_found', { reason: `The database has no table ${name.slice(0, 100)}` });
   return found;
