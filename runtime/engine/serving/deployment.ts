@@ -55,6 +55,8 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   admitted = Number.POSITIVE_INFINITY;
   #deps: DeploymentDeps;
   #closed = false;
+  /** Requests whose body is being read, and events whose object is not available yet. */
+  #arriving = 0;
   /** Work to complete before the worker is loaded; null when it is done. */
   #prepare: (() => Promise<void>) | null;
 
@@ -66,6 +68,11 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     this.#deps = deps;
     this.lanes = new Lanes(this, deps);
     this.ends = new InvocationEnds(config, this.mapper, this.lanes.events, deps);
+  }
+
+  /** Requests and events that arrive, run or wait, and open WebSockets. */
+  get load(): number {
+    return this.#arriving + this.lanes.load;
   }
 
   /** Serves a request; every possible end ends the exchange. */
@@ -87,7 +94,8 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     if (telemetry?.samples() === true) this.#trace(invocation, false);
     invocation.isCall = isCall;
     if (server !== null && !isCall) {
-      if (!this.#refuses(invocation, server.busy, this.admitted)) this.#start(invocation, null);
+      // While the databases are prepared, its requests wait in the other lane.
+      if (!this.#refuses(invocation, server.busy + http.preparing, this.admitted)) this.#start(invocation, null);
       return;
     }
     http.lastUsedAt = invocation.startedAt;
@@ -137,20 +145,24 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     const lane = this.lanes.objects;
     lane.lastUsedAt = invocation.startedAt;
     const owner = { ...stored, ...address };
+    this.#arriving++;
     objects.enter(place, owner, {
       deployment: this,
       forward:
         forward === null
           ? null
           : (link) => {
+              this.#arriving--;
               invocation.close();
               forward(link);
             },
       refuse: (error) => {
+        this.#arriving--;
         const { code, details } = error as PlatformError;
         this.ends.end(invocation, isFailureCode(code) ? failed(code, details) : failed('internal'));
       },
       start: (live) => {
+        this.#arriving--;
         objects.bind(object, live);
         invocation.atExit(() => {
           lane.lastUsedAt = performance.now();
@@ -165,9 +177,15 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   }
 
   #collect(exchange: Exchange, invocation: HttpInvocation): void {
-    const onAbort = (): void => invocation.close();
+    this.#arriving++;
+    const onAbort = (): void => {
+      this.#arriving--;
+      this.ends.end(invocation, failed('client_gone'));
+    };
     collectBody(exchange, onAbort, (body) => {
-      if (invocation.phase !== 'over') this.#start(invocation, body);
+      if (invocation.isOver) return;
+      this.#arriving--;
+      this.#start(invocation, body);
     });
   }
 
@@ -234,7 +252,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   #startPrepared(prepare: () => Promise<void>, invocation: AnyInvocation, body: Part | null | undefined): void {
     const lane = this.lanes.of(invocation);
     lane.preparing++;
-    const onAbort = (): void => invocation.close();
+    const onAbort = (): void => this.ends.end(invocation, failed('client_gone'));
     if (isHttp(invocation)) invocation.answer.onAbort = onAbort;
     prepare().then(
       () => {

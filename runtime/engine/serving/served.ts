@@ -188,7 +188,7 @@ export class ServedDeployments {
   /** Requests that run or wait. */
   get load(): number {
     let load = 0;
-    for (const deployment of this.#deployments()) load += deployment.lanes.load;
+    for (const deployment of this.#deployments()) load += deployment.load;
     return load;
   }
 
@@ -200,7 +200,7 @@ export class ServedDeployments {
 
   #closeIdle(): void {
     for (const [deployment, counters] of this.#retired) {
-      if (deployment.lanes.load > 0) continue;
+      if (deployment.load > 0) continue;
       this.#retired.delete(deployment);
       deployment.close();
       this.#dependencies.engine.counters.close(counters);
