@@ -24,6 +24,19 @@ before(async () => {
         return Response.json({ told: told.length >= 50, isOne: registry instanceof FinalizationRegistry && registry.constructor === Mine });
       } };`,
       },
+      first: {
+        plan: 'pro',
+        files: `await scheduler.wait(20);
+      let first = null;
+      export default { async fetch(request) {
+        if (first === null) {
+          first = new WeakRef(request.signal);
+          return new Response('first');
+        }
+        for (let i = 0; i < 2; i++) { ${collect} }
+        return new Response(first.deref() === undefined ? 'gone' : 'held');
+      } };`,
+      },
       spin: `const registry = new FinalizationRegistry(() => { for (;;); });
       export default { async fetch() {
         for (let i = 0; i < 100; i++) registry.register({}, i);
@@ -38,6 +51,13 @@ after(() => handler.close());
 
 test('callbacks of a FinalizationRegistry run, in an entry of their own', async () => {
   assert.deepEqual((await handler.fetch('held')).json(), { told: true, isOne: true });
+});
+
+test('nothing is held of a request that waited for a top-level await, once it is over', async () => {
+  assert.equal((await handler.fetch('first')).body.toString(), 'first');
+  let held = 'held';
+  for (let round = 0; round < 10 && held === 'held'; round++) held = (await handler.fetch('first')).body.toString();
+  assert.equal(held, 'gone');
 });
 
 test('one that never ends is ended at the CPU limit of a request, and its isolate replaced', async () => {

@@ -12,7 +12,7 @@ interface EarlyCall {
 
 /** Null once the worker serves. The first one calls nothing. */
 let early: EarlyCall | null = { call: () => {}, invocation: null, next: null };
-let lastEarly = early;
+let lastEarly: EarlyCall | null = early;
 /** Still set after an entry that was terminated while one of them ran. */
 let released: EarlyCall | null = null;
 
@@ -22,14 +22,14 @@ export function isServing(): boolean {
 }
 
 export function callLater(invocation: GuestInvocation, call: () => void): void {
-  lastEarly.next = { call, invocation, next: null };
-  lastEarly = lastEarly.next;
+  lastEarly = lastEarly!.next = { call, invocation, next: null };
 }
 
 /** The worker serves: makes all waiting calls. */
 export function release(): void {
   released = early;
-  early = null;
+  // The calls hold their requests, with their bodies.
+  early = lastEarly = null;
   callReleased();
 }
 
