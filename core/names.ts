@@ -1,5 +1,8 @@
 // Rules for names in hosts, paths and configuration. Pure.
 import { createHash } from 'node:crypto';
+import { bindingName } from './bindings/schemas.ts';
+
+const BINDING_NAME = new RegExp(bindingName.pattern);
 
 /** Project: lower-case letters, digits and single hyphens; at most 40 characters; no `--` (it separates host parts). */
 export function isProjectName(value: string): boolean {
@@ -16,9 +19,9 @@ export function isArtifactId(value: string): boolean {
   return /^[0-9a-f]{64}$/.test(value);
 }
 
-/** A binding name in `platform.yaml` and in `env`: `DB`, `MY_QUEUE_2`. */
+/** A binding name in `platform.yaml` and in `env`: `DB`, `MY_QUEUE_2`, `rooms`. */
 export function isBindingName(value: string): boolean {
-  return value.length <= 64 && /^[A-Z][A-Z0-9_]*$/.test(value);
+  return BINDING_NAME.test(value);
 }
 
 /** A resource name in `platform.yaml`: `users`, `email_queue`. */

@@ -14,7 +14,7 @@ export const hyperdrive = {
     type: 'object',
     description: 'Pools of connections to Postgres servers: the name of a variable with the URL of each.',
     patternProperties: { [bindingName.pattern]: variableName } as {
-      readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof variableName;
+      readonly [Pattern in typeof bindingName.pattern]: typeof variableName;
     },
     additionalProperties: false,
     expects: 'a map from binding names to variables, such as "PG: DATABASE_URL"',

@@ -33,7 +33,7 @@ export const object = {
     type: 'object',
     description: 'Durable objects: classes that the worker, or that of another project, exports.',
     patternProperties: { [bindingName.pattern]: written } as {
-      readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof written;
+      readonly [Pattern in typeof bindingName.pattern]: typeof written;
     },
     additionalProperties: false,
     expects: 'a map from binding names to classes, such as "ROOM: ChatRoom"',

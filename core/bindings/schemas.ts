@@ -1,6 +1,11 @@
 // Schemas of names in platform.yaml, for the descriptors and config/project-config-schema.ts.
 
-export const bindingName = { type: 'string', pattern: '^[A-Z][A-Z0-9_]{0,63}$' } as const;
+// `env.vars` has the variables. The others are members of every object: tables by binding names do not have them.
+export const bindingName = {
+  type: 'string',
+  pattern:
+    '^(?!(?:vars|constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf)$)[A-Za-z][A-Za-z0-9_]{0,63}$',
+} as const;
 
 export const resourceName = {
   type: 'string',
@@ -10,7 +15,7 @@ export const resourceName = {
 
 /** The message about an invalid binding name. */
 export const EXPECTS_NAMES =
-  'a binding name (upper-case letters, digits and underscores, starting with a letter, at most 64)';
+  'a binding name (letters, digits and underscores, starting with a letter, at most 64; not a reserved name such as vars)';
 
 /** `<BINDING_NAME>: <resource_name>`, the shape of most kinds. */
 export function bindingMap<const Description extends string>(description: Description) {
@@ -18,7 +23,7 @@ export function bindingMap<const Description extends string>(description: Descri
     type: 'object',
     description,
     patternProperties: { [bindingName.pattern]: resourceName } as {
-      readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof resourceName;
+      readonly [Pattern in typeof bindingName.pattern]: typeof resourceName;
     },
     additionalProperties: false,
     expects: 'a map from binding names to resource names, such as "DB: users"',

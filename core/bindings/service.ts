@@ -38,7 +38,7 @@ export const service = {
     type: 'object',
     description: 'Workers of other projects.',
     patternProperties: { [bindingName.pattern]: targetSchema } as {
-      readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof targetSchema;
+      readonly [Pattern in typeof bindingName.pattern]: typeof targetSchema;
     },
     additionalProperties: false,
     expects: 'a map from binding names to projects, such as "AUTH: auth"',

@@ -16,7 +16,8 @@ function short({ line, column, path, message }: Problem): string {
 }
 
 const lower = 'a resource name (lower-case letters, digits and underscores, starting with a letter, at most 64)';
-const upper = 'a binding name (upper-case letters, digits and underscores, starting with a letter, at most 64)';
+const binding =
+  'a binding name (letters, digits and underscores, starting with a letter, at most 64; not a reserved name such as vars)';
 
 /** Text of a file -> the one problem it has. */
 const wrong: readonly (readonly [string, string])[] = [
@@ -107,7 +108,7 @@ const wrong: readonly (readonly [string, string])[] = [
   ['dev: { prot: 1 }', '1:8 dev.prot: Unknown key "prot" in dev'],
   ['__proto__: 1', '1:1 __proto__: Unknown key "__proto__"'],
   ['constructor: 1', '1:1 constructor: Unknown key "constructor"'],
-  ['db: { __proto__: a }', `1:7 db.__proto__: "__proto__" in db must be ${upper}`],
+  ['db: { __proto__: a }', `1:7 db.__proto__: "__proto__" in db must be ${binding}`],
   ['1: ssr', '1:1 : A key must be text, not 1'],
   ['? [a]\n: ssr', '1:3 : A key must be text, not a list'],
   ['<<: { kind: ssr }', '1:1 "<<": Unknown key "<<"'],
@@ -128,8 +129,10 @@ const wrong: readonly (readonly [string, string])[] = [
   // Bindings.
   ['db: users', '1:5 db: db must be a map from binding names to resource names, such as "DB: users", not "users"'],
   ['db: [users]', '1:5 db: db must be a map from binding names to resource names, such as "DB: users", not a list'],
-  ['db: { db: users }', `1:7 db.db: "db" in db must be ${upper}`],
-  ['queue: { 1A: users }', `1:10 queue.1A: "1A" in queue must be ${upper}`],
+  ['db: { db-a: users }', `1:7 db.db-a: "db-a" in db must be ${binding}`],
+  ['db: { vars: users }', `1:7 db.vars: "vars" in db must be ${binding}`],
+  ['db: { toString: users }', `1:7 db.toString: "toString" in db must be ${binding}`],
+  ['queue: { 1A: users }', `1:10 queue.1A: "1A" in queue must be ${binding}`],
   ['db: { DB: Users }', `1:11 db.DB: db.DB must be ${lower}, not "Users"`],
   ['db: { DB: user-data }', `1:11 db.DB: db.DB must be ${lower}, not "user-data"`],
   ['db: { DB: 5 }', `1:11 db.DB: db.DB must be ${lower}, not 5`],
@@ -163,8 +166,8 @@ const wrong: readonly (readonly [string, string])[] = [
   ['auth: true', '1:7 auth: auth must be a map with the key "binding", such as {binding: PLATFORM_AUTH}, not true'],
   ['auth: {}', '1:7 auth: auth needs the key "binding"'],
   [
-    'auth: { binding: auth }',
-    '1:18 auth.binding: auth.binding must be a binding name, usually PLATFORM_AUTH, not "auth"',
+    'auth: { binding: my-auth }',
+    '1:18 auth.binding: auth.binding must be a binding name, usually PLATFORM_AUTH, not "my-auth"',
   ],
   // Assets.
   ['assets: dist', '1:9 assets: assets must be a map, not "dist"'],

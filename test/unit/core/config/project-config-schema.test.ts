@@ -98,7 +98,14 @@ test('the patterns of names are those of names.ts', () => {
     'a\n',
     '1a',
     'DB',
+    'dbOne',
+    'vars',
+    'varsOne',
+    'constructor',
+    'toString',
   ];
+  // Each member of every object is reserved.
+  for (const name of Object.getOwnPropertyNames(Object.prototype)) assert.equal(isBindingName(name), false, name);
   for (const name of [
     ...names,
     ...[39, 40, 41, 63, 64, 65].flatMap((length) => ['a'.repeat(length), 'A'.repeat(length)]),
