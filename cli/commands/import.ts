@@ -11,7 +11,7 @@ import { CliError } from '../terminal/failure.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { readWrangler } from '../wrangler/read-wrangler.ts';
-import { toPlatformYaml } from '../wrangler/to-platform-yaml.ts';
+import { toPlatformYaml, type ProjectBeside } from '../wrangler/to-platform-yaml.ts';
 
 const NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
 const FILE_BYTES_MAX = 1024 * 1024;
@@ -37,7 +37,8 @@ export const command = defineCommand({
         advice: 'Pass the file: platform import <file>',
       });
     const text = textOf(path.resolve(shell.cwd, name), name);
-    const { yaml, variables, notes } = toPlatformYaml(readWrangler(text, name));
+    const folder = path.dirname(path.resolve(shell.cwd, name));
+    const { yaml, variables, notes } = toPlatformYaml(readWrangler(text, name), projectIn(folder));
     const { problems } = parseProjectConfig(yaml, { file: 'platform.yaml' });
     const errors = problems.filter(({ severity }) => severity === 'error');
     if (errors.length > 0 && args.print !== true)
@@ -45,8 +46,8 @@ export const command = defineCommand({
         errors.map((problem) => toCliError(problem, yaml)),
         'The result is not valid',
       );
-    const target = path.join(path.dirname(path.resolve(shell.cwd, name)), 'platform.yaml');
-    const variableFile = path.join(path.dirname(target), '.env');
+    const target = path.join(folder, 'platform.yaml');
+    const variableFile = path.join(folder, '.env');
     const writesVariables = Object.keys(variables).length > 0 && !existsSync(variableFile) && args.print !== true;
     if (args.print !== true) {
       if (existsSync(target) && args.force !== true)
@@ -79,6 +80,22 @@ export const command = defineCommand({
       );
   },
 });
+
+function projectIn(folder: string): ProjectBeside {
+  const manifest = new Map<string, unknown>();
+  try {
+    const read: unknown = JSON.parse(readTextSync(path.join(folder, 'package.json')));
+    for (const [key, value] of Object.entries(read ?? {})) manifest.set(key, value);
+  } catch {
+    // No package.json, or none that npm could read.
+  }
+  const keysOf = (key: string): string[] => Object.keys(manifest.get(key) ?? {});
+  return {
+    scripts: new Set(keysOf('scripts')),
+    dependencies: new Set([...keysOf('dependencies'), ...keysOf('devDependencies')]),
+    has: (file) => existsSync(path.resolve(folder, file)),
+  };
+}
 
 function textOf(file: string, name: string): string {
   try {

@@ -34,7 +34,7 @@ function readJson(text: string, file: string): { values: unknown; comments: Reco
       const beside = besideValue(text, offset);
       const at = getLocation(text, beside ?? offset).path[0];
       // A comment within a value belongs to its key, one between keys to the next key.
-      const following = /^\s*(?:(?:\/\/[^\n]*|\/\*[\s\S]*?\*\/)\s*)*"((?:[^"\\]|\\.)*)"\s*:/.exec(
+      const following = /^\s*(?:(?:\/\/[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)\s*)*"((?:[^"\\]|\\.)*)"\s*:/.exec(
         text.slice(offset + length),
       );
       const depth = getLocation(text, offset).path.length;

@@ -1,6 +1,7 @@
 // Converts a Wrangler configuration to platform.yaml, and lists unsupported keys (as in docs/coming-from-wrangler.md).
 // Pure.
 import { isClassName } from '#core/bindings/object.ts';
+import { isBindingName } from '#core/names.ts';
 import { importedCron } from './crons.ts';
 import { importedClasses } from './object-migrations.ts';
 import { leavesOf, tracked } from './tracked.ts';
@@ -24,13 +25,26 @@ interface Writer {
   /** Adds a key of platform.yaml with its lines, after the comments of `from`. */
   add(from: readonly string[], ...lines: string[]): void;
   note(key: string, note: string): void;
-  /** A valid binding name, with a note if it was changed. */
-  binding(key: string, value: unknown): string | null;
+  /** A valid binding name, with a note if it was changed. `as`: the rule of the key, by default that of bindings. */
+  binding(key: string, value: unknown, as?: (name: string) => string): string | null;
   resource(key: string, value: unknown, otherwise: string): string;
 }
 
+/** The project around the file. */
+export interface ProjectBeside {
+  /** Names of the scripts in package.json. */
+  readonly scripts: ReadonlySet<string>;
+  readonly dependencies: ReadonlySet<string>;
+  /** Whether the project has this file or folder. */
+  has(path: string): boolean;
+}
+
+const alone: ProjectBeside = { scripts: new Set(), dependencies: new Set(), has: () => true };
+
+const CLOUDFLARE_VITE = '@cloudflare/vite-plugin';
+
 /** @example toPlatformYaml({ values: { name: 'shop', main: 'src/index.ts' }, comments: {} }).yaml */
-export function toPlatformYaml({ values: given, comments }: WranglerFile): Imported {
+export function toPlatformYaml({ values: given, comments }: WranglerFile, project = alone): Imported {
   const { values, unread } = tracked(given);
   const out: string[] = [];
   const notes: { key: string; note: string }[] = [];
@@ -44,12 +58,8 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
       out.push(...lines);
     },
     note: (key, note) => void notes.push({ key, note }),
-    binding(key, value) {
-      const made = textOf(value)
-        .replace(/[^A-Za-z0-9_]/g, '_')
-        .toUpperCase()
-        .replace(/^[^A-Z]+/, '')
-        .slice(0, 64);
+    binding(key, value, as = bindingNameOf) {
+      const made = as(textOf(value));
       if (made === '') {
         notes.push({ key, note: 'has no valid binding name: omitted' });
         return null;
@@ -67,11 +77,12 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile): Impor
       return made === '' ? otherwise.toLowerCase() : made;
     },
   };
-  writeProject(values, writer);
-  writeAssets(values, writer);
+  writeProject(values, project, writer);
+  writeAssets(values, project, writer);
   writeStores(values, writer);
   writeObjects(values, writer);
   writeServices(values, writer);
+  writeAi(values, writer);
   const pools = writePools(values, writer);
   writeQueues(values, writer);
   writeRest(values, writer);
@@ -106,6 +117,7 @@ const taken = new Set([
   'durable_objects',
   'migrations',
   'services',
+  'ai',
   'hyperdrive',
   'queues',
   'triggers',
@@ -120,13 +132,25 @@ const taken = new Set([
 /** Keys whose note covers all nested keys. */
 const toldWhole = new Set(['$schema', 'env', 'vars', 'no_bundle']);
 
-function writeProject(values: Values, { add, note }: Writer): void {
+/** Where Cloudflare's Vite plugin writes the worker and the files of its page; null: the project does not have it. */
+function viteOutput(values: Values, { dependencies }: ProjectBeside): { main: string; out: string } | null {
+  if (!dependencies.has(CLOUDFLARE_VITE)) return null;
+  if (dependencies.has('@react-router/dev')) return { main: 'build/server/index.js', out: 'build/client' };
+  const isStart = ['@tanstack/react-start', '@tanstack/solid-start'].some((name) => dependencies.has(name));
+  const environment = isStart ? 'server' : textOf(values['name']).replaceAll('-', '_') || 'worker';
+  return { main: `dist/${environment}/index.js`, out: 'dist/client' };
+}
+
+function writeProject(values: Values, project: ProjectBeside, { add, note }: Writer): void {
   if (typeof values['name'] === 'string') {
     const name = projectNameOf(values['name']) || 'app';
     if (name !== values['name']) note('name', `"${values['name']}" is named ${name} here`);
     add(['$schema', 'name'], `name: ${scalar(name)}`);
   }
-  if (typeof values['main'] === 'string') add(['main'], `main: ${scalar(values['main'].replace(/^\.\//, ''))}`);
+  const vite = viteOutput(values, project);
+  const { main } = values;
+  if (vite !== null) add(['main'], `main: ${vite.main}`);
+  else if (typeof main === 'string') add(['main'], `main: ${scalar(main.replace(/^\.\//, ''))}`);
   const date = textOf(values['compatibility_date']).slice(0, 10);
   if (/^\d{4}-\d{2}-\d{2}$/.test(date)) {
     if (date < '2023-01-01') note('compatibility_date', `${date} is too early: 2023-01-01 is used`);
@@ -136,6 +160,18 @@ function writeProject(values: Values, { add, note }: Writer): void {
   if (flags.length > 0) add(['compatibility_flags'], `compatibility_flags: [${flags.map(scalar).join(', ')}]`);
   const command = recordOf(values['build'])['command'];
   if (typeof command === 'string') add(['build'], `build: ${scalar(command)}`);
+  else if (vite !== null) {
+    add([], `build: ${project.scripts.has('build') ? 'npm run build' : 'vite build'}`);
+    note(CLOUDFLARE_VITE, `its build makes ${vite.main}; for Vite's dev server, use @platform-run/vite (docs/vite.md)`);
+  } else if (project.scripts.has('build')) {
+    const missing = [values['main'], recordOf(values['assets'])['directory'], values['pages_build_output_dir']].find(
+      (path) => typeof path === 'string' && !project.has(path),
+    );
+    if (missing !== undefined) {
+      add([], 'build: npm run build');
+      note('build', `${textOf(missing)} does not exist: "build: npm run build" is to make it`);
+    }
+  }
   const { port, ip } = recordOf(values['dev']);
   const dev = [
     ...(typeof port === 'number' ? [`port: ${port}`] : []),
@@ -145,11 +181,13 @@ function writeProject(values: Values, { add, note }: Writer): void {
   if (values['no_bundle'] === true) note('no_bundle', 'modules are always bundled here');
 }
 
-function writeAssets(values: Values, { add, note, binding }: Writer): void {
+function writeAssets(values: Values, project: ProjectBeside, { add, note, binding }: Writer): void {
   const site = recordOf(values['site'])['bucket'];
   const assets = recordOf(values['assets']);
   const folder = assets['directory'] ?? site ?? values['pages_build_output_dir'];
-  if (typeof folder === 'string')
+  const vite = viteOutput(values, project);
+  if (vite !== null) add(['assets'], `out: ${vite.out}`);
+  else if (typeof folder === 'string')
     add(
       ['assets', 'site', 'pages_build_output_dir'],
       `out: ${scalar(folder.replace(/^\.\//, '').replace(/\/+$/, ''))}`,
@@ -158,7 +196,7 @@ function writeAssets(values: Values, { add, note, binding }: Writer): void {
     note('site', 'Workers Sites: the files are served before the worker here, without its code for them');
   const lines: string[] = [];
   if (assets['binding'] !== undefined) {
-    const name = binding('assets.binding', assets['binding']);
+    const name = binding('assets.binding', assets['binding'], assetsNameOf);
     if (name !== null) lines.push(`  binding: ${name}`);
   }
   const missing = assets['not_found_handling'];
@@ -257,6 +295,15 @@ function writeServices(values: Values, { add, note, binding }: Writer): void {
   if (lines.length > 0) add(['services'], 'service:', ...lines);
 }
 
+/** Writes Workers AI, whose binding has a fixed name here. */
+function writeAi(values: Values, { add, note }: Writer): void {
+  const name = textOf(recordOf(values['ai'])['binding']);
+  if (name === '') return;
+  add(['ai'], 'ai: true');
+  if (name !== 'AI') note('ai.binding', `the binding ${name} is named AI here`);
+  note('ai', '`env.AI` calls the AI gateway: use the model names of your providers, or "auto" (docs/ai.md)');
+}
+
 /** @returns the variables of the pools whose server for development is known. */
 function writePools(values: Values, { add, note, binding }: Writer): Record<string, string> {
   const lines: string[] = [];
@@ -273,6 +320,23 @@ function writePools(values: Values, { add, note, binding }: Writer): Record<stri
   }
   if (lines.length > 0) add(['hyperdrive'], 'hyperdrive:', ...lines);
   return variables;
+}
+
+function bindingNameOf(text: string): string {
+  const made = text
+    .replace(/[^A-Za-z0-9_]/g, '_')
+    .replace(/^[^A-Za-z]+/, '')
+    .slice(0, 64);
+  return made === '' || isBindingName(made) ? made : made.toUpperCase();
+}
+
+function constantOf(text: string): string {
+  return bindingNameOf(text).toUpperCase();
+}
+
+/** The asset fetcher's name has no digits. */
+function assetsNameOf(text: string): string {
+  return constantOf(text).replace(/\d+/g, '');
 }
 
 function projectNameOf(text: string): string {
@@ -303,7 +367,7 @@ function writeQueues(values: Values, { add, note, binding, resource }: Writer): 
     );
   }
   for (const [queue, consumer] of consumers) {
-    const name = binding('queues.consumers', queue);
+    const name = binding('queues.consumers', queue, constantOf);
     if (name === null) continue;
     const settings = settingsOf(consumer, resource, note);
     lines.push(`  ${name}: { ${[`name: ${resource('queues', queue, name)}`, ...settings].join(', ')} }`);

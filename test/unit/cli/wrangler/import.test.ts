@@ -83,7 +83,7 @@ assets:
 db:
   DB: links_prod
 state:
-  CACHE: cache
+  cache: cache
 object:
   ROOM: Room
   DESK: { class: Desk, project: back-office }
@@ -100,7 +100,6 @@ cron:
   assert.deepEqual(
     notes.map(({ key }) => key),
     [
-      'kv_namespaces',
       'durable_objects.bindings.script_name',
       'env.staging',
       'account_id',
@@ -142,6 +141,115 @@ fs:
   ]);
 });
 
+test('keys in comments are no keys', () => {
+  const text = `{
+  "name": "app"
+  /* first: */
+  // "vars": { "A": "b" },
+  /** second
+   */
+  // "services": [{ "binding": "OTHER", "service": "other" }]
+}`;
+  assert.equal(
+    imported(text, 'wrangler.jsonc').yaml,
+    `name: app
+# first:
+# "vars": { "A": "b" },
+# second
+# "services": [{ "binding": "OTHER", "service": "other" }]
+`,
+  );
+});
+
+test('names of bindings stay as they are, as long as a binding can have them', () => {
+  const { yaml, notes } = imported(
+    JSON.stringify({
+      name: 'app',
+      kv_namespaces: [{ binding: 'cache' }, { binding: 'myCache' }, { binding: 'my-cache' }, { binding: 'vars' }],
+      durable_objects: { bindings: [{ name: 'rooms', class_name: 'Room' }] },
+      services: [{ binding: 'auth', service: 'auth' }],
+      assets: { directory: 'public', binding: 'files2' },
+      queues: { consumers: [{ queue: 'work-items' }] },
+    }),
+    'wrangler.json',
+  );
+  assert.equal(
+    yaml,
+    `name: app
+out: public
+assets:
+  binding: FILES
+state:
+  cache: cache
+  myCache: mycache
+  my_cache: my_cache
+  VARS: vars
+object:
+  rooms: Room
+service:
+  auth: auth
+queue:
+  WORK_ITEMS: { name: work_items }
+`,
+  );
+  assert.deepEqual(parseProjectConfig(yaml, { file: 'platform.yaml' }).problems, []);
+  assert.deepEqual(
+    notes.map(({ note }) => note),
+    [
+      'the binding files2 is named FILES here',
+      'the binding my-cache is named my_cache here',
+      'the binding vars is named VARS here',
+      'the binding work-items is named WORK_ITEMS here',
+      'work-items is produced by another worker: here a queue belongs to one project',
+    ],
+  );
+});
+
+test('Workers AI becomes the AI binding', () => {
+  const own = imported('{ "name": "app", "ai": { "binding": "AI", "remote": true } }', 'wrangler.json');
+  assert.equal(own.yaml, 'name: app\nai: true\n');
+  assert.deepEqual(
+    own.notes.map(({ key }) => key),
+    ['ai', 'ai.remote'],
+  );
+  const [other] = imported('{ "ai": { "binding": "MODELS" } }', 'wrangler.json').notes;
+  assert.deepEqual(other, { key: 'ai.binding', note: 'the binding MODELS is named AI here' });
+});
+
+test('what a build has to make first is made by the script "build"', () => {
+  const file = readWrangler(
+    '{ "name": "app", "main": "dist/index.js", "assets": { "directory": "./dist" } }',
+    'a.json',
+  );
+  const beside = { scripts: new Set(['build']), dependencies: new Set<string>(), has: () => false };
+  const made = toPlatformYaml(file, beside);
+  assert.equal(made.yaml, 'name: app\nmain: dist/index.js\nbuild: npm run build\nout: dist\n');
+  assert.equal(made.notes[0]?.key, 'build');
+  const there = toPlatformYaml(file, { ...beside, has: () => true });
+  assert.equal(there.yaml, 'name: app\nmain: dist/index.js\nout: dist\n');
+  assert.deepEqual(there.notes, []);
+});
+
+test("a project with Cloudflare's Vite plugin is built by it", () => {
+  const file = readWrangler(
+    '{ "name": "my-app", "main": "worker/index.ts", "assets": { "directory": "./dist" } }',
+    'wrangler.json',
+  );
+  const beside = (...dependencies: string[]) => ({
+    scripts: new Set(dependencies.length > 0 ? ['build'] : []),
+    dependencies: new Set(['@cloudflare/vite-plugin', ...dependencies]),
+    has: () => false,
+  });
+  const { yaml, notes } = toPlatformYaml(file, beside());
+  assert.equal(yaml, 'name: my-app\nmain: dist/my_app/index.js\nbuild: vite build\nout: dist/client\n');
+  assert.match(notes[0]!.note, /^its build makes dist\/my_app\/index\.js; .*@platform-run\/vite/);
+  assert.equal(
+    toPlatformYaml(file, beside('@react-router/dev')).yaml,
+    'name: my-app\nmain: build/server/index.js\nbuild: npm run build\nout: build/client\n',
+  );
+  assert.match(toPlatformYaml(file, beside('@tanstack/react-start')).yaml, /^main: dist\/server\/index\.js$/m);
+});
+
 test('a schedule fires on the weekday that it fires on there; one that cannot be said here is named', () => {
   const cron = (text: string) => {
     const { yaml, notes } = imported(JSON.stringify({ name: 'a', triggers: { crons: [text] } }), 'wrangler.json');
@@ -181,6 +289,7 @@ const published = {
   dev: 'ip port inspector_port inspector_ip local_protocol upstream_protocol host enable_containers container_engine generate_types types'.split(
     ' ',
   ),
+  ai: ['binding', 'remote', 'staging'],
   limits: ['cpu_ms', 'subrequests'],
   site: ['bucket', 'entry-point', 'include', 'exclude'],
   'd1_databases[]':
@@ -210,7 +319,7 @@ const valueOf = (key: string): unknown =>
 /** What becomes a line of platform.yaml, and is known by its value there. */
 const becomes = new Set(
   (
-    'assets.binding assets.directory assets.not_found_handling assets.run_worker_first build.command dev.ip dev.port d1_databases.binding d1_databases.database_name ' +
+    'ai.binding assets.binding assets.directory assets.not_found_handling assets.run_worker_first build.command dev.ip dev.port d1_databases.binding d1_databases.database_name ' +
     'kv_namespaces.binding r2_buckets.binding r2_buckets.bucket_name workflows.binding workflows.name workflows.class_name queues.producers.binding queues.producers.queue queues.consumers.queue queues.consumers.max_retries queues.consumers.dead_letter_queue queues.consumers.max_concurrency queues.consumers.retry_delay'
   ).split(' '),
 );
@@ -319,7 +428,7 @@ test('the history of classes becomes what it comes to; what contradicts itself i
 
 test('each top-level key is taken, or has a note of its own; an empty one needs none', () => {
   const keys =
-    'account_id agent_memory ai ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces exports find_additional_modules first_party_worker flagship images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
+    'account_id agent_memory ai_search ai_search_namespaces alias analytics_engine_datasets artifacts base_dir browser cloudchamber compliance_region containers data_blobs define dispatch_namespaces exports find_additional_modules first_party_worker flagship images jsx_factory jsx_fragment keep_names keep_vars legacy_env logfwdr logpush media minify mtls_certificates observability pipelines placement preserve_file_names preview_urls previews python_modules ratelimits route routes rules secrets secrets_store_secrets send_email send_metrics stream streaming_tail_consumers tail_consumers text_blobs tsconfig unsafe unsafe_hello_world upload_source_maps vectorize version_metadata vpc_networks vpc_services wasm_modules worker_loaders workers_dev';
   for (const key of keys.split(' ')) {
     const { notes } = imported(JSON.stringify({ name: 'a', [key]: { x: 1 } }), 'wrangler.json');
     assert.deepEqual([notes.length, notes[0]?.key, notes[0]?.note === 'unknown key: omitted'], [1, key, false], key);
