@@ -2,7 +2,7 @@
 // and compared with docs/compatibility.md. Pure.
 
 /** Why a package cannot work. */
-type Impossibility = 'native' | 'tcp' | 'programs' | 'server' | 'files' | 'threads' | 'stays';
+type Impossibility = 'native' | 'tcp' | 'programs' | 'server' | 'files' | 'threads' | 'stays' | 'cloudflare';
 
 /** A package that cannot work, or whose main entry cannot. */
 interface ImpossiblePackage {
@@ -25,10 +25,15 @@ export const impossibilities: Readonly<Record<Impossibility, string>> = {
   server: 'it listens on a port of its own, and a worker is called for each request',
   files: 'it reads files of a disk, which a worker does not have',
   threads: 'it starts threads, which a worker cannot',
+  cloudflare: 'it needs a service of Cloudflare that this platform does not have',
   stays: 'it waits for its time in a process that stays, and a worker runs only while it answers',
 };
 
 export const impossiblePackages: Readonly<Record<string, ImpossiblePackage>> = {
+  '@cloudflare/containers': { why: 'cloudflare', use: `a sandbox, or ${NODE_SERVER}` },
+  '@cloudflare/playwright': { why: 'cloudflare', use: SCREENSHOTS },
+  '@cloudflare/puppeteer': { why: 'cloudflare', use: SCREENSHOTS },
+  '@cloudflare/sandbox': { why: 'cloudflare', use: 'a sandbox binding' },
   '@duckdb/node-api': { why: 'native', use: `@duckdb/duckdb-wasm in the page, or ${NODE_SERVER}` },
   '@grpc/grpc-js': { why: 'tcp', use: `an API of the service over HTTP, @connectrpc/connect-web, or ${NODE_SERVER}` },
   '@napi-rs/canvas': { why: 'native', use: `@resvg/resvg-wasm, or ${NODE_SERVER}` },

@@ -11,7 +11,10 @@ export function unavailable(name: string, real: Readonly<Record<string, unknown>
   const children = new Map<Key, unknown>();
   const fail = (): never => {
     const module = name.split('.')[0];
-    throw Object.assign(new Error(`${name} was called, but node:${module} is not available in a worker`), {
+    const advice = /^https?\.(?:createServer|Server)$/.test(name)
+      ? ': export a fetch handler, or run it as a server for Node with "kind: ssr"'
+      : '';
+    throw Object.assign(new Error(`${name} was called, but node:${module} is not available in a worker${advice}`), {
       code: 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM',
     });
   };

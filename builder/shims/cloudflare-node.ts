@@ -3,7 +3,7 @@
 
 function unsupported(name: string): never {
   throw new Error(
-    `${name}() of cloudflare:node is not supported on this platform: node:http has no servers here, export a fetch handler`,
+    `${name}() of cloudflare:node is not supported on this platform: node:http has no servers here. Export a fetch handler, or run it as a server for Node with "kind: ssr"`,
   );
 }
 

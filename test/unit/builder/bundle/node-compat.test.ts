@@ -245,7 +245,11 @@ for (const [name, use] of [
       (error: NodeJS.ErrnoException) => {
         assert.match(
           error.message,
-          new RegExp(`^${name}\\.\\w+ was called, but node:${name} is not available in a worker$`),
+          new RegExp(
+            `^${name}\\.\\w+ was called, but node:${name} is not available in a worker${
+              name === 'http' ? ': export a fetch handler, or run it as a server for Node with "kind: ssr"' : ''
+            }$`,
+          ),
         );
         assert.equal(error.code, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM');
         return true;
