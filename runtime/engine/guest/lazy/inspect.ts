@@ -2,6 +2,17 @@
 // depth, width and length; a hostile getter or Proxy costs only its own invocation. A module of lazy.ts.
 import { provideModule } from '../modules.ts';
 
+/** Classes of the platform whose content is behind getters. */
+const getters: Readonly<Record<string, readonly string[]>> = {
+  Blob: ['size', 'type'],
+  File: ['name', 'size', 'type'],
+  Request: ['method', 'url', 'headers', 'bodyUsed'],
+  Response: ['status', 'statusText', 'headers', 'bodyUsed'],
+  URL: ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'],
+};
+/** Classes of the platform that are lists of pairs. */
+const pairs = new Set(['FormData', 'Headers', 'URLSearchParams']);
+
 const DEPTH_MAX = 4;
 const ENTRIES_MAX = 100;
 const STRING_MAX = 10_000;
@@ -137,6 +148,11 @@ function renderObject(value: object, depthMax: number, depth: number, parents: r
       '}',
       depth,
     );
+  if (pairs.has(name) && Symbol.iterator in value) {
+    const entries = Array.from(value as Iterable<readonly unknown[]>);
+    const shown = entries.slice(0, ENTRIES_MAX).map(([key, item]) => `${child(key)} => ${child(item)}`);
+    return wrap(`${name}(${entries.length}) `, '{', more(shown, entries.length), '}', depth);
+  }
   const keys = Reflect.ownKeys(value).filter((key) => Object.prototype.propertyIsEnumerable.call(value, key));
   const fields = keys.slice(0, ENTRIES_MAX).map((key) => {
     const descriptor = Object.getOwnPropertyDescriptor(value, key);
@@ -145,8 +161,10 @@ function renderObject(value: object, depthMax: number, depth: number, parents: r
       return `${label}: ${descriptor.set === undefined ? '[Getter]' : '[Getter/Setter]'}`;
     return `${label}: ${child(descriptor === undefined ? undefined : descriptor.value)}`;
   });
+  for (const key of Object.hasOwn(getters, name) ? getters[name]! : [])
+    if (key in value) fields.push(`${key}: ${child((value as Record<string, unknown>)[key])}`);
   const prefix = name === 'Object' ? '' : name === '' ? '[Object: null prototype] ' : `${name} `;
-  return wrap(prefix, '{', more(fields, keys.length), '}', depth);
+  return wrap(prefix, '{', more(fields, fields.length + Math.max(0, keys.length - ENTRIES_MAX)), '}', depth);
 }
 
 function renderError(error: Error, depthMax: number, depth: number, parents: readonly object[]): string {
