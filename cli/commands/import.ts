@@ -14,6 +14,8 @@ import { readWrangler } from '../wrangler/read-wrangler.ts';
 import { toPlatformYaml, type ProjectBeside } from '../wrangler/to-platform-yaml.ts';
 
 const NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
+/** Notes on keys that the platform does not need. */
+const NOTHING_TO_DO = /^(?:is always on|needs no switch|not needed)\b(?! for)/;
 const FILE_BYTES_MAX = 1024 * 1024;
 
 export const command = defineCommand({
@@ -71,7 +73,10 @@ export const command = defineCommand({
     }
     if (args.print) shell.out(yaml.trimEnd());
     else shell.out(`${shell.paint('green', 'Wrote')} platform.yaml from ${name}`);
-    for (const { key, note } of notes) shell.err(plain(`${shell.paint('yellow', key)}: ${note}`));
+    const idle = notes.filter(({ note }) => NOTHING_TO_DO.test(note));
+    for (const { key, note } of notes)
+      if (!NOTHING_TO_DO.test(note)) shell.err(plain(`${shell.paint('yellow', key)}: ${note}`));
+    if (idle.length > 0) shell.err(plain(`Not needed here: ${idle.map(({ key }) => key).join(', ')}`));
     const names = Object.keys(variables);
     if (names.length > 0)
       shell.err(

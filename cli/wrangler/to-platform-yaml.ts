@@ -169,7 +169,7 @@ function writeProject(values: Values, project: ProjectBeside, { add, note }: Wri
     );
     if (missing !== undefined) {
       add([], 'build: npm run build');
-      note('build', `${textOf(missing)} does not exist: "build: npm run build" is to make it`);
+      note('build', `${textOf(missing)} does not exist: it is built by "npm run build"`);
     }
   }
   const { port, ip } = recordOf(values['dev']);
