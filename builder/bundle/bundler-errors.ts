@@ -86,7 +86,11 @@ function resolveHint(specifier: string, importer: string | undefined, context: E
   if (builtin && !context.nodeCompat) return 'It is a module of Node: add nodejs_compat to compatibility_flags';
   if (specifier.startsWith('#')) return 'Add it to "imports" in package.json';
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
-  if (!/^(?:@[\w.-]+\/)?[\w.-]+$/.test(name)) return 'No file and no package has this name';
+  if (name === '__STATIC_CONTENT_MANIFEST')
+    return 'It belongs to Workers Sites: files in "out" are served without code here, so remove it and what uses it';
+  if (name.startsWith('virtual:'))
+    return 'A plugin of Vite makes it: set "main" to the worker that the build writes, and "build" to its command';
+  if (!/^(?:@[\w.-]+\/)?[A-Za-z0-9][\w.-]*$/.test(name)) return 'No file and no package has this name';
   if (isInstalled(name, importer ?? join(context.containment.root, 'index')))
     return `Package ${name} is installed, but has no such export`;
   return `Run: npm i ${name}`;

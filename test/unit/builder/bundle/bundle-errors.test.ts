@@ -65,6 +65,15 @@ const unresolved: readonly [specifier: string, message: string][] = [
     'tiny/inner',
     'Cannot resolve "tiny/inner", imported from src/index.ts. Package tiny is installed, but has no such export',
   ],
+  ['_own', 'Cannot resolve "_own", imported from src/index.ts. No file and no package has this name'],
+  [
+    '__STATIC_CONTENT_MANIFEST',
+    'Cannot resolve "__STATIC_CONTENT_MANIFEST", imported from src/index.ts. It belongs to Workers Sites: files in "out" are served without code here, so remove it and what uses it',
+  ],
+  [
+    'virtual:react-router/server-build',
+    'Cannot resolve "virtual:react-router/server-build", imported from src/index.ts. A plugin of Vite makes it: set "main" to the worker that the build writes, and "build" to its command',
+  ],
   ['#own', 'Cannot resolve "#own", imported from src/index.ts. Add it to "imports" in package.json'],
   ['node:nonsense', 'Cannot resolve "node:nonsense", imported from src/index.ts. Node has no such module'],
   [
