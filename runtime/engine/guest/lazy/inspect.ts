@@ -178,7 +178,8 @@ function renderError(error: Error, depthMax: number, depth: number, parents: rea
   const { errors } = error as { errors?: unknown };
   if (Array.isArray(errors) && !extra.includes('errors'))
     fields.push(`[errors]: ${render(errors, depthMax, depth + 1, within)}`);
-  return fields.length === 0 ? head : `${head} {\n  ${fields.join(',\n  ').replaceAll('\n', '\n  ')}\n}`;
+  if (fields.length === 0) return head;
+  return `${head} {\n  ${fields.map((field) => field.replaceAll('\n', '\n  ')).join(',\n  ')}\n}`;
 }
 
 function constructorName(value: object): string {

@@ -39,3 +39,8 @@ test('of many fields, the number of the others is shown', () => {
   const many = Object.fromEntries(Array.from({ length: 103 }, (_, at) => [`k${at}`, at]));
   assert.match(show(many), /,\n {2}k99: 99,\n {2}\.\.\. 3 more\n\}$/);
 });
+
+test('fields of an error are indented alike', () => {
+  const error = Object.assign(new Error('no'), { stack: 'Error: no', code: 1, more: { of: 'x'.repeat(80) } });
+  assert.equal(show(error), `Error: no {\n  code: 1,\n  more: {\n    of: '${'x'.repeat(80)}'\n  }\n}`);
+});
