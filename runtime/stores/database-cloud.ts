@@ -19,7 +19,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { DatabaseStore } from '../engine/bindings/database.ts';
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from '../databases/sqlite/limited-changes.ts';
-import { oneStatement, splitStatements } from '../databases/sqlite/sql-text.ts';
+import { checkOnlyLastHasParameters, oneStatement, splitStatements } from '../databases/sqlite/sql-text.ts';
 import { cloudName, createDatabaseCloudApi, type DatabaseCloudSettings } from './database-cloud-api.ts';
 import { checkAllowed, tooBig } from './database-cloud-fence.ts';
 import { createDatabaseCloudStreams, own } from './database-cloud-streams.ts';
@@ -64,7 +64,8 @@ export function createDatabaseCloud(
   let version = 0;
   const nextVersion = (): number => (version = Math.max(version + 1, Date.now() * 1000));
 
-  function statementOf(sql: unknown, values: unknown, savepoints = false): HranaStatement {
+  /** The statements of a text; only the last has values. */
+  function statementsOf(sql: unknown, values: unknown, savepoints = false): HranaStatement[] {
     if (typeof sql !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
     if (Buffer.byteLength(sql) > limits.statementBytesMax) {
       throw new SqlRefusal(
@@ -73,13 +74,16 @@ export function createDatabaseCloud(
       );
     }
     if (!Array.isArray(values)) throw new SqlRefusal('SQLITE_MISUSE', 'the values of a statement must be a list');
-    const { sql: text, parameters } = oneStatement(sql);
-    checkAllowed(text, savepoints);
-    if (values.length !== parameters) {
-      const given = `the statement has ${parameters}, ${values.length} given`;
+    const statements = splitStatements(sql, limits.execStatementsMax);
+    const last = statements.length > 1 ? statements.at(-1)! : oneStatement(sql);
+    checkOnlyLastHasParameters(statements);
+    for (const { sql: text } of statements) checkAllowed(text, savepoints && statements.length === 1);
+    if (values.length !== last.parameters) {
+      const given = `the statement has ${last.parameters}, ${values.length} given`;
       throw new SqlRefusal('SQLITE_ERROR', `Wrong number of parameter bindings for SQL query: ${given}`);
     }
-    return { sql: text, args: values.map((value) => toHrana(fromWire(value))), want_rows: true };
+    const args = values.map((value) => toHrana(fromWire(value)));
+    return [...statements.slice(0, -1).map(({ sql: text }) => own(text)), { sql: last.sql, args, want_rows: true }];
   }
 
   /** Rewrites a statement whose `LIMIT` the server refuses; null if that is not the reason of the refusal. */
@@ -136,19 +140,25 @@ export function createDatabaseCloud(
     return null;
   }
 
+  /** @param texts the statements of each text, whose result is that of the last one with the changes of all. */
   async function batch(
     place: DatabasePlace,
     transaction: number,
-    statements: readonly HranaStatement[],
-  ): Promise<string> {
+    texts: readonly (readonly HranaStatement[])[],
+  ): Promise<string[]> {
     const startedAt = performance.now();
-    let json = '[]';
-    const failed = await runTogether(place, transaction, statements, (results) => {
-      const each = (performance.now() - startedAt) / statements.length;
-      json = `[${results.map((result) => resultJson(result as HranaResult, nextVersion(), each)).join(',')}]`;
+    let jsons: string[] = [];
+    const failed = await runTogether(place, transaction, texts.flat(), (given) => {
+      const each = (performance.now() - startedAt) / texts.length;
+      const results = [...given] as HranaResult[];
+      jsons = texts.map(({ length }) => {
+        const ofText = results.splice(0, length);
+        const changes = ofText.reduce((sum, { affected_row_count: changed }) => sum + changed, 0);
+        return resultJson({ ...ofText.at(-1)!, affected_row_count: changes }, nextVersion(), each);
+      });
     });
     if (failed !== null) throw toHranaRefusal(failed.error);
-    return json;
+    return jsons;
   }
 
   async function exec(place: DatabasePlace, transaction: number, text: unknown): Promise<string> {
@@ -246,7 +256,9 @@ export function createDatabaseCloud(
     switch (op) {
       case ops.query: {
         const startedAt = performance.now();
-        const stmt = statementOf(args[0], args[1], transaction !== 0);
+        const statements = statementsOf(args[0], args[1], transaction !== 0);
+        if (statements.length > 1) return (await batch(place, transaction, [statements]))[0]!;
+        const stmt = statements[0]!;
         const execute = (statement: HranaStatement): Promise<unknown> =>
           ask(place, transaction, { type: 'execute', stmt: statement });
         const result = await execute(stmt).catch(async (error: unknown) => {
@@ -262,12 +274,12 @@ export function createDatabaseCloud(
       case ops.batch: {
         if (args.length > limits.batchStatementsMax)
           throw tooBig('the batch', `${limits.batchStatementsMax} statements`);
-        const statements = args.map((statement) => {
+        const texts = args.map((statement) => {
           if (!Array.isArray(statement))
             throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
-          return statementOf(statement[0], statement[1]);
+          return statementsOf(statement[0], statement[1]);
         });
-        return statements.length === 0 ? '[]' : batch(place, transaction, statements);
+        return texts.length === 0 ? '[]' : `[${(await batch(place, transaction, texts)).join(',')}]`;
       }
       case ops.exec:
         return exec(place, transaction, args[0]);

@@ -104,7 +104,7 @@ export function keepsToPrivatePort(started: () => PlatformHere): void {
     );
     assert.deepEqual(error, {
       code: 'migration_failed',
-      message: 'Migration 0002_mail.sql, line 2: no such table: nobody at offset 12',
+      message: 'Migration 0002_mail.sql, line 2: no such table: nobody',
       file: '0002_mail.sql',
       line: 2,
       statement: 'ALTER TABLE nobody ADD COLUMN mail TEXT',

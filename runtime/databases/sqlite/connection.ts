@@ -5,7 +5,7 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { fromWire, SqlRefusal, toWire, type StoredValue } from '#core/database-request.ts';
 import { Fence } from './fence.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from './limited-changes.ts';
-import { errorOffset, oneStatement, type StatementText } from './sql-text.ts';
+import { errorOffset, oneStatement, splitStatements, type StatementText } from './sql-text.ts';
 import { resultCode, toRefusal } from './sqlite-errors.ts';
 import { loadVectors } from './vector-module.ts';
 import {
@@ -99,6 +99,8 @@ export class Connection {
       // Allowed only for the module loaded next.
       allowExtension: true,
       defensive: true,
+      // As in D1: "x" is a text where no column has that name.
+      enableDoubleQuotedStringLiterals: true,
       enableForeignKeyConstraints: !isBulk,
     });
     try {
@@ -187,17 +189,30 @@ export class Connection {
     this.#fence.own(() => this.#db.exec(sql));
   }
 
+  /** The statements of a text that has several, which are compiled one after the other; null: it has not. */
+  several(sql: string): StatementText[] | null {
+    if (this.#statements.has(sql)) return null;
+    this.#checkLength(sql);
+    const statements = splitStatements(sql, this.#limits.execStatementsMax);
+    return statements.length > 1 ? statements : null;
+  }
+
+  #checkLength(sql: string): void {
+    const { statementBytesMax } = this.#limits;
+    // A text has at least as many bytes as characters.
+    const bytes = sql.length > statementBytesMax ? sql.length : Buffer.byteLength(sql);
+    if (bytes <= statementBytesMax) return;
+    throw new SqlRefusal(
+      'SQLITE_TOOBIG',
+      `statement too long: ${Buffer.byteLength(sql)} bytes, at most ${statementBytesMax} are allowed`,
+    );
+  }
+
   /** @throws {SqlRefusal} for SQL that does not compile, or is not allowed. */
   prepare(sql: string): Prepared {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
-    if (sql.length > this.#limits.statementBytesMax || Buffer.byteLength(sql) > this.#limits.statementBytesMax) {
-      const bytes = Buffer.byteLength(sql);
-      throw new SqlRefusal(
-        'SQLITE_TOOBIG',
-        `statement too long: ${bytes} bytes, at most ${this.#limits.statementBytesMax} are allowed`,
-      );
-    }
+    this.#checkLength(sql);
     const prepared = this.compile(oneStatement(sql));
     if (prepared.savepoint) return prepared;
     if (this.#statements.size >= STATEMENTS_KEPT)

@@ -151,7 +151,8 @@ export class DatabaseFile {
     // Compiling may take as long as running.
     job.begin();
     try {
-      return this.#main.prepare(String(job.args[0])).writes;
+      const sql = String(job.args[0]);
+      return this.#main.several(sql) !== null || this.#main.prepare(sql).writes;
     } catch {
       // The error is reported in its own turn.
       return false;

@@ -196,13 +196,24 @@ export function oneStatement(sql: string): StatementText {
   throw new SqlRefusal('SQLITE_ERROR', 'a prepared statement must be one statement; use batch() or exec() for several');
 }
 
+/** @throws {SqlRefusal} when another of several statements than the last has parameters. */
+export function checkOnlyLastHasParameters(statements: readonly StatementText[]): void {
+  if (statements.slice(0, -1).every(({ parameters }) => parameters === 0)) return;
+  // Cloudflare's words.
+  throw new SqlRefusal(
+    'SQLITE_ERROR',
+    'When executing multiple SQL statements in a single call, only the last statement can have parameters.',
+  );
+}
+
 /**
  * Offset of the token that a message of SQLite names (`near "x": syntax error`, `no such column: x`), if it is
  * unambiguous; -1 otherwise. `fails` tells whether a prefix of the text already has that error.
  */
 export function errorOffset(sql: string, message: string, fails: (beginning: string) => boolean): number {
   const near = /^near "(.*)": syntax error$/s.exec(message)?.[1];
-  const name = near ?? /^no such (?:column|table|function): (?:\w+\.)?(\w+)/.exec(message)?.[1];
+  // SQLite gives no offset for a missing table.
+  const name = near ?? /^no such (?:column|function): (?:\w+\.)?(\w+)/.exec(message)?.[1];
   if (name === undefined) return -1;
   const found: Token[] = [];
   for (let token = nextToken(sql, 0); token !== null && found.length < 50; token = nextToken(sql, token.end)) {

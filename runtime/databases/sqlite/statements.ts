@@ -4,7 +4,7 @@ import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
 import type { Connection, Prepared, StatementRun } from './connection.ts';
 import type { SlowStatements } from './slow-statements.ts';
-import { splitStatements } from './sql-text.ts';
+import { checkOnlyLastHasParameters, splitStatements, type StatementText } from './sql-text.ts';
 import { isCorruption, toRefusal } from './sqlite-errors.ts';
 
 /** Dependencies. */
@@ -46,10 +46,15 @@ export class Statements {
     this.#bytes = bytes;
   }
 
-  /** One statement. */
+  /** One statement, or several, all or none: then the result is that of the last. */
   query(connection: Connection, [sql, values, rowsMax]: readonly unknown[]): string {
     const most = typeof rowsMax === 'number' && rowsMax >= 1 ? rowsMax : Infinity;
     const startedAt = performance.now();
+    const several = connection.several(textOf(sql));
+    if (several !== null) {
+      const all = (): string => this.#together(connection, several, values);
+      return connection.inTransaction ? this.#nested(connection, all) : this.#atomic(connection, all);
+    }
     const prepared = connection.prepare(textOf(sql));
     // Rows of RETURNING come after the change is made: only a transaction can undo it when there are too many.
     const guarded = prepared.writes && prepared.columnCount > 0 && !connection.inTransaction;
@@ -71,10 +76,13 @@ export class Statements {
         const startedAt = performance.now();
         if (!Array.isArray(statement)) throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
         const [sql, values] = statement as unknown[];
-        const prepared = connection.prepare(textOf(sql));
-        json +=
-          (json === '' ? '' : ',') +
-          this.#result(connection, prepared, connection.run(prepared, values), startedAt, textOf(sql));
+        const text = textOf(sql);
+        const several = connection.several(text);
+        if (json !== '') json += ',';
+        if (several === null) {
+          const prepared = connection.prepare(text);
+          json += this.#result(connection, prepared, connection.run(prepared, values), startedAt, text);
+        } else json += this.#together(connection, several, values);
         if (json.length > resultBytesMax) {
           throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${resultBytesMax})`);
         }
@@ -110,6 +118,21 @@ export class Statements {
       }
     }
     return JSON.stringify({ n: statements.length, d: elapsed(startedAt) });
+  }
+
+  /** Runs the statements of one text in a transaction; the result is that of the last, with the changes of all. */
+  #together(connection: Connection, statements: readonly StatementText[], values: unknown): string {
+    checkOnlyLastHasParameters(statements);
+    let json = '';
+    let changes = 0;
+    for (const [index, statement] of statements.entries()) {
+      const startedAt = performance.now();
+      const prepared = connection.compile(statement);
+      const run = connection.run(prepared, index === statements.length - 1 ? values : []);
+      changes += run.changes;
+      json = this.#result(connection, prepared, { ...run, changes }, startedAt, statement.sql);
+    }
+    return json;
   }
 
   /** Returns the file's bytes. */
@@ -152,11 +175,12 @@ export class Statements {
     }
   }
 
-  #nested(connection: Connection, run: () => void): void {
+  #nested<Result>(connection: Connection, run: () => Result): Result {
     connection.own('SAVEPOINT platform_batch');
     try {
-      run();
+      const result = run();
       connection.own('RELEASE platform_batch');
+      return result;
     } catch (error) {
       if (connection.inTransaction) {
         connection.own('ROLLBACK TO platform_batch');

@@ -325,7 +325,7 @@ test('a request or event is a line with what became of it, wall time and of that
 test('an error of a table that does not exist says how tables are created', async (t) => {
   const dev = running(t, { 'src/index.ts': worker('x') });
   await dev.next();
-  const message = 'Uncaught Error: D1_ERROR: no such table: notes at offset 14: SQLITE_ERROR';
+  const message = 'Uncaught Error: D1_ERROR: no such table: notes: SQLITE_ERROR';
   dev.opened[0]!.log({ level: 'error', message: `${message}\n    at src/index.ts:1:2` });
   assert.equal(
     dev.shell.errors.at(-1),

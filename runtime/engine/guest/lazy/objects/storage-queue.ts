@@ -187,6 +187,5 @@ function settle(waiter: Waiter, result: unknown): void {
 function errorIn(result: unknown): Error | null {
   if (typeof result !== 'object' || result === null || !Object.hasOwn(result, 'e')) return null;
   const [code, message] = (result as { e: readonly [string, string] }).e;
-  // Cloudflare's message does not include the position of a missing table.
-  return new Error(`${message.replace(/^(no such table: .*) at offset \d+$/, '$1')}: ${code}`);
+  return new Error(`${message}: ${code}`);
 }
