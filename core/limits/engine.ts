@@ -57,6 +57,11 @@ export const engineLimits = {
   logBytesMax: ['WORKER_LOG_BYTES_MAX', 256 * KB, 'Log text stored per invocation'],
   bufferedBytesMax: [null, 64 * MB, 'Buffered data for an isolate, and buffered data for the peers of its WebSockets'],
   timersMax: [null, 10_000, 'Timers of one isolate'],
+  workLeftMax: [
+    null,
+    1000,
+    'Answered events of durable objects that go on with unawaited work, per isolate; more of them count as running',
+  ],
   webSocketMessageBytesMax: [null, 32 * MB, 'One WebSocket message, either way (1009)'],
   webSocketBufferedBytesMax: [null, 16 * MB, 'Unsent bytes of a WebSocket; above it, the socket is closed (1013)'],
   webSocketsMax: ['WORKER_WEBSOCKETS_MAX', 10_000, 'Open WebSockets per deployment'],

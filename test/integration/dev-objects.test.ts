@@ -36,6 +36,10 @@ export class Clock extends DurableObject {
   turned = 0;
   hands() { return new Hands(this); }
   turns() { return this.turned; }
+  fetch() {
+    setTimeout(() => {}, 30_000);
+    return Response.json(${version});
+  }
   left() { return this.ctx.storage.getAlarm(); }
 }
 export default {
@@ -51,6 +55,7 @@ export default {
         return Response.json([error.code, error.retryable, error.remote]);
       }
     }
+    if (new URL(request.url).pathname === '/late') return env.CLOCK.getByName('late').fetch(request);
     return Response.json((await env.CLOCK.getByName('tower')[new URL(request.url).pathname.slice(1)]()) ?? null);
   },
 };`;
@@ -110,6 +115,15 @@ test('a save gives an object to the new code at its next event, though a caller 
   const { count } = (await ask('/next')) as { count: number };
   assert.ok(count > 4);
   assert.deepEqual(await held, ['object_reset', true, true]);
+});
+
+test('a save gives an object to the new code at its next event, though its old code still has a timer', async () => {
+  assert.equal(await ask('/late'), 2);
+  await writeFile(join(folder, 'src/index.js'), worker(3));
+  await until(async () => ((await ask('/next')) as { version: number }).version === 3);
+  const startedAt = performance.now();
+  assert.equal(await ask('/late'), 3);
+  assert.ok(performance.now() - startedAt < 10_000);
 });
 
 test('a save keeps the sockets of an object, whose next message wakes the new code', async () => {

@@ -31,6 +31,7 @@ export class Room extends DurableObject {
     const [what, value] = message.split(' ');
     if (what === 'spin') for (;;);
     if (what === 'limit') return this.ctx.setHibernatableWebSocketEventTimeout(Number(value));
+    if (what === 'later') return void setTimeout(() => socket.send('later ' + value), Number(value));
     if (what === 'hang') return new Promise((resolve) => setTimeout(resolve, 600_000));
     if (what === 'abort') this.ctx.abort('enough');
     if (what === 'rename') return socket.serializeAttachment({ name: value });
@@ -201,6 +202,18 @@ test('an event that runs for longer than the object allows is ended', async () =
   await handler.logged('app', /did not respond within 50 ms/);
   await asleep();
   assert.equal((await ada.ask())['timeout'], 50);
+  await leave(ada);
+});
+
+test('what a message starts without awaiting it goes on, and holds no further message back', async () => {
+  const ada = await enter('h', 'ada');
+  ada.socket.send('limit 50');
+  ada.socket.send('later 200');
+  // More than the object handles at a time.
+  for (let at = 1; at <= 400; at++) ada.socket.send('later 2000');
+  ada.socket.send('count 1');
+  assert.equal(await ada.next(), '1=1');
+  assert.equal(await ada.next(), 'later 200');
   await leave(ada);
 });
 

@@ -8,7 +8,17 @@ import type { CallScope, GuestStream, HostFunctions, HostReply } from './host-ca
 import type { CallOwner } from './call-owner.ts';
 import type { HostMemory } from './host-memory.ts';
 import { HostRecords } from './host-records.ts';
-import { FIELD, RECORD, STREAM, toGuest, toHost, type Failure, type Part, type RecordReader } from './protocol.ts';
+import {
+  FIELD,
+  LEAVING,
+  RECORD,
+  STREAM,
+  toGuest,
+  toHost,
+  type Failure,
+  type Part,
+  type RecordReader,
+} from './protocol.ts';
 import { SocketTable } from './socket-table.ts';
 import { StreamTable } from './stream-table.ts';
 import type { BridgedSocket, SocketWire } from './sockets.ts';
@@ -249,6 +259,11 @@ export class Link implements CallScope {
   clientGone(id: number, failure: Failure): void {
     this.breakBody(id, failure);
     this.#send(toGuest.clientGone, id, JSON.stringify(failure));
+  }
+
+  /** Ends the unawaited work of an answered event of an object. */
+  leaveWork(id: number): void {
+    this.#send(toGuest.clientGone, id, JSON.stringify({ code: 'object_reset', name: 'AbortError', message: LEAVING }));
   }
 
   /** Reports host CPU used for an invocation, from its current budget. */

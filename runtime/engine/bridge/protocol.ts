@@ -22,6 +22,9 @@ export const NOTHING = '-';
 /** Field of bytes. */
 export const BYTES = 'b';
 
+/** Message of an abort that only ends the unawaited work of an answered event. */
+export const LEAVING = 'newer code waits for the object';
+
 /** Records from the host into the guest. The letter is the first field. */
 export const toGuest = {
   /** id, method, url part, header block part, body part | `s` | `-`. */

@@ -4,7 +4,7 @@
 import { FIELD, NOTHING, RECORD, STREAM, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { host, type HostBody } from './host.ts';
-import { closeInvocation, currentInvocation, type GuestInvocation } from './invocation.ts';
+import { closeInvocation, currentInvocation, touch, type GuestInvocation } from './invocation.ts';
 import { records, send } from './records.ts';
 import { threw } from './rejections.ts';
 import { toJson } from './safe.ts';
@@ -17,7 +17,7 @@ import { takeResponse } from './web/response.ts';
 export function answerSocketEvent(invocation: GuestInvocation): void {
   if (invocation.answered) return;
   invocation.answered = true;
-  const isOver = invocation.waiting === 0;
+  const isOver = endsNow(invocation);
   send(toHost.response, invocation.id, 200, records.part(''), NOTHING, isOver ? '1' : '');
   if (isOver) closeInvocation(invocation);
 }
@@ -33,7 +33,7 @@ export function answerEvent(invocation: GuestInvocation, result: unknown): void 
     return;
   }
   invocation.answered = true;
-  const isOver = invocation.waiting === 0;
+  const isOver = endsNow(invocation);
   send(toHost.eventResult, invocation.id, records.part(text), isOver ? '1' : '');
   if (isOver) closeInvocation(invocation);
 }
@@ -98,7 +98,7 @@ export function answer(invocation: GuestInvocation, value: unknown): void {
     records.meta += FIELD + RECORD;
     invocation.waiting++;
     openPump(invocation.id, body as HostBody, () => onSettled(invocation));
-  } else if (invocation.waiting === 0) {
+  } else if (endsNow(invocation)) {
     records.meta += `1${FIELD}${RECORD}`;
     closeInvocation(invocation);
   } else {
@@ -115,7 +115,7 @@ function answerWithSocket(invocation: GuestInvocation, socket: unknown, headerBl
     fail(invocation, threw(error));
     return;
   }
-  const isOver = invocation.waiting === 0;
+  const isOver = endsNow(invocation);
   if (handOver(internals, invocation.id, headerBlock, isOver)) {
     invocation.answered = true;
     if (isOver) closeInvocation(invocation);
@@ -137,7 +137,7 @@ export function fail(invocation: GuestInvocation, failure: Failure): void {
   if (invocation.answered) return;
   invocation.answered = true;
   const said = invocation.passThrough ? { ...failure, passThrough: true } : failure;
-  const isOver = invocation.waiting === 0;
+  const isOver = endsNow(invocation);
   send(toHost.failed, invocation.id, toJson(said), isOver ? '1' : '');
   if (isOver) closeInvocation(invocation);
 }
@@ -149,10 +149,18 @@ export function waitUntil(promise: unknown): void {
   new ExecutionContext(invocation, onSettled).waitUntil(promise);
 }
 
+/** Whether it ends with its response. That of an object ends with an entry: code that nobody awaits may have more work. */
+function endsNow(invocation: GuestInvocation): boolean {
+  if (!invocation.isKept) return invocation.waiting === 0;
+  touch(invocation);
+  return false;
+}
+
 /** A promise of `waitUntil` has settled, or the response's stream has ended. */
 export function onSettled(invocation: GuestInvocation): void {
   invocation.waiting--;
-  if (invocation.waiting === 0 && invocation.answered) finish(invocation);
+  if (invocation.isKept) touch(invocation);
+  else if (invocation.waiting === 0 && invocation.answered) finish(invocation);
 }
 
 /** Nothing is pending. */

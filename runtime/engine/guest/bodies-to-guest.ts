@@ -20,6 +20,8 @@ export class BodyToGuest implements HostBody, Owned {
   #error: unknown = null;
   #ended = false;
   #waiter: { resolve(chunk: Uint8Array | null): void; reject(error: unknown): void } | null = null;
+  /** Whether a pending read counts as work of its owner. */
+  #isWork = false;
   /** The host forwards the rest, as soon as it is asked to. */
   #isSpliced = false;
   /** Called then if its pump waits for a chunk that will not come. */
@@ -57,7 +59,18 @@ export class BodyToGuest implements HostBody, Owned {
     if (this.#ended) return Promise.resolve(null);
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject };
+      if (this.#owner === undefined || this.#isWork) return;
+      this.#isWork = true;
+      this.#owner.work++;
     });
+  }
+
+  /** No read is pending. */
+  #isRead(): void {
+    if (!this.#isWork) return;
+    this.#isWork = false;
+    this.#owner!.work--;
+    touch(this.#owner);
   }
 
   cancel(): void {
@@ -76,6 +89,7 @@ export class BodyToGuest implements HostBody, Owned {
 
   spliced(): void {
     this.#isSpliced = true;
+    this.#isRead();
     if (this.#waiter !== null) this.onSpliced?.();
   }
 
@@ -87,6 +101,7 @@ export class BodyToGuest implements HostBody, Owned {
       return;
     }
     this.#waiter = null;
+    this.#isRead();
     send(toHost.credit, this.id, byteLengthOf(chunk));
     waiter.resolve(chunk);
   }
@@ -108,6 +123,7 @@ export class BodyToGuest implements HostBody, Owned {
 
   #finish(): void {
     this.#ended = true;
+    this.#isRead();
     bodies.delete(this.id);
     if (this.#owner !== undefined) disown(this.#owner, this);
   }

@@ -93,6 +93,7 @@ export function openCall(
 ): { id: number; reply: Promise<HostReply> } {
   const id = takeFree() ?? waiters.length;
   pending++;
+  if (owner !== undefined) owner.work++;
   const reply = new Promise<HostReply>((resolve, reject) => {
     waiters[id] = { resolve, reject, owner, onReply, passesGate };
   });
@@ -111,6 +112,7 @@ function take(id: number): Waiter | undefined {
   waiters[id] = undefined;
   free[free.length] = id;
   pending--;
+  if (waiter.owner !== undefined) waiter.owner.work--;
   return waiter;
 }
 

@@ -1,6 +1,7 @@
 // The end of an entry, after all its microtasks: distributes its CPU, ends what exceeded a budget or can never
 // settle, and returns the collected records at once (records.ts). Connected by entry.ts. Hot path.
 import { toHost } from '../bridge/protocol.ts';
+import { finish } from './answers.ts';
 import { pendingCalls } from './calls.ts';
 import type { Account } from './context.ts';
 import { hasFinalizers } from './fences.ts';
@@ -58,6 +59,7 @@ export function flush(cpuMs: number, unchargedMs: number, ended: Account | undef
       send(toHost.breach, at.id, at.used, '');
       closeInvocation(at);
     }
+    if (ended === undefined && at.isDone) finish(at);
   }
   if (breached !== undefined) onBreach(breached, touched);
   else if (openInvocations() !== null && isServing()) endHung();
@@ -114,7 +116,8 @@ function endHung(): void {
   let hung = '';
   for (let at = openInvocations(); at !== null;) {
     const next = at.next;
-    if (!at.answered || at.waiting > 0) {
+    // What an event of an object waits for may come from another event.
+    if (!at.isKept && (!at.answered || at.waiting > 0)) {
       hung += (hung === '' ? '' : ',') + at.id;
       at.answered = true;
       closeInvocation(at);

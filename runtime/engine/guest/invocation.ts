@@ -1,5 +1,6 @@
 // One event being served inside the isolate: its CPU account, its abort signal, its `waitUntil` promises, and the
 // context object for the worker. dispatch.ts creates and ends it; the bridge refers to it by id.
+import { LEAVING } from '../bridge/protocol.ts';
 import type { AbortSignal } from './web/abort.ts';
 import { AbortController } from './web/abort.ts';
 import type { Account, Context } from './context.ts';
@@ -41,6 +42,10 @@ export class GuestInvocation implements Context, Account {
   readonly #budget: number;
   /** Unsettled promises of `waitUntil`. */
   waiting = 0;
+  /** Its calls, timers and reads that are pending. */
+  work = 0;
+  /** Whether its work keeps it open, awaited or not: an event of a durable object, until newer code needs the object. */
+  isKept = false;
   answered = false;
   over = false;
   // Links of the lists of open invocations and of those that ran in this entry: fields instead of arrays, so that no
@@ -99,7 +104,16 @@ export class GuestInvocation implements Context, Account {
     this.renew();
   }
 
+  /** Nothing is left that keeps it open. */
+  get isDone(): boolean {
+    return this.answered && this.waiting === 0 && !(this.isKept && this.work > 0);
+  }
+
   abort(reason: unknown): void {
+    if ((reason as Error).message === LEAVING) {
+      this.isKept = false;
+      return;
+    }
     this.#aborted = true;
     this.#abortReason = reason;
     this.#abort?.abort(reason);

@@ -63,6 +63,8 @@ export class Invocation<Answer> {
   isCall = false;
   /** Whether its response is an open WebSocket: the wall limit begins when that is closed. */
   isSocketOpen = false;
+  /** Whether it was answered, and only goes on with work of an object. */
+  hasWorkLeft = false;
   /** Whether its client disconnected before a response: it runs to its end, and its response is discarded. */
   isClientGone = false;
   /** Why it has no response while its work continues; null otherwise. */

@@ -72,13 +72,17 @@ export class Responses {
       if (isOver) this.#running.end(id, ok);
       return;
     }
-    invocation.status = status;
+    // What an object throws has a status that no response has.
+    invocation.status = status > 599 ? 500 : status;
     try {
       if (body !== undefined) {
         exchange.send(status, headerBlock, body, true);
         invocation.phase = 'answered';
         // Its `waitUntil` work continues; otherwise the end is now, which saves a look at the clock.
-        if (!isOver) invocation.firstByteAt = invocation.answeredAt = performance.now();
+        if (!isOver) {
+          invocation.firstByteAt = invocation.answeredAt = performance.now();
+          this.#answered(invocation);
+        }
         this.#running.breakBody(id);
       } else {
         exchange.begin(status, headerBlock);
@@ -179,6 +183,18 @@ export class Responses {
     const { bridged } = socket;
     if (!this.#open(invocation, headerBlock, bridged, (client) => bridged.attach(client))) live.sockets.forget(socket);
     else if (isOver) this.#running.end(id, ok);
+    else if (invocation !== undefined) this.#answered(invocation);
+  }
+
+  /** What an object still does holds no other event back. */
+  #answered(invocation: AnyInvocation): void {
+    const { object } = invocation;
+    if (object === null) return;
+    // How long the object lets an event of a socket run.
+    invocation.wallMsMax = 0;
+    this.#running.workLeft(invocation);
+    object.socketEvent?.ended(ok);
+    this.#objects?.answered(object);
   }
 
   /** Answers a handshake. @returns false if there is no connection. */

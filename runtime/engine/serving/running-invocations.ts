@@ -38,13 +38,22 @@ export class RunningInvocations {
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
   /** Whether the records of an entry are being read. */
   #isReading = false;
-  /** Invocations whose response is an open WebSocket. */
+  /** Invocations whose response is an open WebSocket, and answered ones of objects: they hold no request back. */
   upgraded = 0;
+  #withWorkLeft = 0;
+  readonly #workLeftMax: number;
   /** Consecutive requests that could never be answered: the worker may have broken a global that responses need. */
   unanswered = 0;
 
-  constructor(deployment: ServedDeployment, engineCounters: EngineCounters, link: Link, onEnded: () => void) {
+  constructor(
+    deployment: ServedDeployment,
+    engineCounters: EngineCounters,
+    link: Link,
+    workLeftMax: number,
+    onEnded: () => void,
+  ) {
     this.#deployment = deployment;
+    this.#workLeftMax = workLeftMax;
     this.#engineCounters = engineCounters;
     this.#link = link;
     this.#onEnded = onEnded;
@@ -121,10 +130,26 @@ export class RunningInvocations {
     if (invocation.object?.sockets !== undefined) invocation.object.sockets.open--;
   }
 
+  /** An event of an object was answered, and goes on. */
+  workLeft(invocation: AnyInvocation): void {
+    if (invocation.hasWorkLeft || this.#withWorkLeft >= this.#workLeftMax) return;
+    invocation.hasWorkLeft = true;
+    this.#withWorkLeft++;
+    this.upgraded++;
+  }
+
+  #workEnded(invocation: AnyInvocation): void {
+    if (!invocation.hasWorkLeft) return;
+    invocation.hasWorkLeft = false;
+    this.#withWorkLeft--;
+    this.upgraded--;
+  }
+
   /** Ends an invocation with the outcome in the entry being read. */
   end(id: number, outcome: Outcome): void {
     const invocation = this.#running.remove(id);
     if (invocation === undefined) return;
+    this.#workEnded(invocation);
     this.breakBody(id);
     const isUnheard = outcome.kind === 'ok' && invocation.isClientGone;
     this.#ended.push({ invocation, outcome: isUnheard ? failed('client_gone') : outcome });
@@ -142,10 +167,18 @@ export class RunningInvocations {
     this.breakBody(invocation.id);
   }
 
+  /** Ends the rest of an object's answered events: newer code, or another engine, waits for it. @param id null: of all. */
+  leaveWork(id: string | null): void {
+    for (const { id: number, object, phase } of this.#running.values())
+      if (object !== null && phase === 'answered' && (id === null || object.address.id === id))
+        this.#link.leaveWork(number);
+  }
+
   /** Ends an invocation from outside, regardless of what its code does. */
   endNow(invocation: AnyInvocation, outcome: Failed, socketReason: string): void {
     const { id } = invocation;
     if (this.#running.remove(id) === undefined) return;
+    this.#workEnded(invocation);
     const message = errorMessage(outcome.code, outcome.details);
     this.#link.abort(id, { code: outcome.code, name: 'TimeoutError', message });
     this.#link.cancelStream(id);

@@ -101,12 +101,15 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     });
     this.#topLevel = new UnattributedOwner(budget, 'no_invocation');
     this.#unattributed = new UnattributedOwner(budget, 'invocation_ended');
-    this.#running = new RunningInvocations(deployment, deps.engineCounters, this.#link, () => this.#settle());
+    this.#running = new RunningInvocations(deployment, deps.engineCounters, this.#link, deps.limits.workLeftMax, () =>
+      this.#settle(),
+    );
     this.#accounts = new CpuAccounts(deployment, deps, this.#running, this.#link);
     if (objects !== null)
       this.#objects = new IsolateObjects({
         objects,
         link: this.#link,
+        leaveWork: (id) => this.#running.leaveWork(id),
         onBroken: ({ details }) => this.dispose(failed('object_reset', details)),
       });
     this.#dispatch = new Dispatch({
@@ -138,7 +141,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     return this.#running.size;
   }
 
-  /** Invocations whose response is an open WebSocket. */
+  /** Invocations whose response is an open WebSocket, and answered ones of objects. */
   get upgraded(): number {
     return this.#running.upgraded;
   }

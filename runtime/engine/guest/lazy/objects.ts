@@ -136,7 +136,7 @@ function find(address: Address, env: unknown): LiveObject {
   live.set(address.id, made);
   // The constructor may wait for its storage.
   const invocation = currentInvocation();
-  if (invocation !== undefined) invocation.gate = made.gate;
+  if (invocation !== undefined) enter(invocation, made);
   try {
     made.create(address, env);
   } catch (error) {
@@ -144,6 +144,12 @@ function find(address: Address, env: unknown): LiveObject {
     throw error;
   }
   return made;
+}
+
+/** Marks the invocation as an event of the object, whose code goes on after the response. */
+function enter(invocation: GuestInvocation, object: LiveObject): void {
+  invocation.gate = object.gate;
+  invocation.isKept = true;
 }
 
 function methodOf(instance: Instance, name: string): (...args: unknown[]) => unknown {
@@ -163,7 +169,7 @@ function session(address: Address, env: unknown, invocation: GuestInvocation): S
   } catch (error) {
     return { object: () => null, run: () => Promise.reject(error as Error) };
   }
-  invocation.gate = object.gate;
+  enter(invocation, object);
   return {
     object: () => object.instance,
     hides: (name) => hidden.has(name),
@@ -192,7 +198,7 @@ async function ring(object: LiveObject, instance: Instance, { retries = 0 }: Add
 async function event(address: Address, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown> {
   try {
     const object = find(address, env);
-    invocation.gate = object.gate;
+    enter(invocation, object);
     return await object.run((instance) =>
       address.op === 'fetch' ? methodOf(instance, 'fetch')(request) : ring(object, instance, address),
     );
@@ -209,7 +215,7 @@ async function socketEvent(
   invocation: GuestInvocation,
 ): Promise<unknown> {
   const object = find(address, env);
-  invocation.gate = object.gate;
+  enter(invocation, object);
   return object.run((instance) => object.sockets.receive(instance, address, data));
 }
 

@@ -14,10 +14,14 @@ interface Timer {
   parameters: unknown[];
   context: Context | undefined;
   owner: GuestInvocation | undefined;
+  /** Whether it is pending work of its owner. */
+  isWork: boolean;
   cleared: boolean;
 }
 
 const DELAY_MAX = 2 ** 31 - 1;
+/** A timer of an ended event of a durable object runs if it is due within this time. */
+const WORK_MS_MAX = 60_000;
 
 let timersMax = 10_000;
 let nextId = 1;
@@ -76,8 +80,10 @@ function schedule(callback: unknown, delay: unknown, parameters: unknown[], repe
     parameters,
     context: currentContext(),
     owner,
+    isWork: !repeat && ms <= WORK_MS_MAX && owner !== undefined,
     cleared: false,
   };
+  if (timer.isWork) owner!.work++;
   byId.set(timer.id, timer);
   push(timer);
   return timer.id;
@@ -101,6 +107,10 @@ export function clearTimeout(id?: unknown): void {
   if (timer === undefined) return;
   timer.cleared = true;
   byId.delete(key);
+  if (!timer.isWork) return;
+  timer.owner!.work--;
+  // It may be the last.
+  touch(timer.owner);
 }
 
 /** Whether anything is scheduled. Timers of ended invocations do not count and never run. */
@@ -139,6 +149,7 @@ export function dueTimers(): void {
       timer.at = now + timer.every;
       push(timer);
     }
+    if (timer.isWork) timer.owner!.work--;
     timer.owner?.renewForTimer(now);
     touch(timer.owner);
     try {

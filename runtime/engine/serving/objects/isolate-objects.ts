@@ -16,6 +16,8 @@ import type { StorageRequest } from './object-store.ts';
 interface IsolateObjectsDeps {
   readonly objects: LiveObjects;
   readonly link: Link;
+  /** Ends what answered events of an object still do. @param id null: of all objects. */
+  readonly leaveWork: (id: string | null) => void;
   /** A write of an object could not be stored: all objects of the isolate are reset. */
   readonly onBroken: (error: PlatformError) => void;
 }
@@ -216,9 +218,17 @@ export class IsolateObjects {
     setImmediate(() => this.#deps.onBroken(reason));
   }
 
-  /** Newer code, or another engine, waits for an object that is kept here only by a caller's stub. */
-  leaveSessions(): void {
-    if (!this.#isGone) this.#deps.link.leaveSessions();
+  /** Newer code, or another engine, waits for an object that only a caller's stub or unawaited work keeps here. */
+  leave(live: LiveObject | null): void {
+    if (this.#isGone) return;
+    this.#deps.link.leaveSessions();
+    this.#deps.leaveWork(live?.owner.id ?? null);
+  }
+
+  /** An event has been answered, and its code goes on. */
+  answered(event: ObjectEvent): void {
+    const live = this.#deps.objects.of(event);
+    if (live !== undefined && this.#deps.objects.isAwaited(live)) this.leave(live);
   }
 
   /** These objects no longer belong to this engine: their events end without a response. */

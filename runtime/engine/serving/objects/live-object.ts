@@ -18,8 +18,8 @@ interface ObjectIsolate {
   lapse(): void;
   /** Ends the isolate and everything that runs in it. */
   reset(): void;
-  /** RPC sessions of callers end as soon as they have no running call. */
-  leaveSessions(): void;
+  /** RPC sessions of callers end as soon as they have no running call, and what answered events still do ends. */
+  leave(live: LiveObject | null): void;
 }
 
 /** A waiting event or operator's operation. */

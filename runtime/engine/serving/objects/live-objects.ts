@@ -206,6 +206,12 @@ export class LiveObjects {
     return this.#events.get(event);
   }
 
+  /** Whether newer code, or another engine, waits until no code of the object runs here. */
+  isAwaited(live: LiveObject): boolean {
+    const next = live.waiting[0]?.deployment ?? null;
+    return this.#isLeaving || (next !== null && live.deployment !== null && next !== live.deployment);
+  }
+
   /** An event has ended. */
   leave(live: LiveObject): void {
     live.running--;
@@ -218,7 +224,7 @@ export class LiveObjects {
   leaveAll(): void {
     this.#isLeaving = true;
     const isolates = new Set([...this.#live.values()].flatMap(({ isolate }) => isolate ?? []));
-    for (const isolate of isolates) isolate.leaveSessions();
+    for (const isolate of isolates) isolate.leave(null);
     for (const live of this.#live.values()) if (this.#isUnused(live)) this.#release(live);
   }
 
@@ -244,7 +250,7 @@ export class LiveObjects {
       if (next.deployment !== null) {
         if (live.deployment !== null && live.deployment !== next.deployment) {
           if (live.running > 0) {
-            live.isolate?.leaveSessions();
+            live.isolate?.leave(live);
             return;
           }
           this.#letGo(live);
