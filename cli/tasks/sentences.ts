@@ -85,7 +85,10 @@ function proseOf(file: string, text: string): readonly Sentence[] {
   return found;
 }
 
-/** Comments of modules: neighbouring lines of `//` and whole doc comments, without their tags and examples. */
+/**
+ * Comments of modules: neighbouring lines of `//` and whole doc comments, without examples. Tags such as `@returns` stay,
+ * because their sentences cannot be understood without them.
+ */
 function commentsOf(file: string, text: string): readonly Sentence[] {
   const comments = text.matchAll(/(?:^[ \t]*\/\/[^\n]*\n)+|^[ \t]*\/\*\*[\s\S]*?\*\//gm);
   return Array.from(comments, ({ index, 0: comment }) => {
@@ -93,7 +96,8 @@ function commentsOf(file: string, text: string): readonly Sentence[] {
       .replaceAll(/^[ \t]*(?:\/\/|\/\*\*|\*\/|\*)?[ \t]?/gm, '')
       .replaceAll(/\*\/\s*$/g, '')
       .replaceAll(/@example[\s\S]*?(?=\n@|$)/g, '')
-      .replaceAll(/@(?:param|returns|throws|see|typeParam)\b(?: [\w.{}]+(?= ))?/g, '\n\n');
+      .replaceAll(/(?=@(?:param|returns|throws|typeParam)\b)/g, '\n\n')
+      .replaceAll(/@see\b/g, '\n\n');
     return words.split('\n\n').flatMap((part) => split(file, lineAt(text, index), part));
   }).flat();
 }

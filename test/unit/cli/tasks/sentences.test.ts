@@ -17,6 +17,7 @@ const sources = {
   ].join('\n'),
   'core/a.ts': [
     '// Reads the file once it exists.',
+    '/** @returns the number of bytes that were read. */',
     "export const a = 'The file does not exist: create it';",
     "const sql = 'SELECT a FROM b WHERE c';",
   ].join('\n'),
@@ -30,7 +31,8 @@ test('prose, comments and texts of interfaces are drawn in equal parts, with the
       .toSorted(),
     [
       'core/a.ts:1 Reads the file once it exists.',
-      'core/a.ts:2 The file does not exist: create it',
+      'core/a.ts:2 @returns the number of bytes that were read.',
+      'core/a.ts:3 The file does not exist: create it',
       'docs/a.md:3 They share one process, see limits.',
       'docs/a.md:3 Workers run in isolates of V8.',
       'docs/a.md:6 what it says to the reader',
