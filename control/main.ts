@@ -174,14 +174,15 @@ async function start(): Promise<() => Promise<void>> {
   };
 }
 
-/** The handlers that `API_HANDLER_URL` names, or those of all machines that have announced themselves. */
+/** The handlers in `API_HANDLER_URL`, or the handlers of all machines that have announced themselves. */
 function openHandlers({ privatePort: { origins, token, machines } }: Configuration, sql: Sql): PrivatePort {
   if (machines === null) return openPrivatePort(origins, token);
   const found = openHandlerMachines({
     sql: statementsOf(sql),
     local: origins,
     ownOrigin: machines.ownOrigin,
-    onTrouble: (error) => log.warn({ reason: (error as Error).message }, 'Machines not read: the last ones are used'),
+    onTrouble: (error) =>
+      log.warn({ reason: (error as Error).message }, 'Machines could not be read: the last known ones are used'),
   });
   return openPrivatePort(origins, token, found);
 }

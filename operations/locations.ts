@@ -1,5 +1,5 @@
-// Locates a platform's data from its variables and data folder. Used by backup, restore, upgrade and doctor; opens
-// nothing else.
+// Locates a platform's data from its variables and data folder. Used by backup, restore, upgrade and doctor; it opens
+// no files itself.
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { encryptionKeys } from '#core/encryption.ts';
@@ -19,9 +19,9 @@ export interface Locations {
   readonly folder: string;
   /** `none`: bindings that use it are disabled. */
   readonly postgres: 'embedded' | 'none' | { readonly url: string };
-  /** Folder of the project databases; null: they are not local files. */
+  /** Folder of the project databases; null if they are not local files. */
   readonly databases: string | null;
-  /** Bucket and key prefix of project files; null: they are in the data folder. */
+  /** Bucket and key prefix of project files; null if they are in the data folder. */
   readonly bucket: (BucketOptions & { readonly prefix: string }) | null;
   readonly environment: Environment;
 }
@@ -33,7 +33,11 @@ export function locationsOf(environment: Environment, folder: string): Locations
   const s3 = ['ENDPOINT', 'BUCKET', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map((name) => `FILES_S3_${name}`);
   const missing = s3.filter((name) => get(name) === '');
   if (missing.length > 0 && missing.length < s3.length)
-    throw backupError('settings', `Files in S3 need ${missing.join(' and ')}`, 'Set it, or none of FILES_S3_*.');
+    throw backupError(
+      'settings',
+      `Files in S3 need ${missing.join(' and ')}`,
+      'Set the missing variables, or unset all of FILES_S3_*.',
+    );
   const isElsewhere = get('DB_URL') !== '' || get('DB_STORAGE_MODE') === 'managed-cloud';
   return {
     folder,
@@ -66,7 +70,7 @@ export function checkLocations(locations: Locations): void {
     throw backupError(
       'settings',
       `There is no data folder ${folder}`,
-      'Set FS_PATH (or PLATFORM_HOME) as the platform has it.',
+      'Set FS_PATH (or PLATFORM_HOME) to the value that the platform uses.',
     );
   const owner = statSync(folder).uid;
   const self = process.geteuid?.() ?? owner;
@@ -74,7 +78,7 @@ export function checkLocations(locations: Locations): void {
     throw backupError(
       'settings',
       `${folder} belongs to the user ${owner}, and this program runs as ${self}`,
-      `Run it as that user: files of another user would prevent the platform from starting. For example \`sudo -u '#${owner}' platform ...\`.`,
+      `Run the command as that user: files of another user would prevent the platform from starting. For example \`sudo -u '#${owner}' platform ...\`.`,
     );
   const record = readDataFolderRecord(folder);
   if (record === null) return;
@@ -87,16 +91,13 @@ export function checkLocations(locations: Locations): void {
     throw differ('DB_URL or DB_STORAGE_MODE', 'has project databases elsewhere');
 }
 
-/** Connects to the database; a stopped embedded one runs while the connection is open. */
+/** Connects to the database; a stopped embedded database runs while the connection is open. */
 export interface OpenDatabase {
   readonly sql: Sql;
   close(): Promise<void>;
 }
 
-/**
- * @param mayMake whether to create an embedded database without data.
- * @returns null if there is none.
- */
+/** @param mayMake whether to create an embedded database without data. @returns null if there is none. */
 export async function openDatabase(locations: Locations, mayMake: boolean): Promise<OpenDatabase | null> {
   const { postgres, folder } = locations;
   if (postgres === 'none') return null;
@@ -129,7 +130,7 @@ export async function openDatabase(locations: Locations, mayMake: boolean): Prom
   };
 }
 
-/** First bytes of the hash of the key that encrypts variables, hex; null: no key was found. */
+/** First bytes of the hash of the key that encrypts variables, hex; null if no key was found. */
 export function encryptionKeyIds({ environment, folder }: Pick<Locations, 'environment' | 'folder'>): string[] {
   const text = environment['ENCRYPTION_KEY']?.trim() || readSecret(path.join(folder, 'secrets', 'encryption-key'));
   if (text === null || text === '') return [];

@@ -1,4 +1,4 @@
-// Checks that disks have enough space before a backup or a restore writes anything. Folders on one disk share its free
+// Checks that disks have enough space before a backup or a restore writes any data. Folders on one disk share its free
 // space. Called by backup/backup.ts and restore/restore.ts.
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
@@ -27,8 +27,8 @@ type DiskOf = (folder: string) => { readonly disk: number; readonly free: number
  * Bytes that a backup writes. Most contents compress, but files and artifacts may be compressed already. Database
  * copies are staged in the data folder, one at a time.
  *
- * @param sql the open database; null: there is none.
- * @param target folder of the archive; null: a bucket.
+ * @param sql the open database, or null.
+ * @param target folder of the archive; null means a bucket.
  */
 export async function backupNeeds(
   { folder, databases, bucket }: Locations,
@@ -70,7 +70,7 @@ export function checkSpace(needs: readonly Need[], diskOf: DiskOf = diskOfFolder
       throw backupError(
         'space',
         `It may take ${needed} bytes, and the disk of ${folder} has ${free} bytes free`,
-        'Nothing was written. Make room, or name a folder on another disk.',
+        'Nothing was written. Free disk space, or choose a folder on another disk.',
       );
 }
 

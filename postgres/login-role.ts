@@ -54,7 +54,7 @@ export async function openLoginRole(sql: Postgres, ownerUrl: string, role: Login
     // The creator of the role has also set its password.
     if (given !== '') return given;
     throw new Error(
-      `The database user may not change the role ${name}. Give it CREATEROLE, or create the role yourself ` +
+      `The database user is not allowed to change the role ${name}. Give it CREATEROLE, or create the role yourself ` +
         `(its rights come with the migrations) and set ${variable}`,
       { cause: error },
     );

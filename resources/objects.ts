@@ -1,4 +1,4 @@
-// Durable objects of a project: the objects of a class, what one stores, its SQL, and its end.
+// Durable objects of a project: the objects of a class, their stored data, their SQL, and their end.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
@@ -20,7 +20,7 @@ const page = {
 };
 const one = {
   ...branchQuery,
-  object: Type.String({ minLength: 1, maxLength: 1024, description: 'Its id, or its name' }),
+  object: Type.String({ minLength: 1, maxLength: 1024, description: 'Id or name of the object' }),
 };
 const oneObject = Type.Object(one);
 const DurableObject = Type.Object({

@@ -126,7 +126,7 @@ export const sandboxes = platform<unknown, ResourceState>()
       ...writes,
       summary: 'Create a sandbox, or recreate its machine with new options; its files are kept',
       description:
-        'As `get(id, options)` of the binding and a first call: omitted options are unchanged, null restores the default of the operator. It runs afterwards.',
+        'Works like `get(id, options)` of the binding and a first call: omitted options are unchanged, null restores the default of the operator. It runs afterwards.',
       params: ofOne,
       query: branchOnly,
       body: SandboxOptions,
@@ -286,7 +286,7 @@ export const sandboxes = platform<unknown, ResourceState>()
       ...reads,
       summary: 'Read the output of a process, or follow it with Accept: text/event-stream',
       description:
-        'The last million characters. Events are JSON with a `type`: `stdout` and `stderr` (`data`), `dropped` (`chars`) for omitted output, and finally `exit` (`exitCode`).',
+        'The response has the last million characters. Events of the stream are JSON with a `type`: `stdout` and `stderr` (`data`), `dropped` (`chars`) for omitted output, and finally `exit` (`exitCode`).',
       params: ofProcess,
       query: branchOnly,
       response: Type.Object({ logs: Type.String(), truncated: Type.Boolean() }),

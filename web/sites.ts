@@ -1,5 +1,5 @@
-// Finds the built sites: beside this file in the package; for a clone in the cache, by the hash of their sources, built
-// in a separate process if missing (web/build/main.ts). Called by main.ts.
+// Finds the built sites: next to this file in the package; for a clone in the cache, by the hash of their sources,
+// built in a separate process if missing (web/build/main.ts). Called by main.ts.
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -42,7 +42,8 @@ export async function openSites({ wanted, builder, log }: SitesDeps): Promise<{
     const folder = packed[name];
     if (existsSync(join(folder, MANIFEST_FILE))) states.set(name, { site: await openSite(folder, isHttps) });
     else {
-      const reason = builder === null ? 'This installation does not contain it' : 'It is built at the first start';
+      const reason =
+        builder === null ? 'This installation does not contain the site' : 'The site is built at the first start';
       states.set(name, { site: null, isBuilding: builder !== null, reason });
       if (builder !== null) missing.push({ name, isHttps });
     }

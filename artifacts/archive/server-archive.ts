@@ -1,5 +1,5 @@
 // The archive of an ssr project: plain files and symbolic links (`server.tar` of an artifact), from untrusted users.
-// No link leads outside, and everything is written below one folder. Called by runtime/ssr/.
+// No link leads outside, and all files are written below one folder. Called by runtime/ssr/.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, symlink } from 'node:fs/promises';
@@ -83,9 +83,9 @@ export async function unpackServer({ file, hash, filesMax }: ServerArchive, fold
   for (const [name, target] of links) await symlink(target, await parents(name));
 }
 
-/** Why a link of the archive is invalid; null: it is valid. */
+/** Why a link of the archive is invalid; null if it is valid. */
 function serverLinkProblem(name: string, target: string): string | null {
   if (target === '' || target.startsWith('/') || /[\p{Cc}\\]/u.test(target)) return `leads to ${shown(target)}`;
   const end = path.posix.join(path.posix.dirname(name), target);
-  return end === '..' || end.startsWith('../') ? `leads out of the archive, to ${shown(target)}` : null;
+  return end === '..' || end.startsWith('../') ? `points outside the archive, to ${shown(target)}` : null;
 }

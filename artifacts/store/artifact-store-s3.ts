@@ -1,6 +1,6 @@
 // Artifacts in a bucket of S3-compatible storage: `<prefix>/<2 digits>/<id>.tar.gz` for each, and
-// `<prefix>/installation`, the id of the platform that the prefix belongs to. An object appears complete or not at all;
-// what is fetched is checked by its hashes before it is in the data folder.
+// `<prefix>/installation`, the id of the platform that the prefix belongs to. An object appears either completely or
+// not at all. Fetched artifacts are checked by their hashes before they are in the data folder.
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -27,7 +27,7 @@ interface S3Options {
   readonly limits: ArchiveLimits;
   /** How long to wait for an unresponsive storage; default: not at all. */
   readonly awayMsMax?: number;
-  /** How long a connection, a response and each piece of it may take; default: half a minute. */
+  /** How long a connection, a response and each piece of it may take; by default half a minute. */
   readonly stallMsMax?: number;
 }
 
@@ -92,7 +92,7 @@ export function openArtifactsS3({
 
   async function claim(installationId: string): Promise<void> {
     const request = { method: 'PUT', key: `${root}installation`, body: Buffer.from(`${installationId}\n`) } as const;
-    // The first one wins; storages without conditions write.
+    // The first writer wins; storages without conditional writes accept both.
     let response = await bucket.send({ ...request, headers: { 'if-none-match': '*' } });
     if (response.status === 501) response = await bucket.send(request);
     if (!response.ok && response.status !== 412 && response.status !== 409)
@@ -100,7 +100,7 @@ export function openArtifactsS3({
     await response.body?.cancel();
   }
 
-  /** Size and age of an object; null: there is none. */
+  /** Size and age of an object, or null. */
   async function look(key: string): Promise<{ readonly bytes: number; readonly ageMs: number } | null> {
     const response = await bucket.send({ method: 'HEAD', key });
     if (response.status === 404) return null;
@@ -112,7 +112,7 @@ export function openArtifactsS3({
   async function put(id: string, from: string): Promise<void> {
     await checkOwner(true);
     const key = keyOf(id);
-    // An old one may be about to be deleted, since nothing refers to it yet.
+    // An old artifact may be deleted soon, since nothing refers to it yet.
     if (((await look(key))?.ageMs ?? Infinity) < FRESH_MS) return;
     const folder = temporaryFolder(dataFolder, 'artifacts');
     try {
@@ -188,7 +188,7 @@ export function openArtifactsS3({
       const key = keyOf(id);
       await tried(async () => {
         await checkOwner(false);
-        // A prefix without an owner has nothing.
+        // A prefix without an owner is empty.
         if (!isOwn) return;
         const response = await bucket.send({ method: 'DELETE', key });
         if (!response.ok && response.status !== 404) throw await refusal(response, key);
@@ -232,12 +232,12 @@ async function refusal(response: Awaited<ReturnType<Bucket['send']>>, key: strin
   const { status } = response;
   await response.body?.cancel();
   if (status >= 500 || status === 408 || status === 429)
-    return failure('away', `The storage of artifacts answers ${status}`);
+    return failure('away', `The artifact storage answered with status ${status}`);
   const advice =
     status === 403
-      ? ': look at the rights of ARTIFACTS_S3_ACCESS_KEY_ID, which must read, write, delete and list'
+      ? ': check the permissions of ARTIFACTS_S3_ACCESS_KEY_ID, which must read, write, delete and list'
       : status === 404
-        ? ': look at ARTIFACTS_S3_ENDPOINT and ARTIFACTS_S3_BUCKET'
+        ? ': check ARTIFACTS_S3_ENDPOINT and ARTIFACTS_S3_BUCKET'
         : '';
   return failure('refused', `The storage of artifacts answers ${status} for ${key}${advice}`);
 }

@@ -19,7 +19,7 @@ export function parseHeaders(file: RuleFile): AssetHeaderRule[] {
   readRuleLines(file, LINE_CHARS_MAX, (line, fail) => {
     if (/^(?:\/|https?:)/.test(line)) {
       const reason = headerPatternProblem(line);
-      if (reason !== null) return fail(`"${line}" is no pattern: ${reason}`);
+      if (reason !== null) return fail(`"${line}" is not a valid pattern: ${reason}`);
       if (rules.length === HEADER_RULES_MAX) return fail(`There are more than ${HEADER_RULES_MAX} header rules`);
       rules.push({ pattern: line, set: [], remove: [] });
       return;

@@ -26,7 +26,7 @@ export function parseRedirects(file: RuleFile): AssetRedirectRule[] {
   readRuleLines(file, LINE_CHARS_MAX, (line, fail) => {
     const [from, to, code = '302', ...more] = line.split(/\s+#/)[0]!.trim().split(/\s+/);
     if (from === undefined || to === undefined)
-      return fail('A redirect needs two fields: from and to, with a status after them if need be');
+      return fail('A redirect needs a source and a target, and optionally a status');
     const problem = redirectSourceProblem(from);
     if (problem !== null) return fail(problem);
     if (/=/.test(to) && !/^(?:\/|https?:)/.test(to)) return fail('Query parameters in the source are not supported');
@@ -37,7 +37,7 @@ export function parseRedirects(file: RuleFile): AssetRedirectRule[] {
     try {
       pattern = parsePathPattern(from);
     } catch (error) {
-      return fail(`The source "${from}" is no pattern: ${(error as Error).message}`);
+      return fail(`The source "${from}" is not a valid pattern: ${(error as Error).message}`);
     }
     const reason = redirectTargetProblem(to, pattern, status[1] === '200');
     if (reason !== null) return fail(`The target "${to}" ${reason}`);

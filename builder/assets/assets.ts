@@ -34,7 +34,7 @@ export interface Assets {
 
 /** Properties of the assets folder. */
 interface AssetOptions {
-  /** Whether it is the project itself: sources and configuration are left out too. */
+  /** Whether the folder is the project itself: sources and configuration are then left out too. */
   readonly isProject?: boolean;
   /** Absolute paths of the worker's files, if its entry is in this folder: its code is not served. */
   readonly worker?: readonly string[];
@@ -45,7 +45,7 @@ const HASHES_AT_ONCE = 8;
 
 /**
  * Lists the files that a folder serves: all except dotfiles (`.well-known` is served), `node_modules`, private keys,
- * `_headers` and `_redirects`. Symbolic links are followed inside the folder; links that lead out of it are an error.
+ * `_headers` and `_redirects`. Symbolic links are followed inside the folder; links to paths outside it are an error.
  *
  * @param folder absolute
  * @throws {BuildError} `assets` or `too_large`
@@ -167,10 +167,10 @@ async function targetOf(
   if (!entry.isSymbolicLink()) return file;
   const name = relative(base, file);
   const target = await realpath(file).catch(() => {
-    throw new BuildError('assets', `Asset ${name} is a link that leads nowhere`);
+    throw new BuildError('assets', `Asset ${name} is a link to a missing path`);
   });
   if (target !== base && !target.startsWith(base + sep))
-    throw new BuildError('assets', `Asset ${name} is a link that leads out of the assets folder`);
+    throw new BuildError('assets', `Asset ${name} is a link to a path outside the assets folder`);
   // A link does not expose files that are not served by themselves.
   const parts = relative(base, target).split(sep);
   const hidden = parts.some((part, index) => part !== '' && withheldBy(part, index === 0, isProject) !== null);
@@ -190,7 +190,9 @@ function refused(error: unknown): never {
   throw error;
 }
 
-/** The text of a rules file. It must not be a link out of the folder, since its lines appear in error messages. */
+/**
+ * The text of a rules file. The file must not be a link out of the folder, since its lines appear in error messages.
+ */
 async function textOf(base: string, name: string): Promise<string | null> {
   const info = await lstat(join(base, name)).catch(() => null);
   if (info === null) return null;

@@ -39,7 +39,7 @@ export async function clientRouterWarning(root: string, files: readonly string[]
   if (router === undefined) return null;
   return (
     `The site has one page and uses ${router}: a link to any other path answers 404. ` +
-    'To have index.html answer, write into platform.yaml:\n' +
+    'To serve index.html for such links, add this to platform.yaml:\n' +
     'assets:\n  not_found_handling: single-page-application'
   );
 }

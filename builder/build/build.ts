@@ -54,7 +54,7 @@ interface BuildOptions {
   readonly limits?: ArtifactLimits & { readonly bundleBytesMax: number };
   /** An existing bundle (from watch.ts), used instead of bundling. */
   readonly bundle?: Bundle;
-  /** Result of the build command if it already ran (build-step.ts): it does not run again. */
+  /** Result of the build command if it already ran (build-step.ts) and must not run again. */
   readonly made?: readonly string[] | null;
   /** Called with warnings of a successful build. */
   readonly onWarning?: (text: string) => void;
@@ -69,7 +69,7 @@ interface BuildOptions {
 /**
  * Builds a project. The same sources give the same artifact id, independent of their location.
  *
- * @throws {BuildError} for every problem of the project; then nothing is left in `artifacts`.
+ * @throws {BuildError} for every problem of the project; no files are then left in `artifacts`.
  * @example
  * const { id, folder } = await build({ root: '/srv/app', config, artifacts: '/srv/data/artifacts' });
  */
@@ -78,7 +78,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   const root = await realpath(options.root).catch(() => {
     throw new BuildError('unknown_kind', `The project folder ${options.root} does not exist`);
   });
-  // Run first, since the command may create the entry as well as the files.
+  // This runs first, since the command may create the entry as well as the files.
   const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
   const project = findEntry(root, options.config);
   const [workflow] = Object.keys(options.config.workflowClasses ?? {});
@@ -258,9 +258,10 @@ function withPrefix(assets: RuledAssets, prefix: string): RuledAssets {
   };
 }
 
-/** With the rules of its folder. */
+/** Assets with the rules of their folder. */
 function ruled(assets: Assets, root: string, folder: string, onWarning: BuildOptions['onWarning']): RuledAssets {
-  if (assets.withheld.length > 0) onWarning?.(`Not published, since they are keys: ${assets.withheld.join(', ')}`);
+  if (assets.withheld.length > 0)
+    onWarning?.(`Not published, because these files are keys: ${assets.withheld.join(', ')}`);
   const pathOf = (name: string): string => projectPath(root, join(folder, name));
   const { headers, redirects } = assets.rules;
   return {

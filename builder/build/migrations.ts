@@ -1,5 +1,5 @@
-// Reads the migrations of a project: `migrations/*.sql` for its only database, or `migrations/<BINDING>/*.sql`. It runs
-// nothing; the database service applies them.
+// Reads the migrations of a project: `migrations/*.sql` for its only database, or `migrations/<BINDING>/*.sql`. The
+// migrations are not run here; the database service applies them.
 import { statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -71,7 +71,7 @@ function refuseOutside(file: string, containment: Containment): void {
   if (containment.holds(file)) return;
   throw new BuildError(
     'outside',
-    `${projectPath(containment.root, file)} is a link that leads ${realPath(file) === null ? 'nowhere' : 'out of the project'}`,
+    `${projectPath(containment.root, file)} is a link to ${realPath(file) === null ? 'a missing path' : 'a path outside the project'}`,
   );
 }
 

@@ -78,11 +78,11 @@ function firstLine(message: string): string {
 }
 
 function resolveHint(specifier: string, importer: string | undefined, context: ErrorContext): string {
-  if (/^\.{0,2}\//.test(specifier)) return 'There is no such file: check the path and its upper and lower case';
+  if (/^\.{0,2}\//.test(specifier)) return 'The file does not exist: check the path, including upper and lower case';
   if (specifier.startsWith('cloudflare:'))
     return `There are ${cloudflareModules.map((name) => `cloudflare:${name}`).join(', ')}; with import() it fails only where it is used`;
   const builtin = isNodeBuiltin(specifier.replace(/^node:/, ''));
-  if (specifier.startsWith('node:') && !builtin) return 'Node has no such module';
+  if (specifier.startsWith('node:') && !builtin) return 'Node has no module with this name';
   if (builtin && !context.nodeCompat) return 'It is a module of Node: add nodejs_compat to compatibility_flags';
   if (specifier.startsWith('#')) return 'Add it to "imports" in package.json';
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');

@@ -17,8 +17,7 @@ interface OutsideImport {
 }
 
 /**
- * Refuses to load modules outside the allowed folders. The bundler's ids are real paths, so those inside need no
- * check.
+ * Refuses to load modules outside the allowed folders. The bundler's ids are real paths, so paths inside need no check.
  */
 export function containmentPlugin(containment: Containment): Plugin {
   return {
@@ -69,7 +68,7 @@ function errorOf({ specifier, importer, id }: OutsideImport, containment: Contai
   const target = projectPath(containment.root, id);
   const written = importer === undefined || importer.startsWith('\0') ? target : specifier;
   const message =
-    `"${written}" leads out of the project, to ${target}, and is not read. Move the file into the project, install it as a package, ` +
+    `"${written}" is outside the project, at ${target}, and is not read. Move the file into the project, install it as a package, ` +
     `or make the repository a workspace`;
   const at =
     importer === undefined || importer.startsWith('\0') ? null : placeOf(specifier, sourceFile(importer), containment);

@@ -25,7 +25,7 @@ export function checkTsconfigs(containment: Containment, entry: string): void {
     if (real === null || seen.has(real)) continue;
     seen.add(real);
     if (!containment.holds(real))
-      throw new BuildError('outside', `${projectPath(containment.root, file)} is a link that leads out of the project`);
+      throw new BuildError('outside', `${projectPath(containment.root, file)} is a link to a path outside the project`);
     const text = readFileSync(real, 'utf8');
     for (const { path, line, column } of tsconfigLinks(text)) {
       const target = fileOf(resolve(dirname(real), path));
@@ -33,7 +33,7 @@ export function checkTsconfigs(containment: Containment, entry: string): void {
       if (containment.holds(target)) waiting.push(target);
       else {
         const place = { file: projectPath(containment.root, real), line, column };
-        const message = `"${path}" leads out of the project and is not read. Move the file into it, or make the repository a workspace`;
+        const message = `"${path}" is outside the project and is not read. Move the file into it, or make the repository a workspace`;
         throw new BuildError('outside', message, { place, frame: codeFrame(text, line, column) });
       }
     }

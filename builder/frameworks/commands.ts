@@ -24,7 +24,7 @@ const OTHER_DEV =
 /** Templates in which `start` is a dev server: Angular, Docusaurus, Qwik and Create React App. */
 const DEV_START =
   /^(?:\w+=\S+ )*(?:npx )?(?:@[\w-]+\/)?(?:ng serve|react-scripts start|docusaurus start|ember serve|eleventy --serve|vite(?: (?:dev|serve|-.*))?$|(?:next|nuxt|nuxi|astro|nitro|vinext|vinxi|react-router|gatsby|wrangler|platform) dev(?:elop)?\b)/;
-/** How a script calls an installed program, or one with a scope. */
+/** Matches the call of an installed program in a script, including a scoped one. */
 const BY_RUNNER = /^(?:(?:npx|bunx|pnpm exec|yarn exec) )?(?:@[\w-]+\/)?/;
 /** A package name that is safe to use in a command: allowed by npm, without shell metacharacters. */
 const PACKAGE_NAME = /^(?:@[\w.-]+\/)?[\w.-]+$/;
@@ -55,7 +55,7 @@ export function buildOf(
     return {
       ...nothing,
       skipped:
-        'The script "build" of package.json is not run, since the worker is bundled from its sources: add "build" to platform.yaml if it has to',
+        'The script "build" of package.json is not run, since the worker is bundled from its sources: add "build" to platform.yaml if it must run',
     };
   if (script !== undefined) return scriptBuild(project, manager, runner);
   if (framework === null || framework.build === null) return nothing;
@@ -84,13 +84,13 @@ function scriptBuild(project: ProjectView, manager: Manager, runner: TaskRunner 
   return { build: `nx build ${name} --skip-nx-cache`, buildBecause, skipped: null };
 }
 
-/** Whether it depends on another package of its repository, in the notation of pnpm, Yarn, Bun or npm. */
+/** Whether the project depends on another package of its repository, in the notation of pnpm, Yarn, Bun or npm. */
 function usesWorkspace({ packages }: ProjectView): boolean {
   return [...packages.values()].some((range) => range === '*' || range.startsWith('workspace:'));
 }
 
 /**
- * The command that starts the built server; null: unknown.
+ * The command that starts the built server; null if unknown.
  *
  * @example startCommand(openProject(files, '.'), null) // 'node server.js'
  */

@@ -4,13 +4,13 @@ import path from 'node:path';
 import type { ProjectView } from './project-view.ts';
 import type { Framework } from './table.ts';
 
-/** A configured output folder, relative to the project; `problem` if nothing can be served from it. */
+/** A configured output folder, relative to the project; `problem` if its files cannot be served. */
 interface NamedOutput {
   readonly folder: string;
   readonly problem: string | null;
 }
 
-/** The folder set by a configuration or a flag of the build command; null: none. */
+/** The folder set by a configuration or a flag of the build command, or null. */
 export function namedOutput(project: ProjectView, framework: Framework): NamedOutput | null {
   const { outOption: option, outFlag: flag, outBelow = '.', config = [], files = [] } = framework;
   const names = [...config.map((one) => (isFolder(one) ? `${one}/config` : one)), ...files];
@@ -36,13 +36,13 @@ export function movesOutput(project: ProjectView, framework: Framework): boolean
   return /(?:^|[\s;&|])(?:mv|cp|rsync|cpy|ncp|copyfiles|move)\s/.test(buildScript(project, framework));
 }
 
-/** The script `build`, otherwise the one that runs the framework's command. */
+/** The script `build`, otherwise the script that runs the framework's command. */
 function buildScript({ scripts }: ProjectView, { build }: Framework): string {
   const own = [...scripts.values()].find((text) => build !== null && text.includes(build));
   return scripts.get('build') ?? own ?? '';
 }
 
-/** The folder of the project's site, such as `docs` with VitePress; null: the project itself. */
+/** The folder of the project's site, such as `docs` with VitePress; null means the project itself. */
 export function siteFolder(project: ProjectView, framework: Framework): string | null {
   const place = sitePlace(project, framework);
   return place === null || path.posix.dirname(place) === '.' ? null : path.posix.dirname(place);
@@ -64,7 +64,7 @@ function outputAt([from, named, below]: readonly [string, string, string], says:
   return {
     folder,
     problem: isOutside
-      ? `${says}, which is outside of this folder, and only files inside are served: choose a folder inside, or add a platform.yaml at the root of the repository with "kind: static", "build", and "out" as it is called from there`
+      ? `${says}, which is outside this folder, and only files inside it are served: choose a folder inside, or add a platform.yaml at the root of the repository with "kind: static", "build", and "out" relative to the root`
       : null,
   };
 }

@@ -1,5 +1,5 @@
 // The kind of project that each framework produces, by its configuration: a worker (dynamic), a Node server (ssr) or
-// only files (static). Pure: it reads texts and runs nothing. Called by detect.ts.
+// only files (static). Pure: it reads texts and runs no code. Called by detect.ts.
 import { isObject, parseObject, type ProjectView } from './project-view.ts';
 import { adaptedOutput } from './table.ts';
 
@@ -23,7 +23,7 @@ export interface Decision {
 /** The Vite plugin for our isolates; with it, the build creates a worker. */
 export const vitePluginPackage = '@platform-run/vite';
 
-/** By the ids of table.ts; frameworks not listed produce only files. */
+/** By the ids of table.ts; frameworks that are not listed produce only files. */
 export const decideKind: Readonly<Record<string, (project: ProjectView) => Decision>> = {
   vinext: () => ({ kind: 'dynamic', because: 'vinext builds a worker' }),
   next: (project) => {
@@ -43,7 +43,7 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
   analog: (project) =>
     /\bstatic\s*:\s*true\b/.test(project.config('vite.config'))
       ? { kind: 'static', because: 'vite.config has static: true' }
-      : { kind: 'dynamic', because: 'Analog renders pages by Nitro' },
+      : { kind: 'dynamic', because: 'Analog renders pages with Nitro' },
   sveltekit: decideSvelteKit,
   astro: decideAstro,
   angular: decideAngular,
@@ -53,7 +53,7 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
     if (hasWorkerPlugin(project)) return { kind: 'dynamic', because: 'its Vite plugin builds a worker' };
     return {
       kind: 'ssr',
-      because: `React Router renders pages on a server, and there is no ${vitePluginPackage}`,
+      because: `React Router renders pages on a server, and ${vitePluginPackage} is not installed`,
       start: 'react-router-serve ./build/server/index.js',
     };
   },
@@ -71,7 +71,7 @@ export const decideKind: Readonly<Record<string, (project: ProjectView) => Decis
       return { kind: 'dynamic', because: 'vite.config has Nitro' };
     return {
       kind: 'dynamic',
-      because: 'TanStack Start builds a handler of requests',
+      because: 'TanStack Start builds a request handler',
       main: 'dist/server/server.js',
       out: ['dist/client'],
     };

@@ -22,11 +22,11 @@ export function outputCandidates(root: string): string[] {
 }
 
 /**
- * The served folder, absolute and without links; null: none.
+ * The served folder, absolute and without links, or null.
  *
- * @param kind what the project is
+ * @param kind kind of the project
  * @param made folders that the build command wrote, relative to the root; null if none ran
- * @throws {BuildError} `assets` if the folder is missing or leads out of the project.
+ * @throws {BuildError} `assets` if the folder is missing or outside the project.
  */
 export function outputFolder(
   root: string,
@@ -84,12 +84,11 @@ function declaredFolder(root: string, out: string, build: string | null): string
 
 function inside(root: string, path: string): string {
   const folder = realpathSync(resolve(root, path));
-  if (!isInside(root, folder))
-    throw new BuildError('assets', `The output directory "${path}" leads out of the project`);
+  if (!isInside(root, folder)) throw new BuildError('assets', `The output directory "${path}" is outside the project`);
   return folder;
 }
 
-/** The folders that match a path with one `*`, sorted; a path without it matches itself. */
+/** The folders that match a path with one `*`, sorted; a path without `*` matches itself. */
 function withStars(root: string, path: string): string[] {
   const star = path.split('/').indexOf('*');
   if (star < 0) return [path];

@@ -1,5 +1,5 @@
 // node:net: TCP clients as streams over the sockets of workers (runtime/engine/guest/lazy/tcp.ts), with the rules of
-// `fetch`. No servers, no Unix sockets. Bundled into workers by node-compat.ts.
+// `fetch`. The module has no servers and no Unix sockets. Bundled into workers by node-compat.ts.
 import { Buffer } from './buffer.ts';
 import { Duplex as DuplexBase } from './stream.ts';
 
@@ -66,7 +66,7 @@ export interface ConnectOptions {
 /** Opens a connection of the guest. */
 export function openRaw(args: object): RawSocket {
   const hooks = (globalThis as Record<symbol, unknown>)[Symbol.for('platform.node')] as Hooks | undefined;
-  if (hooks === undefined) throw new Error('Sockets need the platform to run on');
+  if (hooks === undefined) throw new Error('Sockets work only on the platform');
   return hooks.tcpOpen(args);
 }
 
@@ -92,7 +92,7 @@ export class Socket extends Duplex {
   #raw: RawSocket | null = null;
   #isReading = false;
   #isOpen = false;
-  /** Bytes were asked for before it was open. */
+  /** Bytes were requested before the connection was open. */
   #isWanted = false;
   #wasTaken = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -116,7 +116,7 @@ export class Socket extends Duplex {
     return this;
   }
 
-  /** Goes on with a connection that is being made. @param to for errors. */
+  /** Continues with a connection that is being opened. @param to for errors. */
   _use(raw: RawSocket, to: { readonly host: string; readonly port: number }, opened = raw.opened): void {
     this.#raw = raw;
     this.connecting = true;
@@ -133,7 +133,7 @@ export class Socket extends Duplex {
         this.emit('connect');
         this.emit('ready');
         this._connected();
-        // As Node does: the end of the connection is noticed without a reader.
+        // Like Node, it notices the end of the connection without a reader.
         if (this.#isWanted) this._read();
         else this.read(0);
       },
@@ -151,7 +151,7 @@ export class Socket extends Duplex {
   _opened(_opened: Opened): void {}
   _connected(): void {}
 
-  /** Gives the connection to TLS. @throws {Error} when there is none. */
+  /** Gives the connection to TLS. @throws {Error} when there is no socket. */
   _take(by: NodeDuplex): RawSocket {
     const raw = this.#raw;
     if (raw === null) throw notHere('TLS over a socket that is not connected');
@@ -164,7 +164,7 @@ export class Socket extends Duplex {
 
   _read(): void {
     const raw = this.#raw;
-    // A stream that has asked does not ask again.
+    // A stream that has already requested data does not request it again.
     this.#isWanted = raw === null || !this.#isOpen;
     if (raw === null || !this.#isOpen || this.#isReading) return;
     this.#isReading = true;

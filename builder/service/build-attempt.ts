@@ -1,5 +1,5 @@
 // One attempt at one claimed build, from its row to its release: reads the input, runs the steps, stores the artifact,
-// and records the result. Called by builder.ts, which renews the lease meanwhile.
+// and records the result. Called by builder.ts, which renews the lease during the attempt.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -55,22 +55,22 @@ export interface AttemptDeps {
   readonly guard: ProcessGuard;
   readonly runBuild: RunBuild;
   readonly findRemote: FindRemote;
-  /** Null: all builds run on this machine. */
+  /** Null means all builds run on this machine. */
   readonly sandboxes: SandboxBuilds | null;
 }
 
 /** Builds in sandboxes of the sandbox service. */
 export interface SandboxBuilds {
   readonly client: SandboxServiceClient;
-  /** Only builds of these organizations; null: all. */
+  /** Only builds of these organizations; null means all. */
   readonly organizations: ReadonlySet<string> | null;
-  /** Size of the machines; null: the default of sandboxes. */
+  /** Size of the machines; null means the default of sandboxes. */
   readonly machine: MachineSize | null;
 }
 
 /** Folders used by builds. */
 export interface WorkFolders {
-  /** One folder per attempt. */
+  /** Each attempt has its own folder. */
   readonly work: string;
   /** Caches of projects, see {@link cacheOf}. */
   readonly caches: string;
@@ -112,7 +112,7 @@ export async function attemptBuild(
       if (sandbox === null) refuseUnconfined(deps.confinement, input);
       else refuseUnscoped(input.repository);
       const cacheFolder = input.isFork ? null : join(deps.folders.caches, cacheOf(job.projectId, input.target));
-      // Also for an organization over its limit, whose caches may use the space.
+      // This also runs for an organization over its limit, whose caches may use the space.
       if (cacheFolder !== null && job.input.clearCache === true)
         await rm(cacheFolder, { recursive: true, force: true });
       if (input.isStorageFull)
@@ -138,7 +138,7 @@ export async function attemptBuild(
       result = await steps();
       signal.throwIfAborted();
     } catch (error) {
-      // A build that fails before its sources are known has a log too.
+      // A build that fails before its sources are known also has a log.
       log ??= openLog(deps, job, input, [], ending);
       return await finish(deps, job, log, signal.aborted ? signal.reason : error, took());
     }
@@ -170,7 +170,7 @@ function openLog(
     masks: createMasks([...input.secrets, ...secrets]),
     bytesMax: deps.limits.build.logBytesMax,
     lineCharsMax: deps.limits.build.logLineCharsMax,
-    onLeaseLost: () => ending.abort(new Failure('lease_lost', 'Another builder has the build')),
+    onLeaseLost: () => ending.abort(new Failure('lease_lost', 'Another builder has taken over the build')),
     onTrouble: (error) =>
       deps.log.error({ deployment: job.deploymentId, error: (error as Error).message }, 'Build log not written'),
   });
@@ -192,11 +192,11 @@ function refuseUnconfined({ kind, reason }: Confinement, { isFirst, isFork }: Bu
   );
 }
 
-/** Null: the build runs on this machine. */
+/** Null if the build runs on this machine. */
 function sandboxOf(sandboxes: SandboxBuilds | null, input: BuildInput, job: BuildJob): BuildSandbox | null {
   if (sandboxes === null || sandboxes.organizations?.has(input.organizationId) === false) return null;
   const { client } = sandboxes;
-  // Sent each time, so that a removed setting takes effect too.
+  // Sent every time, so that a removed setting takes effect too.
   const machine = input.buildMachine ?? sandboxes.machine;
   return {
     client,
@@ -280,7 +280,7 @@ async function store(
   await log.flush();
   signal.throwIfAborted();
   if (!(await retryUntilAvailable(() => markUploading(sql, job), signal)))
-    throw new Failure('lease_lost', 'Another builder has the build');
+    throw new Failure('lease_lost', 'Another builder has taken over the build');
   // The API reads the artifact from the shared store, so it is not kept on this machine.
   if (!deps.artifacts.isShared) await takeArtifact(deps.folder, result.artifactId, result.folder);
   else
@@ -298,7 +298,7 @@ async function store(
   await log.flush();
   signal.throwIfAborted();
   const handed = await retryUntilAvailable(() => handToRelease(sql, job, result, took()), signal);
-  if (handed === false) throw new Failure('lease_lost', 'Another builder has the build');
+  if (handed === false) throw new Failure('lease_lost', 'Another builder has taken over the build');
   if (handed !== true) throw failureOf(canceled(handed.cancelReason, null));
   deps.log.info({ deployment: job.deploymentId, project: job.projectId, ms: took() }, 'Build done');
 }

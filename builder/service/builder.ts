@@ -1,5 +1,5 @@
-// The builder: claims builds while it has capacity, renews their leases, aborts canceled ones, and reports when it was
-// idle for a while. Opened by main.ts and by tests; one at a time per data folder.
+// The builder: claims builds while it has capacity, renews their leases, aborts canceled builds, and reports when it
+// was idle for a while. Opened by main.ts and by tests; one at a time per data folder.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { removeOldest } from './retention.ts';
 export interface BuilderOptions extends Omit<AttemptDeps, 'guard' | 'folders'> {
   /** Maximum concurrent builds. */
   readonly concurrency: number;
-  /** Parent of checkouts; null: in the data folder. */
+  /** Parent of checkouts; null means in the data folder. */
   readonly workFolder: string | null;
 }
 
@@ -134,9 +134,11 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
       const attempt = attempts.get(lease);
       const reason = held.get(lease);
       if (attempt === undefined || reason === null) continue;
-      // It may have ended already; then nothing listens any more.
+      // The builder may already have ended, and then nobody listens any more.
       attempt.ending.abort(
-        reason === undefined ? new Failure('lease_lost', 'Another builder has the build') : cancelFailure(reason),
+        reason === undefined
+          ? new Failure('lease_lost', 'Another builder has taken over the build')
+          : cancelFailure(reason),
       );
     }
   }

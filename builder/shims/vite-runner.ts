@@ -50,7 +50,7 @@ export function createRunners(
     const table = modules[environment];
     if (table === undefined)
       throw new Error(
-        `There is no environment "${environment}" in this worker: name it under viteEnvironment.childEnvironments of platform()`,
+        `There is no environment "${environment}" in this worker: add it to viteEnvironment.childEnvironments of platform()`,
       );
     const bodies = new Map<string, Body>();
     const evaluator = {

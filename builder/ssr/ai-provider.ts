@@ -1,6 +1,6 @@
-// The default provider of the AI SDK for server-rendered projects with `ai: true`: two files beside the app's folder,
+// The default provider of the AI SDK for server-rendered projects with `ai: true`: two files next to the app's folder,
 // written before every build and before the dev server starts. `platform-ai-provider.js` sets
-// `AI_SDK_DEFAULT_PROVIDER`; Next.js loads it through `instrumentation.js`, its hook for what runs before the app.
+// `AI_SDK_DEFAULT_PROVIDER`; Next.js loads it through `instrumentation.js`, its hook for code that runs before the app.
 // Called by build-step.ts and by `platform dev`.
 import { existsSync, lstatSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -34,10 +34,9 @@ const INSTRUMENTATIONS = ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts', 'tsx', 'jsx'].
 /**
  * Writes the files if the project enables AI and depends on `ai`.
  *
- * @param root the project's folder, absolute and without links
- * @returns the written or changed files, relative to the root; empty if nothing is to do.
- * @throws {BuildError} `not_supported` for a version of `ai` that knows no default provider, or a file of the project's
- *   own in the place of ours.
+ * @param root the project's folder, absolute and without links @returns the written or changed files, relative to the
+ * root; empty if no change is needed. @throws {BuildError} `not_supported` for a version of `ai` without a default
+ * provider, or if the project already has a file with this name.
  * @example writeAiProvider('/srv/app', { ai: true, kind: null }) // ['platform-ai-provider.js', 'instrumentation.js']
  */
 export function writeAiProvider(root: string, config: Pick<ProjectConfig, 'ai' | 'kind'>): readonly string[] {
@@ -79,7 +78,7 @@ export function writeAiProvider(root: string, config: Pick<ProjectConfig, 'ai' |
   return changed;
 }
 
-/** Where Next.js searches `instrumentation`: next to `app` or `pages`, which may be in `src`. */
+/** The folder in which Next.js searches `instrumentation`: next to `app` or `pages`, which may be in `src`. */
 function appFolder(root: string): string {
   const has = (name: string): boolean => existsSync(path.join(root, name));
   return !has('app') && !has('pages') && (has('src/app') || has('src/pages')) ? 'src' : '';
@@ -103,7 +102,7 @@ function endOfPrologue(text: string): number {
   return at;
 }
 
-/** The installed version, also in a parent folder; null: not installed. */
+/** The installed version, also in a parent folder; null if not installed. */
 function installedVersion(root: string): string | null {
   try {
     const file = createRequire(path.join(root, 'package.json')).resolve('ai/package.json');
@@ -117,12 +116,12 @@ function textOf(file: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
-/** Nothing is written through a link that leads out of the project. */
+/** No file is written through a link to a path outside the project. */
 function insideFile(root: string, relative: string): string {
   const file = path.join(root, relative);
   const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   const folder = realpathSync(path.dirname(file));
   if (!isInside(root, folder) || (isLink && (!existsSync(file) || !isInside(root, realpathSync(file)))))
-    throw new BuildError('not_supported', `${relative} leads out of the project: "ai: true" writes a file there`);
+    throw new BuildError('not_supported', `${relative} is outside the project: "ai: true" writes a file there`);
   return file;
 }

@@ -75,7 +75,7 @@ export class ServerFiles {
     return file === this.#base || file.startsWith(this.#base + path.sep);
   }
 
-  /** The target of a link; '' if it is broken or leads out of the base: then it is skipped. */
+  /** The target of a link; '' if it is broken or leads outside, in which case it is skipped. */
   #targetOf(file: string, name: string): string {
     let end: string;
     try {
@@ -100,7 +100,7 @@ export class ServerFiles {
   }
 }
 
-/** @throws {BuildError} when a package is outside the workspace, or nothing is installed. */
+/** @throws {BuildError} when a package is outside the workspace, or no packages are installed. */
 export function addProject(into: ServerFiles, root: string): void {
   const leavesOut = (name: string, above: string): boolean =>
     LEFT_OUT.test(name) || isVariables(name) || (path.basename(above) === '.next' && LEFT_OUT_OF_NEXT.has(name));
@@ -136,7 +136,7 @@ function findPackage(into: ServerFiles, from: string, name: string): string | nu
     if (info === undefined) continue;
     const real = realpathSync(candidate);
     if (!into.holds(real))
-      throw new BuildError('outside', `The package "${name}" is a link out of the project, to ${real}: install it`);
+      throw new BuildError('outside', `The package "${name}" is a link to ${real}, outside the project: install it`);
     if (info.isSymbolicLink()) into.add(candidate);
     return real;
   }

@@ -50,7 +50,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 const OWN_REPOSITORIES = join(import.meta.dirname, 'own-repositories.gitconfig');
 
-/** Folder for the ssh key and known hosts during the fetch; inside the home folder. */
+/** Folder for the ssh key and known hosts during the fetch, inside the home folder. */
 const FETCH_FOLDER = '.fetch';
 /** Commits of a branch to fetch if a server does not serve single commits. */
 const DEPTH = '100';
@@ -262,7 +262,7 @@ async function checkRealLinks(source: string, { links }: GitTree): Promise<void>
 function linkOut(path: string, target: string): Failure<'build'> {
   return buildFailure(
     'source_unsafe',
-    `${shown(path)} in the repository is a link that leads out of it, to ${shown(target)}. Put the file itself into the repository`,
+    `${shown(path)} in the repository is a link to a path outside it, ${shown(target)}. Put the file itself into the repository`,
   );
 }
 

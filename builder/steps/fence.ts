@@ -38,7 +38,7 @@ export interface FencedCommand extends CommandOutput {
   readonly input?: string;
   /** Maximum size of a file it writes; default: the limit of the work folder. */
   readonly fileBytesMax?: number;
-  /** Whether it is trusted and runs as the platform's user. */
+  /** Whether the command is trusted and runs as the platform's user. */
   readonly isOwn?: boolean;
   /**
    * Network access, if builds have their own network; default: none. `machine`: the machine's network, for a fetch.
@@ -51,7 +51,7 @@ export interface FencedCommand extends CommandOutput {
 
 /** Result of a command. */
 export interface FencedExit {
-  /** Null if a signal ended it. */
+  /** Exit code; null if a signal ended the process. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
@@ -61,12 +61,12 @@ export interface FencedExit {
 /** The environment of one build. */
 export interface Fence {
   readonly folders: BuildFolders;
-  /** User id of the build; null: the platform's own. */
+  /** User id of the build; null means the platform's own. */
   readonly uid: number | null;
-  /** How its commands reach allowed hosts; null: they use the machine's network. */
+  /** How commands of the build reach allowed hosts; null means that they use the machine's network. */
   readonly outbound: BuildOutbound | null;
   /**
-   * Runs a command and waits for it. When this returns or throws, all of its processes have exited.
+   * Runs a command and waits for it. When this returns or throws, all processes of the command have exited.
    *
    * @throws {Failure} `build`: `out_of_memory`, `too_many_processes`, `too_many_files`, `disk_full`; the reason of the
    *   build's signal.
@@ -131,7 +131,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     freeBytesMin: limits.diskFreeBytesMin,
   });
 
-  /** The limit that the build exceeds; null: none. */
+  /** The limit that the build exceeds, or null. */
   async function breach(root: number, looksAtProcesses: boolean): Promise<Failure<'build'> | null> {
     const hit = await groups.hit();
     if (hit === 'memory') return tooMuchMemory(memoryBytesMax);
@@ -214,7 +214,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     return spawn(file, args, {
       cwd: '/',
       env: { ...outside, [MARK]: mark },
-      // A process group of its own, so that all of its processes can be killed.
+      // A separate process group, so that all of its processes can be killed.
       detached: true,
       stdio: [
         command.input === undefined ? 'ignore' : 'pipe',
@@ -257,7 +257,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
       if (uid !== null) await endUser(uid);
       for (const id of left) kill(id);
       if (performance.now() > deadline)
-        throw buildFailure('confinement_failed', 'Processes of the build could not be ended');
+        throw buildFailure('confinement_failed', 'Processes of the build could not be stopped');
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
@@ -294,7 +294,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
   };
 }
 
-/** Number of the process namespace created by this program; null: none. */
+/** Number of the process namespace created by this program, or null. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   const stream = child.stdio[INFO_FD] as Readable | null;
   if (stream === null) return null;
@@ -303,12 +303,12 @@ async function namespaceOf(child: ChildProcess): Promise<number | null> {
     for await (const chunk of stream) text += String(chunk);
     return (JSON.parse(text) as { 'pid-namespace'?: number })['pid-namespace'] ?? null;
   } catch {
-    // It exited before creating one.
+    // The process exited before creating one.
     return null;
   }
 }
 
-/** Kills all processes of a user at once, so that none can fork meanwhile. */
+/** Kills all processes of a user in one call, so that none can fork in the meantime. */
 async function endUser(uid: number): Promise<void> {
   const words = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', 'sh', '-c', 'kill -9 -1'];
   // The killing process kills itself too.

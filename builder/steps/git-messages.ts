@@ -10,7 +10,7 @@ interface FetchPlace {
   readonly bytesMax: number;
 }
 
-/** Whether a server does not serve single commits, or does not have this one. */
+/** Whether a server does not serve single commits, or does not have this commit. */
 export function isRefused(text: string): boolean {
   return /not our ref|does not allow request for unadvertised object|no such remote ref|couldn't find remote ref|unadvertised/i.test(
     text,
@@ -39,11 +39,11 @@ export function fetchFailure(
   if (/Authentication failed|could not read Username|could not read Password|Permission denied|403|401/i.test(stderr))
     return buildFailure('repository_unavailable', 'The repository cannot be read: the Git host refuses access to it');
   if (/not found|does not appear to be a git repository|repository .* does not exist|404/i.test(stderr))
-    return buildFailure('repository_unavailable', 'The repository is not there any more, or may not be seen');
+    return buildFailure('repository_unavailable', 'The repository does not exist any more, or access to it is denied');
   if (/unable to update url base from redirection|redirect|30[1278]/i.test(stderr))
     return buildFailure(
       'repository_unavailable',
-      'The Git host sends to another address: connect the repository with the address that it has now',
+      'The Git host redirects to another address: connect the repository with its current address',
     );
   if (/fsck|fatal: .*object .*(?:bad|zero-padded|missing)|contains '\.git'|hasDot|invalid path/i.test(stderr))
     return buildFailure('source_unsafe', `The repository contains objects that Git refuses: ${reasonOf(stderr)}`);

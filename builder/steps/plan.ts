@@ -25,10 +25,10 @@ export interface BuildPlan {
   readonly root: string;
   /** The repository for a monorepo, otherwise {@link root}. */
   readonly workspace: string;
-  /** Where dependencies are installed, absolute. */
+  /** Absolute path of the folder in which dependencies are installed. */
   readonly installFolder: string;
   readonly manager: Manager;
-  /** The Node version requested by the project; null: any. */
+  /** The Node version requested by the project; null means any. */
   readonly node: NodeRequest | null;
   readonly detected: Detection;
   /** Install command of the project's settings, if set. */
@@ -122,7 +122,7 @@ async function readConfig(
 function configFolder(configPath: string): string {
   const plain = path.posix.normalize(configPath === '' ? '.' : configPath).replace(/\/+$/, '');
   if (plain.startsWith('/') || plain === '..' || plain.startsWith('../') || plain.includes('\0'))
-    throw buildFailure('configuration_invalid', 'The folder of the project must be one of the repository');
+    throw buildFailure('configuration_invalid', 'The project folder must be inside the repository');
   return /(?:^|\/)platform\.ya?ml$/.test(plain) ? path.posix.dirname(plain) : plain;
 }
 

@@ -109,14 +109,14 @@ export async function organizationsOf(api: Api): Promise<Organization[]> {
   return allOf<Organization>(api, '/orgs', { limit: 100 });
 }
 
-/** The organization of a command: given, or the only one. @throws {CliError} */
+/** The organization of a command: the given organization, or the only one. @throws {CliError} */
 export async function organizationOf(api: Api, named: string | undefined): Promise<Organization> {
   const organizations = await organizationsOf(api);
   const listed = organizations.map(({ slug }) => slug).join(', ');
   if (named !== undefined) {
     const found = organizations.find(({ id, slug, name }) => id === named || slug === named || name === named);
     if (found !== undefined) return found;
-    throw new CliError(`You are not a member of an organization "${named}"`, {
+    throw new CliError(`You are not a member of any organization named "${named}"`, {
       exitCode: 2,
       advice:
         organizations.length === 0 ? 'You are not a member of any organization.' : `Your organizations: ${listed}.`,

@@ -105,7 +105,7 @@ async function jsonOf(api: Api, response: Response): Promise<unknown> {
   }
 }
 
-/** The body as text. @throws {CliError} if it is too large. */
+/** The body as text. @throws {CliError} if the body is too large. */
 export async function textOf(api: Api, response: Response, bytesMax = ANSWER_BYTES_MAX): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -133,7 +133,7 @@ function cleaned(value: unknown): unknown {
 
 function notAnApi({ origin }: Api, found: string): CliError {
   return new CliError(`${origin} is not a platform API: ${found}`, {
-    advice: 'Check the URL: --api, PLATFORM_API_URL, or that of `platform link`.',
+    advice: 'Check the URL: --api, PLATFORM_API_URL, or the one that `platform link` stored.',
   });
 }
 

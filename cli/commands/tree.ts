@@ -50,12 +50,15 @@ const databaseCommands: Readonly<Record<string, Entry>> = {
   list: { summary: 'List the databases', aliases: ['ls'], load: () => import('./db/list.ts') },
   tables: { summary: 'List tables and views', load: () => import('./db/tables.ts') },
   query: { summary: 'Run a statement', load: () => import('./db/query.ts') },
-  import: { summary: 'Put a file of SQL, or a SQLite file, into it', load: () => import('./db/import.ts') },
+  import: { summary: 'Import an SQL or SQLite file into a database', load: () => import('./db/import.ts') },
   'import-libsql': { summary: 'Import a database of a libSQL server', load: () => import('./db/import-libsql.ts') },
-  export: { summary: 'Write a copy into a file', load: () => import('./db/export.ts') },
-  restore: { summary: 'Restore a moment into a copy, or in place', load: () => import('./db/restore.ts') },
+  export: { summary: 'Write a copy of a database into a file', load: () => import('./db/export.ts') },
+  restore: {
+    summary: 'Restore a moment of a database into a copy, or in place',
+    load: () => import('./db/restore.ts'),
+  },
   migrate: { summary: 'Apply pending migrations', load: () => import('./db/migrate.ts') },
-  move: { summary: 'Move them to another machine', load: () => import('./db/move.ts') },
+  move: { summary: 'Move the databases of a project to another machine', load: () => import('./db/move.ts') },
   insights: { summary: 'Count the rows of each table', load: () => import('./db/insights.ts') },
 };
 
@@ -369,7 +372,7 @@ const operatorCommands: Readonly<Record<string, Entry>> = {
   },
 };
 
-/** Commands by what people do, in the order of `platform --help`. */
+/** Commands grouped by task, in the order of `platform --help`. */
 export const sections: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   'Start a project': startCommands,
   Deploy: deployCommands,

@@ -50,7 +50,7 @@ export const command = defineCommand({
     skip: {
       type: 'string',
       valueHint: 'machine',
-      description: 'With --rolling: go on although this machine did not come back',
+      description: 'With --rolling: continue although this machine did not come back',
     },
     ...yesFlag,
     json: { type: 'boolean', description: 'Print JSON' },
@@ -111,7 +111,10 @@ export const command = defineCommand({
   },
 });
 
-/** As root it stays root: only root restarts the service. What it writes into the data folder is the owner's. */
+/**
+ * As root, the process stays root, because only root can restart the service. Files that it writes into the data folder
+ * belong to the owner.
+ */
 async function rolling(
   shell: Shell,
   options: UpgradeOptions,
@@ -188,13 +191,13 @@ async function backUpFirst(
   return out;
 }
 
-/** @throws {CliError} where no service of systemd runs it. */
+/** @throws {CliError} if no systemd service runs the platform. */
 function systemdRestart(): string {
   const words = process.getuid?.() === 0 ? [] : ['--user'];
   const found = spawnSync('systemctl', [...words, 'cat', 'platform.service'], { stdio: 'ignore' });
   if (found.status === 0) return ['systemctl', ...words, 'restart', 'platform.service'].join(' ');
   throw new CliError('There is no service platform.service here', {
-    advice: "Say how the platform of this machine is restarted: --restart 'my-command'.",
+    advice: "Pass the command that restarts the platform of this machine: --restart 'my-command'.",
   });
 }
 
@@ -247,8 +250,8 @@ function ownerOf(folder: string): Owner | null {
 }
 
 /**
- * Continues with a version, as the owner of the data. That user cannot write into the folder of the releases: it gets
- * none, and this process changes `current`.
+ * Continues with a version, as the owner of the data. That user cannot write into the folder of the releases, so it
+ * gets none, and this process changes `current`.
  */
 function handOver(launcher: string, folder: string, owner: Owner | null, words: readonly string[]): Promise<number> {
   const [program, ...before] = nodeCommand();

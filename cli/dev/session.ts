@@ -1,6 +1,6 @@
 // The main part of `platform dev`: keeps an engine on the last successful build of a project. The builder watches the
-// sources; this file watches everything else (platform.yaml, variables, assets). After a failed build the previous one
-// keeps serving.
+// sources; this file watches everything else (platform.yaml, variables, assets). After a failed build, the previous
+// build is still served.
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -42,7 +42,7 @@ interface SessionDeps {
   readonly folder: string;
   /** Reloads the project; throws configuration errors. */
   readonly load: () => Project;
-  /** Loads other projects of the workspace, which this one calls; absent: none are served. */
+  /** Loads other projects of the workspace that this project calls; if absent, none are served. */
   readonly loadOther?: LoadOther;
   readonly watching: boolean;
   /** Settles when the session is to stop, possibly before the first build ends. */
@@ -72,7 +72,7 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
   let told: string | null = null;
   /** Folders created by the build command. */
   let made: readonly string[] | null = null;
-  /** Recent artifacts, newest first: requests may still read assets of the previous one. */
+  /** Recent artifacts, newest first, because requests may still read assets of the previous one. */
   const served: string[] = [];
   let closed = false;
   /** Serializes builds, so that an older build never replaces a newer one. */
@@ -116,7 +116,7 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
           changed: watching
             ? (file) => {
                 const began = performance.now();
-                // Before the first successful bundle, that one's deployment includes the called projects.
+                // Before the first successful bundle; its deployment then includes the called projects.
                 if (bundle !== null || sources === null) enqueue(() => serve(file, began));
               }
             : null,
@@ -154,10 +154,7 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
     made = await command.run(project, root);
     const found: ProjectEntry = findEntry(root, config);
     if (found.kind === 'ssr')
-      throw new BuildError(
-        'unknown_kind',
-        'The project has become one that runs in Node (kind ssr): start platform dev again',
-      );
+      throw new BuildError('unknown_kind', 'The project now runs in Node (kind ssr): start platform dev again');
     kind = found.kind;
     opened = true;
     if (found.entry === null || !watching) return serve(cause, began);
@@ -194,7 +191,7 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
       paths.find((file) => (variableFiles as readonly string[]).includes(file)) ??
       paths.find((file) => isMigration(project!, file)) ??
       paths.find((file) => isStatic(project!, kind, file));
-    // Nothing can be served before the first successful bundle, which then includes variables and files.
+    // No requests can be served before the first successful bundle, which then includes variables and files.
     if (cause !== undefined && (bundle !== null || sources === null)) enqueue(() => serve(cause, began));
   };
   const watchers = new Map<string, Watcher>();

@@ -10,8 +10,8 @@ export interface Watcher {
 }
 
 const skipped = new Set(['node_modules', '.git', '.platform', '.cache', '.wrangler', '.DS_Store']);
-// Ignore log files too: writing one on a change would be another change.
-/** Editors write files in several steps; events within this time are one change. */
+// Log files are ignored too, because writing a log line about a change would be another change.
+/** Editors write files in several steps; events within this time count as one change. */
 const SETTLE_MS = 8;
 /** Maximum number of watched folders: the kernel's limit is shared by all programs. */
 const FOLDERS_MAX = 5000;
@@ -87,7 +87,7 @@ export function watchFolder(
       });
       watcher.on('error', () => forget(relative));
       watched.set(relative, watcher);
-      // Read after watching, so that no file is missed in between.
+      // Read after the watch has started, so that no file is missed in between.
       entries = readdirSync(absolute, { withFileTypes: true });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -104,7 +104,7 @@ export function watchFolder(
       if (entry.isDirectory()) add(below, fresh);
     }
   };
-  /** At the start the error is thrown; later, unwatched files are picked up with the next detected change. */
+  /** At the start, the error is thrown; later, unwatched files are picked up with the next detected change. */
   const limited = (fresh: boolean, error: CliError): void => {
     if (!fresh) throw error;
     if (!isLimited) onLimit(error);
@@ -132,7 +132,7 @@ function tooManyFolders(most: number): CliError {
 }
 
 function tooManyWatches(): CliError {
-  return new CliError('The system allows no more watches on folders', {
+  return new CliError('The system does not allow more folder watches', {
     advice: 'Raise fs.inotify.max_user_watches and max_user_instances (sysctl), or build once with --no-watch.',
   });
 }

@@ -21,9 +21,9 @@ const configNames = ['platform.yaml', 'platform.yml'];
 
 /** A local project. */
 export interface Project {
-  /** Folder of the configuration file, or the folder itself without one; absolute. */
+  /** Folder of the configuration file, or the given folder if there is none; absolute. */
   readonly folder: string;
-  /** Absolute path; null: all defaults. */
+  /** Absolute path; null means all defaults. */
   readonly configFile: string | null;
   readonly config: ProjectConfig;
   /** Source folder: `base` in the repository, else the folder; absolute. */
@@ -32,7 +32,7 @@ export interface Project {
   readonly workspace: string;
 }
 
-/** The errors of a configuration file as one. */
+/** Combines the errors of a configuration file into one. */
 function allOf(errors: readonly CliError[]): AggregateError {
   return new AggregateError(errors, errors.map(({ message }) => message).join('\n'));
 }
@@ -92,7 +92,7 @@ function refuseOutside(file: string): void {
   const real = realPath(file);
   const { repository } = placeOf(path.dirname(file));
   if (real === null || !isInside(realPath(repository) ?? repository, real))
-    throw new CliError('This symbolic link leads out of the repository', {
+    throw new CliError('This symbolic link points outside the repository', {
       file,
       advice: 'Put the file here, or pass it with --config.',
     });
@@ -134,7 +134,7 @@ function sourcesOf(
       `${advice}base is relative to the root of the repository.`,
     );
   } else if (!isInside(realPath(repository)!, real))
-    fail(`base: ${base} leads out of the repository`, 'Choose a folder in the repository.');
+    fail(`base: ${base} is outside the repository`, 'Choose a folder in the repository.');
   return { root, workspace: workspace ?? root };
 }
 

@@ -24,7 +24,7 @@ interface InProduction {
   readonly deployment: string;
 }
 
-/** Manifest of the deployment that is production; null: there is none. */
+/** Manifest of the deployment that is production, or null. */
 function productionOf(platform: LocalPlatform, route: RouteRecord | null): Manifest | null {
   const live = route?.production == null ? undefined : route.deployments[route.production];
   return live === undefined ? null : openArtifact(platform.folder, live.artifact).manifest;
@@ -70,11 +70,11 @@ export async function refuseForgottenClasses(
   for (const first of newlyReceived(production, next))
     if (platform.running?.privateOrigin == null || (await heldObject(platform, of, first)) !== null)
       throw new CliError(hiddenObjects(first), {
-        advice: 'If it has none, start the platform, so that it can check this.',
+        advice: 'If it has none, start the platform, which checks this.',
       });
 }
 
-/** Name or id of an object of a class in production; null: there is none. */
+/** Name or id of an object of a class in production, or null. */
 async function heldObject(platform: LocalPlatform, of: InProduction, first: string): Promise<string | null> {
   for (let cursor: string | null = null; ;) {
     const found: Gives<'object.held'> = await ask(platform, of, 'object.held', first, cursor);

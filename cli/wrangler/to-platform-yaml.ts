@@ -193,7 +193,10 @@ function writeAssets(values: Values, project: ProjectBeside, { add, note, bindin
       `out: ${scalar(folder.replace(/^\.\//, '').replace(/\/+$/, ''))}`,
     );
   if (site !== undefined)
-    note('site', 'Workers Sites: the files are served before the worker here, without its code for them');
+    note(
+      'site',
+      'Workers Sites: here, the files are served before the worker, and the code of Workers Sites is not used',
+    );
   const lines: string[] = [];
   if (assets['binding'] !== undefined) {
     const name = binding('assets.binding', assets['binding'], assetsNameOf);

@@ -1,6 +1,6 @@
 // Permissions of the actor of a request. The access that a route declares (api/request/needs.ts) is checked before the
 // request is read; routes check the rest themselves and get the ids they need. If a route never checks access to its
-// subject, middleware.ts replaces its response with an error, so that a forgotten check is noticed.
+// subject, middleware.ts replaces its response with an error, so that a missing check is noticed.
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Actor } from './actor.ts';
@@ -25,7 +25,7 @@ export class Access {
   /** Organization and project by the id that was checked. */
   #known = new Map<string, { readonly organizationId: string; readonly projectId: string }>();
 
-  /** @param declared permissions that the route declares; null: no restriction. */
+  /** @param declared permissions that the route declares; null means no restriction. */
   constructor(sql: Sql, actor: Actor | null, declared: readonly string[] | null = null) {
     this.#sql = sql;
     this.#actor = actor;
@@ -47,10 +47,10 @@ export class Access {
     this.#isAsked = true;
   }
 
-  /** The actor. @throws {ApiError} `unauthorized` without one, `forbidden` if the token's scope is too narrow. */
+  /** The actor. @throws {ApiError} `unauthorized` without an actor, `forbidden` if the token's scope is too narrow. */
   account(permission: Permission): Actor {
     if (this.#declared?.has(permission) === false)
-      throw new Error(`The route asks for ${permission}, which it does not declare`);
+      throw new Error(`The route checks ${permission}, which it does not declare`);
     if (this.#actor === null) throw new ApiError('unauthorized', {}, { 'www-authenticate': 'Bearer' });
     if (!scopeMay(this.#actor.token?.scope ?? null, permission)) throw new ApiError('forbidden', { permission });
     if (permissions[permission][0] === null) this.#isAsked = true;

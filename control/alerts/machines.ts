@@ -1,5 +1,5 @@
-// Notifies operators of machines that are lost or serve old routes, and when that has ended. Started by main.ts; each
-// change is reported by one API process.
+// Notifies operators of machines that are lost or serve old routes, and when that has ended. Started by main.ts; only
+// one API process reports each change.
 import { runRounds } from '#core/process/rounds.ts';
 import { writeEvent } from './events.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -16,7 +16,7 @@ export function watchMachines(deps: Dependencies): Promise<void> {
   return runRounds(deps, { failure: 'Machines not watched', pollMs: LOOK_MS }, () => reportMachines(deps));
 }
 
-/** Reports what has changed since the last time. */
+/** Reports changes since the last call. */
 export async function reportMachines({ sql, log }: Dependencies): Promise<void> {
   await sql.begin(async (tx) => {
     const { lost, back } = await takeChanges(tx, LOST_SECONDS);
@@ -31,12 +31,12 @@ export async function reportMachines({ sql, log }: Dependencies): Promise<void> 
     }
     const { old, current } = await takeOldRoutes(tx, OLD_ROUTES);
     for (const { name, routes_age_seconds: age } of old) {
-      log.error({ machine: name, ageSeconds: age }, 'Routes of a machine are old');
-      const message = `It serves those of ${age} seconds ago: its mirror cannot read Postgres or the bucket of artifacts, or its disk is full. Look at its log.`;
+      log.error({ machine: name, ageSeconds: age }, 'Routes of a machine are outdated');
+      const message = `It serves those of ${age} seconds ago: its mirror cannot read Postgres or the bucket of artifacts, or its disk is full. Check its log.`;
       await report('fired', `Routes of machine ${name} are old`, message);
     }
     for (const name of current) {
-      log.info({ machine: name }, 'Routes of a machine are current');
+      log.info({ machine: name }, 'Routes of a machine are up to date');
       await report('resolved', `Routes of machine ${name} are old`, 'They are current.');
     }
 

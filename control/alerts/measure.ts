@@ -1,5 +1,5 @@
-// Measures what a rule watches: the error rate of a project, its latency, its CPU use and its cost of AI relative to
-// their budgets, its certificates; for operator rules, the disk and all certificates. Called by evaluate.ts.
+// Measures the value of a rule: the error rate of a project, its latency, its CPU use and AI cost relative to their
+// budgets, and its certificates; for operator rules, the disk and all certificates. Called by evaluate.ts.
 import { statfs } from 'node:fs/promises';
 import type { HostCertificate } from '#core/edge-state.ts';
 import type { CpuLimits } from '#core/limits.ts';
@@ -19,7 +19,7 @@ export type RuleKind = (typeof projectRuleKinds)[number] | (typeof operatorRuleK
 
 /** The columns of a rule that measuring needs. */
 export interface Measured {
-  /** Null: an operator rule. */
+  /** Null means an operator rule. */
   readonly project_id: string | null;
   readonly kind: RuleKind;
   readonly threshold: number;
@@ -33,7 +33,7 @@ export interface Measurement {
   readonly message: string;
 }
 
-/** No rate or latency is computed from fewer invocations. */
+/** With fewer invocations, no rate or latency is computed. */
 export const MEASURED_MIN = 10;
 const DAY_MS = 86_400_000;
 const NAMED_MAX = 5;
@@ -63,7 +63,7 @@ async function measureFailures(tx: Transaction | Sql, projectId: string, seconds
     ${within(tx, projectId, seconds)}`;
   const { count, failed } = row!;
   const words = `${failed} of ${count} invocations failed in ${seconds / 60} min`;
-  if (count < MEASURED_MIN) return { value: null, message: `${words}: too few for a rate` };
+  if (count < MEASURED_MIN) return { value: null, message: `${words}: too few to calculate a rate` };
   const value = (100 * failed) / count;
   return { value, message: `${words}: ${rounded(value)} %` };
 }
@@ -117,7 +117,7 @@ export async function budgetsOfProject(
   return of === undefined ? {} : budgetsOf(cpuLimits, of.plan);
 }
 
-/** By the counter that also refuses calls. */
+/** Read from the counter that also refuses calls. */
 async function measureAiBudget(tx: Transaction | Sql, projectId: string): Promise<Measurement> {
   const key = counterKey({ scope: 'project', of: 'cost', per: 'month' }, projectId);
   const { startsAt } = windowOf('month', Date.now());
@@ -166,7 +166,7 @@ function certificateProblem(host: string, certificate: HostCertificate | undefin
   return left < days ? `The certificate of ${host} expires in ${Math.floor(left)} days` : null;
 }
 
-/** The value is the number of problems; a single one exceeds the threshold. */
+/** The value is the number of problems, and a single problem exceeds the threshold. */
 function counted(problems: readonly string[]): Measurement {
   if (problems.length === 0) return { value: 0, message: 'All certificates are valid' };
   const more = problems.length > NAMED_MAX ? `; and ${problems.length - NAMED_MAX} more` : '';

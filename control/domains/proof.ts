@@ -7,7 +7,7 @@ import type { Proof } from '../records/domains.ts';
 interface ProofQuestion {
   readonly hostname: string;
   readonly verification: { readonly name: string; readonly value: string };
-  /** Hosts of the project such as `shop.example.net`; those of its branches count as well. */
+  /** Hosts of the project such as `shop.example.net`; hosts of its branches count as well. */
   readonly projectHosts: readonly string[];
   /** The platform's addresses, if the domain was verified before; otherwise empty. */
   readonly ownAddresses: readonly string[];
@@ -32,7 +32,7 @@ export async function findProof(names: NameRecords, question: ProofQuestion): Pr
   const failed = found.find((each) => each.status === 'rejected');
   if (failed !== undefined) {
     const { code = 'no answer' } = failed.reason as { code?: string };
-    return { by: 'unknown', problem: `The name servers did not answer: ${code}` };
+    return { by: 'unknown', problem: `The name servers did not respond: ${code}` };
   }
   const records = txt.status === 'fulfilled' ? txt.value : [];
   const about = alias.status === 'fulfilled' ? alias.value : null;
@@ -43,7 +43,7 @@ export async function findProof(names: NameRecords, question: ProofQuestion): Pr
   return { by: 'none', problem: about === null || about === '' ? problem : `${problem}, and ${about}` };
 }
 
-/** Null if the chain leads to the project; otherwise its end, or '' without a CNAME. */
+/** Null if the chain leads to the project; otherwise the last name of the chain, or '' without a CNAME. */
 async function followAliases(names: NameRecords, { hostname, projectHosts }: ProofQuestion): Promise<string | null> {
   const seen = new Set([hostname]);
   let name = hostname;

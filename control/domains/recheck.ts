@@ -1,5 +1,5 @@
-// Rechecks custom domains periodically: pending ones, and verified ones, since a domain can change its owner. Called by
-// main.ts.
+// Rechecks custom domains periodically: pending domains, and verified ones, since a domain can change its owner. Called
+// by main.ts.
 import { runRounds } from '#core/process/rounds.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { readDomain, takeDueDomains } from '../records/domains.ts';
@@ -10,7 +10,7 @@ const LEASE_MS = 10 * 60_000;
 const TOGETHER = 10;
 
 export function recheckDomains(deps: Dependencies): Promise<void> {
-  const rounds = { failure: 'Domains not looked at', pollMs: LOOK_MS };
+  const rounds = { failure: 'Domains could not be checked', pollMs: LOOK_MS };
   return runRounds(deps, rounds, async () => (await recheckDueDomains(deps)) === TOGETHER);
 }
 

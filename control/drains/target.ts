@@ -8,7 +8,9 @@ const HttpTarget = Type.Object(
   {
     kind: Type.Literal('http'),
     url: TargetUrl,
-    format: Type.Optional(Type.Enum(['ndjson', 'json'], { description: 'A line of JSON each (default), or an array' })),
+    format: Type.Optional(
+      Type.Enum(['ndjson', 'json'], { description: 'One JSON object per line (default), or an array' }),
+    ),
     gzip: Type.Optional(Type.Boolean({ description: 'Compress bodies; off by default' })),
     headers: Type.Optional(HeadersSchema),
   },

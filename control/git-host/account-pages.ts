@@ -1,5 +1,6 @@
-// Pages on which a member connects an account on a Git host by its OAuth application: asks on a page of ours, since
-// what follows gives an organization access, goes to the host, and stores the grant on the way back.
+// Pages on which a member connects an account on a Git host by its OAuth application. First a page of the platform asks
+// for confirmation, since this gives an organization access; then the member goes to the host, and the grant is stored
+// on return.
 import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { openClient } from '#git/host/grants.ts';
@@ -80,7 +81,11 @@ export const accountPages = platform<UiRequest>()
     const flow = await endFlow(env, STATE, query, ctx.req.headers);
     const subject = flow?.subject == null ? null : (JSON.parse(flow.subject) as Subject);
     if (flow === null || subject === null || env.session === null || subject.hostId !== ctx.params.hostId)
-      return explained('This took too long, was begun in another browser, or was used already. Begin again.', '/', 400);
+      return explained(
+        'This took too long, was started in another browser, or was already completed. Begin again.',
+        '/',
+        400,
+      );
     const { accountId } = env.session;
     await needAdmin(env, accountId, subject.organizationId);
     const { host, client } = await hostWithClient(env, subject.hostId);
@@ -137,7 +142,7 @@ async function hostWithClient(
   return { host, client };
 }
 
-/** Explanation of the host's error. Its description may be anything. */
+/** Explanation of the host's error. The description may contain any text. */
 function refusal(error: string | null, { name }: HostRow): string {
   if (error === 'access_denied') return `Access was refused at ${name}.`;
   if (error === 'invalid_scope')

@@ -1,5 +1,5 @@
-// Pages on which an operator creates the platform's application on a host of GitHub's kind: leads there with a
-// manifest, and back with a code.
+// Pages on which an operator creates the platform's application on a host of GitHub's kind: they redirect there with a
+// manifest, and handle the returned code.
 import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { applicationManifest, exchangeManifestCode, manifestUrl, PUBLIC_GITHUB } from '#git/host/application.ts';
@@ -15,7 +15,7 @@ import { APPLICATION_PATH, creationProblem, githubUrl, storeApplication } from '
 
 const APPLICATION_CALLBACK = '/api/auth/callback/git-host-application';
 const STATE = 'application-state';
-/** As long as GitHub's code is valid: a person may have to sign in there first. */
+/** How long GitHub's code is valid, since a person may have to sign in there first. */
 const STATE_SECONDS = 3600;
 const BACK = '/setup';
 const OPEN = html` open`;
@@ -79,7 +79,7 @@ export const applicationPages = platform<UiRequest>()
     const url = flow?.subject ?? null;
     if (flow === null || url === null || env.session === null || code.length !== 1 || !/^[\w-]{1,200}$/.test(code[0]!))
       return explained(
-        'This took too long, was begun in another browser, or was used already. Begin again.',
+        'This took too long, was started in another browser, or was already completed. Begin again.',
         APPLICATION_PATH,
         400,
       );

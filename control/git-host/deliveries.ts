@@ -1,5 +1,5 @@
-// Processes deliveries of the Git host after they were acknowledged. Deliveries of one subject are processed in
-// order, each until it is done; those claimed by a process that died are retried soon. Started by the API process.
+// Processes deliveries of the Git host after they were acknowledged. Deliveries of one subject are processed in order,
+// each until it is done. Deliveries claimed by a process that died are retried soon. Started by the API process.
 import { backoffMs } from '#core/backoff.ts';
 import { runRounds } from '#core/process/rounds.ts';
 import type { Delivery } from '#git/host/delivery.ts';
@@ -12,15 +12,17 @@ import { refreshRemote, type RemotePush } from './remote-refresh.ts';
 import { handleRepository } from './repository-changes.ts';
 
 const POLL_MS = 5000;
-/** Deliveries of different subjects processed at once. */
+/** Deliveries of different subjects that are processed concurrently. */
 const TOGETHER = 4;
 /** Deliveries of a process that died become due after this time. */
 const LEASE_MS = 60_000;
-/** With these pauses, a delivery outlasts a host that is away for an hour. */
+/** With these pauses, a delivery is still retried after an hour without a response of the host. */
 const ATTEMPTS_MAX = 24;
 const pauses = { backoffMs: 1000, backoffMsMax: 5 * 60_000 };
 const KEPT_DAYS = 90;
-/** Events that remove something and have no timestamp. Their hashes are kept forever to prevent replays. */
+/**
+ * Events that remove something and have no timestamp. The hashes of such events are kept forever to prevent replays.
+ */
 const REMOVING = ['delete', 'repository', 'installation', 'installation_repositories'];
 const FORGET_MS = 3_600_000;
 
@@ -42,7 +44,7 @@ export function followDeliveries(deps: Dependencies): Promise<void> {
 
 /** Processes the due deliveries, several at a time. @returns how many there were */
 export async function workOnDeliveries(deps: Dependencies): Promise<number> {
-  // A delivery that is running or waits for a retry blocks later ones of the same subject.
+  // A delivery that is running or waits for a retry blocks later deliveries of the same subject.
   const claimed = await deps.sql<Row[]>`
     UPDATE control.webhook_received AS row
        SET attempt = attempt + 1, due_at = now() + ${`${LEASE_MS} ms`}::interval
@@ -73,7 +75,7 @@ async function workOnOne(deps: Dependencies, row: Row): Promise<void> {
     await deps.sql`UPDATE control.webhook_received SET due_at = NULL, outcome = ${outcome}
                      WHERE delivery_id = ${deliveryId} AND attempt = ${attempt}`;
   } catch (error) {
-    deps.log.error({ err: error, delivery: deliveryId }, 'Delivery of the Git host not worked on');
+    deps.log.error({ err: error, delivery: deliveryId }, 'Delivery of the Git host not processed');
     const isLast = attempt >= ATTEMPTS_MAX;
     const pause = `${backoffMs(pauses, attempt)} ms`;
     await deps.sql`

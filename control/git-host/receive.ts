@@ -1,4 +1,4 @@
-// Receives a delivery of a Git host: limits its size, checks the signature over the raw bytes, and stores each one
+// Receives a delivery of a Git host: limits its size, checks the signature over the raw bytes, and stores each delivery
 // once. The response is sent once it is stored; deliveries.ts processes it later, also after a restart.
 import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
 import { isFailure } from '#core/failure.ts';
@@ -25,7 +25,7 @@ const ALIKE_MS = 5000;
 const DELIVERY_ID = /^[\w-]{8,100}$/;
 
 /**
- * Receives one delivery of the host of `GITHOST_URL`.
+ * Receives a delivery of the host of `GITHOST_URL`.
  *
  * @throws {ApiError} `unavailable` without a secret, `unauthorized` for an invalid signature, `payload_too_large`,
  *   `bad_request`.
@@ -47,7 +47,7 @@ export async function receiveDelivery(deps: Pick<Dependencies, 'sql' | 'git'>, r
 }
 
 /**
- * Receives one delivery of a host that is used with tokens, about the repository that the URL names.
+ * Receives a delivery of a host that is used with tokens, for the repository in the URL.
  *
  * @throws {ApiError} `not_found` for an unknown host, `unauthorized` for an invalid signature, `payload_too_large`,
  *   `bad_request`.
@@ -68,9 +68,9 @@ export async function receiveHosted(
   const bytes = await readSigned(request, kind.signature, webhookOf(deps, host, repositoryId).secret, hash);
   const deliveries = parse(event, bytes, kind.readDeliveries);
   if (deliveries.some((delivery) => !('repositoryId' in delivery) || delivery.repositoryId !== repositoryId))
-    throw new ApiError('bad_request', { reason: 'The delivery is about another repository than its URL' });
-  // Without a signature over the body, there is nothing to recognize; and hosts without one send equal bodies for
-  // equal pushes.
+    throw new ApiError('bad_request', { reason: 'The delivery is for a different repository than its URL' });
+  // Without a signature over the body, repeated bodies cannot be recognized, and hosts without signatures send equal
+  // bodies for equal pushes.
   const bodyHash = kind.signature.scheme === 'hmac' ? hash.digest() : null;
   if (deliveries.length === 0) return storeDelivery(sql, { deliveryId, event, bodyHash }, null);
   const outcomes: Received[] = [];
@@ -169,9 +169,9 @@ function parse<Parsed>(event: string, bytes: Buffer, read: (event: string, body:
 }
 
 /**
- * The signature covers neither the id of the delivery nor the name of its event, so a known body is refused under
- * another id or name as well. Timestamps in bodies are in seconds: two bodies are equal if the same happens twice
- * within one.
+ * The signature covers neither the id of the delivery nor the name of its event, so a known body is also refused under
+ * another id or name. Timestamps in bodies are in seconds, so two bodies are equal if the same happens twice within a
+ * second.
  */
 async function storeDelivery(
   sql: Dependencies['sql'],

@@ -1,5 +1,5 @@
-// Texts that the Git host shows for a deployment: the commit status and the comment on the pull request. They contain
-// no user-written text except names of projects, which are plain. Pure.
+// Texts that the Git host shows for a deployment: the commit status and the comment on the pull request. Such texts
+// contain no user-written text except names of projects, which are plain text. Pure.
 import type { CommitStatus } from '#git/host/access.ts';
 import type { GuardedState } from '../records/guarded-releases.ts';
 
@@ -10,7 +10,10 @@ export interface ReportedDeployment {
   readonly errorMessage: string | null;
   readonly isFork: boolean;
   readonly isApproved: boolean;
-  /** Its newest guarded release; absent: none, or it became production after that. */
+  /**
+   * The deployment's newest guarded release; absent if there is none, or if the deployment became production after
+   * that.
+   */
   readonly guarded?: {
     readonly state: GuardedState;
     /** Current share of the visitors. */
@@ -32,7 +35,7 @@ export function commitStatus(deployment: ReportedDeployment): Status {
   });
   switch (status) {
     case 'queued':
-      return of('pending', waits(deployment) ? 'Waits for the approval of a member' : 'Waits to be built');
+      return of('pending', waits(deployment) ? 'Waiting for approval by a member' : 'Waiting for a builder');
     case 'success':
       return guardedStatus(deployment, of) ?? of('success', 'Deployed');
     case 'failure':
@@ -47,7 +50,7 @@ export function commitStatus(deployment: ReportedDeployment): Status {
   }
 }
 
-/** The status of a deployment whose guarded release runs or has failed; null: another one. */
+/** The status of a deployment whose guarded release runs or has failed, or null. */
 function guardedStatus(
   { guarded }: ReportedDeployment,
   of: (state: CommitStatus['state'], description: string) => Status,
@@ -72,10 +75,10 @@ function waits({ isFork, isApproved }: ReportedDeployment): boolean {
 export interface CommentLine extends ReportedDeployment {
   readonly project: string;
   readonly commit: string;
-  /** URL of the branch's newest deployment that is served; null: none. */
+  /** URL of the branch's newest deployment that is served, or null. */
   readonly url: string | null;
   readonly logUrl: string;
-  /** Null: still in progress. */
+  /** Null means still in progress. */
   readonly endedAt: Date | null;
 }
 

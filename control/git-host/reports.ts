@@ -19,7 +19,7 @@ import { commentBody, commentMark, commitStatus, type CommentLine, type Reported
 const POLL_MS = 15_000;
 const TOGETHER = 10;
 const LEASE_MS = 60_000;
-/** With these pauses, a host that is away for two hours still gets its reports. */
+/** With these pauses, a host that does not respond for two hours still gets its reports. */
 const ATTEMPTS_MAX = 22;
 const pauses = { backoffMs: 2000, backoffMsMax: 10 * 60_000 };
 
@@ -63,7 +63,7 @@ export async function workOnReports(deps: Dependencies): Promise<number> {
       const waitMs = Math.max(backoffMs(pauses, attempt), isHost ? (error.retryAfterMs ?? 0) : 0);
       if (isHost && error.status === 401 && reported?.git_host_id != null)
         await noteProblem(sql, reported.account_id, error.message);
-      deps.log.warn({ err: error, deployment: id }, 'The Git host was not told of a deployment');
+      deps.log.warn({ err: error, deployment: id }, 'Deployment not reported to the Git host');
       await sql`
         UPDATE control.git_report SET error = ${(error as Error).message.slice(0, 500)},
                due_at = ${isOver ? null : sql`now() + ${`${waitMs} ms`}::interval`}
@@ -82,7 +82,7 @@ interface Reported {
   readonly is_fork: boolean;
   readonly approved_by: string | null;
   readonly guarded: GuardedRow | null;
-  /** Whether it became production after its newest guarded release ended. */
+  /** Whether the deployment became production after its newest guarded release ended. */
   readonly is_promoted_since: boolean | null;
   readonly commit_sha: string;
   readonly pull_request: number | null;
@@ -91,7 +91,7 @@ interface Reported {
   readonly host_id: string;
   readonly permissions: Permissions;
   readonly account_id: string;
-  // Null: of the host of GITHOST_URL.
+  // Null means the host of GITHOST_URL.
   readonly git_host_id: string | null;
   readonly host_kind: TokenHostKindName | null;
   readonly host_name: string | null;
@@ -117,7 +117,7 @@ async function readReported({ sql }: Dependencies, id: string): Promise<Reported
   return row;
 }
 
-/** Null: no application is configured. */
+/** Null if no application is configured. */
 function accessOf(deps: Dependencies, row: Reported): RepositoryAccess | null {
   const { git_host_id, host_kind, host_name, host_url, token, is_grant, account_id } = row;
   if (git_host_id === null) return deps.git.gitHost === null ? null : openGithub(deps.git.gitHost, account_id);
@@ -132,7 +132,7 @@ function accessOf(deps: Dependencies, row: Reported): RepositoryAccess | null {
   });
 }
 
-/** Sends the commit status and the comment. Returns what was reported and what failed. */
+/** Sends the commit status and the comment. Returns the reported and the failed deployments. */
 async function report(
   deps: Dependencies,
   { deployment_id: id, told }: Claimed,
@@ -237,7 +237,7 @@ async function linesOf(deps: Dependencies, repositoryId: string, number: number)
   }));
 }
 
-/** Creates or edits the comment, unless it says the same already. */
+/** Creates or edits the comment, unless its text is unchanged. */
 async function comment(
   deps: Dependencies,
   access: RepositoryAccess,

@@ -28,12 +28,12 @@ interface Pushes {
 /** A note left by a hook. */
 interface Note {
   readonly repository: string;
-  /** The account that pushed; null: a local user with write access to the data folder. */
+  /** The account that pushed; null means a local user with write access to the data folder. */
   readonly account: string | null;
   readonly refs: readonly { readonly before: string; readonly after: string; readonly name: string }[];
 }
 
-/** Deployments by ref name; null: nothing to deploy. */
+/** Deployments by ref name; null means that nothing is deployed. */
 type Made = Map<string, { readonly id: string; readonly branch: string } | null>;
 
 const NO_COMMIT = /^0+$/;
@@ -109,7 +109,9 @@ export async function openPushes(deps: Dependencies): Promise<Pushes> {
   deps.background('Pushes from before a restart', async () => {
     // Independent of each other, since they belong to different projects.
     for (const name of await readdir(folder))
-      await take(name, null).catch((error: unknown) => deps.log.error({ err: error, name }, 'A push cannot be taken'));
+      await take(name, null).catch((error: unknown) =>
+        deps.log.error({ err: error, name }, 'A push could not be accepted'),
+      );
   });
   return {
     async close() {
@@ -172,7 +174,7 @@ async function deploy(
       say(`Deployment ${id} of ${branch} at ${after.slice(0, 7)}`);
       made.set(name, { id, branch });
     } catch (error) {
-      // The project or its repository is gone: do not retry.
+      // The project or its repository was deleted: do not retry.
       if (!(error instanceof ApiError)) throw error;
       say(`Branch ${branch} was not deployed: ${error.message}`);
       made.set(name, null);
@@ -191,7 +193,7 @@ async function deploy(
   if (isFailed) socket.write('\0');
 }
 
-/** Prints the log of a deployment until it ends. @returns false if it failed. */
+/** Prints the log of a deployment until it ends. @returns false if the deployment failed. */
 async function follow(
   deps: Dependencies,
   signals: DeploymentSignals,

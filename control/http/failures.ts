@@ -10,7 +10,10 @@ export const FailureSchema = {
   properties: {
     message: { type: 'string' },
     code: { type: 'string', description: 'For programs' },
-    requestId: { type: 'string', description: 'As in X-Request-Id: the log has more under it' },
+    requestId: {
+      type: 'string',
+      description: 'As in X-Request-Id: the log of the platform has the details under this id',
+    },
     issues: {
       type: 'array',
       items: {

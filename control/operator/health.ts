@@ -40,7 +40,7 @@ export async function checkHealth(deps: Dependencies): Promise<Finding[]> {
       try {
         return await check(deps);
       } catch (error) {
-        deps.log.warn({ err: error }, 'Check of health failed');
+        deps.log.warn({ err: error }, 'Health check failed');
         return [fail(nameOf(check), (error as Error).message, 'Check the log of the API process.')];
       }
     }),
@@ -105,7 +105,7 @@ async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
   );
   return [
     silent.length > 0
-      ? warn('engines', `${message}; ${silent.length} do not answer`, 'Engines that keep silent are replaced.')
+      ? warn('engines', `${message}; ${silent.length} do not answer`, 'Unresponsive engines are replaced.')
       : ok('engines', message),
     ...quarantined,
     ...(status.services ?? []).map(({ name, state, restarts }) => {
@@ -132,7 +132,7 @@ async function checkJobs({ sql }: Dependencies): Promise<Finding[]> {
   });
 }
 
-/** By what became of the last emails: signing in with each look at the page would be too much for some servers. */
+/** Based on the results of the last emails, because signing in at each check would be too much for some servers. */
 async function checkMail({ mail, sql }: Dependencies): Promise<Finding[]> {
   if (!mail.isOn()) return [ok('mail', 'No mail is set up')];
   const { sent, failed, waiting } = await readMailState(sql);
@@ -147,7 +147,7 @@ async function checkDisk({ folder }: Dependencies): Promise<Finding[]> {
   const { bavail, blocks, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const message = `${inGb(free)} of ${inGb(blocks * bsize)} are free where the data is`;
-  const advice = 'Make room: lower the retention of deployments, or move FS_PATH to a larger disk.';
+  const advice = 'Free disk space: lower the retention of deployments, or move FS_PATH to a larger disk.';
   if (free < GB) return [fail('disk', message, advice)];
   return [free < DISK_BYTES_MIN ? warn('disk', message, advice) : ok('disk', message)];
 }
@@ -173,7 +173,7 @@ function checkMemory(): Promise<Finding[]> {
   const message = `${inGb(free)} of ${inGb(all)} of memory are free, ${load}`;
   return Promise.resolve([
     free < all * MEMORY_SHARE_MIN
-      ? warn('memory', message, 'Builds and workers need room: see WORKER_ISOLATES_MAX and BUILD_CONCURRENCY.')
+      ? warn('memory', message, 'Builds and workers need free memory: see WORKER_ISOLATES_MAX and BUILD_CONCURRENCY.')
       : ok('memory', message),
   ]);
 }

@@ -15,14 +15,14 @@ interface SetupStep {
   readonly name: SetupStepName;
   readonly state: 'done' | 'open' | 'skipped';
   readonly message: string;
-  /** Instructions; null: there is nothing to do. */
+  /** Instructions; null if there is nothing to do. */
   readonly advice: string | null;
 }
 
 /** Who looks at it. */
 interface Looking {
   readonly accountId: string;
-  /** The account's first organization; null: none. */
+  /** The account's first organization, or null. */
   readonly organizationId: string | null;
 }
 
@@ -54,7 +54,7 @@ const checks: Readonly<Record<SetupStepName, Check>> = {
   https: async ({ addresses: { ui, protocol } }) =>
     ui.startsWith('https:') && protocol === 'https'
       ? ['Dashboard and projects are served over HTTPS']
-      : ['Dashboard or projects are served over HTTP', 'Set PUBLIC_HTTPS=on once the domain leads here.'],
+      : ['Dashboard or projects are served over HTTP', 'Set PUBLIC_HTTPS=on once the domain points here.'],
   async 'git-host'({ git, sql }) {
     const own = await sql<{ url: string }[]>`SELECT url FROM control.git_host ORDER BY created_at LIMIT 5`;
     const urls = [...(git.gitHost === null ? [] : [git.gitHost.url]), ...own.map(({ url }) => url)];
@@ -67,14 +67,14 @@ const checks: Readonly<Record<SetupStepName, Check>> = {
     const { state, advice } = await readReadiness(deps, organizationId);
     if (state === 'ready') return ['AI requests are answered by a provider'];
     if (state === 'mock') return ['AI requests are answered by the mock provider'];
-    return ['AI requests are not answered', advice ?? 'Add a provider.'];
+    return ['AI requests fail: no provider is set up', advice ?? 'Add a provider.'];
   },
   async backups({ folder }) {
     const plan = backupPlan(folder);
     if (plan === null || plan.cron === null)
       return ['No backups are scheduled', 'Set BACKUP_TARGET and BACKUP_CRON, or create backups with the CLI.'];
     const last = backupRuns(folder).find(({ endedAt }) => endedAt !== null);
-    if (last === undefined) return [`The first backup is due to ${plan.target}`, 'Back up now to try it.'];
+    if (last === undefined) return [`The first backup to ${plan.target} is due`, 'Back up now to try it.'];
     return last.error === null
       ? [`Backed up to ${plan.target}`]
       : [`The last backup failed: ${last.error}`, 'Repair it.'];
@@ -84,7 +84,7 @@ const checks: Readonly<Record<SetupStepName, Check>> = {
     const { sent, failed } = await readMailState(sql);
     if (failed !== null && failed.at > (sent?.at ?? 0))
       return [`The last email was not sent: ${failed.error}`, 'Check the mail server.'];
-    return sent === null ? ['Mail is set up, and no email was sent yet', 'Send a test.'] : ['Emails are sent'];
+    return sent === null ? ['Mail is set up, but no email was sent yet', 'Send a test.'] : ['Emails are sent'];
   },
   async invitations({ sql }) {
     const [row] = await sql<{ accounts: number; invitations: number }[]>`
@@ -123,7 +123,7 @@ export async function readSetup(
   return { isFinished, steps };
 }
 
-/** DNS of a domain for projects: the records to create, and whether they lead here. */
+/** DNS of a domain for projects: the records to create, and whether they point to this platform. */
 interface DnsCheck {
   readonly records: readonly { readonly type: 'A' | 'AAAA'; readonly name: string; readonly value: string }[];
   readonly found: readonly string[];
@@ -140,7 +140,7 @@ export async function checkDns({ names, addresses }: Dependencies, domain: strin
   });
   let found: readonly string[];
   try {
-    // Any name below it, here one that no project can have.
+    // Any name below the domain; this is one that no project can have.
     found = await names.addresses(`platform--address.${domain}`);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
@@ -159,7 +159,7 @@ export async function checkDns({ names, addresses }: Dependencies, domain: strin
   };
 }
 
-/** PUBLIC_ADDRESSES, or the public ones of this machine; none behind a router. */
+/** PUBLIC_ADDRESSES, or the public addresses of this machine; empty behind a router. */
 function ownAddresses(given: readonly string[]): readonly string[] {
   if (given.length > 0) return given;
   return Object.values(networkInterfaces())

@@ -10,7 +10,7 @@ const OWN_HEADERS =
 
 /** By name. Values are secrets. */
 export const HeadersSchema = Type.Record(Type.String(), Type.String({ maxLength: 4096, pattern: '^[\\x20-\\x7e]*$' }), {
-  description: 'Such as `authorization`. They are stored encrypted and not shown again',
+  description: 'Such as `authorization`. Header values are stored encrypted and not shown again',
   maxProperties: HEADERS_MAX,
 });
 
@@ -30,7 +30,7 @@ export function checkHeaders(field: string, headers: Readonly<Record<string, str
   }
 }
 
-/** Their names, as they are shown. */
+/** The names of the headers, as they are shown. */
 export function headerNames(headers: Readonly<Record<string, string>>): string[] {
   return Object.keys(headers).map((name) => name.toLowerCase());
 }

@@ -1,4 +1,4 @@
-// Sends an email to a mail server, or only signs in there. Each attempt has a connection of its own, to addresses that
+// Sends an email to a mail server, or only signs in there. Each attempt has a separate connection, to addresses that
 // were checked, with a deadline. Used by send-mail.ts. Errors contain no password; `reply` is for operators only.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Transporter } from 'nodemailer';
@@ -17,7 +17,7 @@ const byName: Resolve = createResolve();
 /** Errors of nodemailer. */
 interface SmtpError extends Error {
   readonly code?: string;
-  /** That of Node, where `code` is nodemailer's. */
+  /** The error code of Node, while `code` is nodemailer's. */
   readonly originalCode?: string;
   readonly responseCode?: number;
   readonly response?: string;
@@ -42,7 +42,7 @@ export function sendBySmtp(server: SmtpServer, from: Sender, mail: Mail, resolve
   return attempt(server, from, resolve, use, [to]);
 }
 
-/** Signs in, and sends nothing. Never throws. */
+/** Signs in without sending an email. Never throws. */
 export function checkSmtp(server: SmtpServer, from: Sender, resolve?: Resolve): Promise<MailResult> {
   return attempt(server, from, resolve, (transport) => transport.verify());
 }
@@ -52,7 +52,7 @@ async function attempt(
   from: Sender,
   resolve: Resolve = byName,
   use: (transport: Transporter) => Promise<unknown>,
-  /** Texts that a reply must not repeat, beside the login. */
+  /** Texts that a reply must not repeat, in addition to the login. */
   hidden: readonly string[] = [],
 ): Promise<MailResult> {
   const { host, port, tls, login } = server;
@@ -60,7 +60,7 @@ async function attempt(
   const { createTransport } = await import('nodemailer');
   let socket: Socket | null = null;
   let isLate = false;
-  // nodemailer only limits its steps: a server that sends a byte now and then would keep one open.
+  // nodemailer only limits each step, so a server that sends a byte from time to time would keep a connection open.
   const deadline = setTimeout(() => {
     isLate = true;
     socket?.destroy();
@@ -73,7 +73,7 @@ async function attempt(
     ignoreTLS: tls === 'off',
     tls: { minVersion: 'TLSv1.2' },
     ...(login !== null && { auth: { user: login.user, pass: login.password }, forceAuth: true }),
-    // Otherwise the name of this machine.
+    // Otherwise the name of this machine is used.
     name: from.address.slice(from.address.lastIndexOf('@') + 1),
     connectionTimeout: STEP_MS_MAX,
     greetingTimeout: STEP_MS_MAX,
@@ -94,7 +94,7 @@ async function attempt(
   } finally {
     clearTimeout(deadline);
     transport.close();
-    // Also after a sign-in alone, whose QUIT needs no answer.
+    // This also applies after a sign-in without an email, whose QUIT needs no reply.
     (socket as Socket | null)?.destroySoon();
   }
 }
@@ -102,7 +102,7 @@ async function attempt(
 /** @throws {Error} with a `code`. */
 function open({ host, port, tls }: SmtpServer, resolve: Resolve, onOpen: (socket: Socket) => void): Promise<Socket> {
   return new Promise((done, fail) => {
-    // A name may lead to a public address although its server is meant to be private.
+    // A name may resolve to a public address although its server is meant to be private.
     const lookup: LookupFunction = (name, options, callback) => {
       resolve(name).then(
         (found) => {
@@ -117,7 +117,7 @@ function open({ host, port, tls }: SmtpServer, resolve: Resolve, onOpen: (socket
     };
     const socket = connect({ host, port, ...(isIP(host) === 0 && { lookup }) });
     onOpen(socket);
-    // Also for errors after the library has left it.
+    // This also handles errors after the library has released the connection.
     socket.on('error', () => {});
     const timer = setTimeout(
       () => socket.destroy(Object.assign(new Error('late'), { code: 'ETIMEDOUT' })),
@@ -167,10 +167,10 @@ function refusalOf({ code, command = '' }: SmtpError): string {
 function reasonOf({ code = '', originalCode, message }: SmtpError): string {
   const cause = originalCode ?? code;
   if (code === 'EPUBLIC') return 'TLS may only be off for a private address, and the name of the mail server is public';
-  if (code === 'EAUTH') return 'The mail server offers no sign-in that the platform knows';
+  if (code === 'EAUTH') return 'The mail server offers no sign-in method that the platform supports';
   if (code === 'ETIMEDOUT') return `No answer within ${STEP_MS_MAX / 1000} s`;
   if (code === 'ECONNECTION') return 'The mail server closed the connection';
-  if (code === 'EPROTOCOL') return 'The mail server gave no readable answer';
+  if (code === 'EPROTOCOL') return 'The mail server sent an invalid reply';
   if (code === 'EENVELOPE') return 'The mail server does not support this address';
   if (/CERT|ALTNAME|SELF_SIGNED|ISSUER|SIGNATURE/.test(cause))
     return `The certificate of the mail server is not valid: ${cause}`;

@@ -1,5 +1,5 @@
-// The four kinds of subscriptions: rows whose owner wants something sent to a URL. Each has a target, a sealed secret
-// and a record of its failures. What is sent, and when, is in webhooks/, alerts/, drains/ and telemetry/.
+// The four kinds of subscriptions: rows whose owner wants data sent to a URL. Each has a target, a sealed secret and a
+// record of its failures. webhooks/, alerts/, drains/ and telemetry/ define the data and the time.
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { OwnedTable } from '../records/owned-table.ts';
 
@@ -49,11 +49,11 @@ export const collectorKind = {
   sealed: 'headers',
 } as const satisfies SubscriptionKind;
 
-/** All kinds, for what treats them alike. */
+/** All kinds, for code that treats them alike. */
 export const subscriptionKinds: readonly SubscriptionKind[] = [webhookKind, drainKind, channelKind, collectorKind];
 
 /** The failure of a subscription whose secret no key of ENCRYPTION_KEY opens. */
-export const UNREADABLE = 'Its secret cannot be decrypted: delete it and create it again';
+export const UNREADABLE = 'The secret cannot be decrypted: delete this entry and create it again';
 
 /** Encryption context of a subscription's secret. */
 export function secretContext({ subject }: SubscriptionKind, id: string): string {
@@ -64,7 +64,7 @@ export function sealSecret(keys: EncryptionKeys, kind: SubscriptionKind, id: str
   return seal(keys, secret, secretContext(kind, id));
 }
 
-/** @throws {Error} if no key opens it. */
+/** @throws {Error} if no listed key decrypts the secret. */
 export function openSecret(keys: EncryptionKeys, kind: SubscriptionKind, id: string, sealed: Buffer): string {
   return unseal(keys, sealed, secretContext(kind, id));
 }

@@ -1,5 +1,5 @@
-// The API process's environment, read and validated once (docs/sign-in.md). All problems are reported in one error,
-// with the command that generates a secret; it contains no values.
+// The API process's environment, read and validated once (docs/sign-in.md). One error reports all problems, with the
+// command that generates a secret. The error contains no values.
 import { createPrivateKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { operatorAiFrom, type OperatorAi } from '#core/ai-readiness.ts';
@@ -29,11 +29,13 @@ export interface Addresses {
   readonly domain: string;
   /** Protocol of deployment URLs. */
   readonly protocol: 'http' | 'https';
-  /** Port in deployment URLs; null: the protocol's default. */
+  /** Port in deployment URLs; null means the protocol's default. */
   readonly port: number | null;
   /** All of the platform's domains, including the first. */
   readonly domains?: readonly string[];
-  /** `PUBLIC_ADDRESSES`: public IP addresses of the platform. Default: those its domain resolves to. */
+  /**
+   * `PUBLIC_ADDRESSES`: public IP addresses of the platform. By default, the addresses to which its domain resolves.
+   */
   readonly publicAddresses?: readonly string[];
   /** `PUBLIC_HTTPS`: the platform issues certificates itself. */
   readonly issuesCertificates?: boolean;
@@ -43,7 +45,7 @@ export interface Addresses {
 export interface Configuration extends OperatorSettings {
   /** `DATABASE_URL`. */
   readonly databaseUrl: string;
-  /** `CACHE_URL`: where sessions are stored; null: in Postgres. */
+  /** `CACHE_URL`: where sessions are stored; null means in Postgres. */
   readonly cacheUrl: string | null;
   /** `FS_PATH`: data folder. */
   readonly folder: string;
@@ -62,15 +64,15 @@ export interface Configuration extends OperatorSettings {
   };
   /** `API_HOST`, `API_PORT`; port 0 picks a free one. */
   readonly listeners: { readonly host: string; readonly apiPort: number };
-  /** `API_WEB_LISTEN`, `WEB_TOKEN`: the listener for the web process (web/); null: none. */
+  /** `API_WEB_LISTEN`, `WEB_TOKEN`: the listener for the web process (web/), or null. */
   readonly web: { readonly address: WebAddress; readonly token: string } | null;
-  /** `API_AI_SOCKET`: socket of the AI gateway; null: none. */
+  /** `API_AI_SOCKET`: socket of the AI gateway, or null. */
   readonly aiSocket: string | null;
-  /** `API_AI_OPERATOR`: the operator's settings of the gateway; null: none. */
+  /** `API_AI_OPERATOR`: the operator's settings of the gateway, or null. */
   readonly operatorAi: OperatorAi | null;
   readonly git: GitConfiguration;
   readonly gitHost: GitHostSettings;
-  /** `OIDC_*`; null: no OpenID Connect provider. */
+  /** `OIDC_*`; null means no OpenID Connect provider. */
   readonly oidc: OidcSettings | null;
   /** `TRUSTED_PROXIES`: proxies whose forwarded client address is trusted. */
   readonly trustedProxies: readonly string[];
@@ -80,7 +82,7 @@ export interface Configuration extends OperatorSettings {
   readonly dnsServers: string;
   /** `DB_MIGRATIONS_EXECUTOR`: the process that applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
-  /** `SANDBOX_URL`, `SANDBOX_AUTH_TOKEN`: the sandbox service; null: none. */
+  /** `SANDBOX_URL`, `SANDBOX_AUTH_TOKEN`: the sandbox service, or null. */
   readonly sandboxes: SandboxServiceAddress | null;
   /** `WORKER_CONCURRENCY`; null: not set. */
   readonly workerConcurrency: number | null;
@@ -102,23 +104,26 @@ export interface OperatorSettings {
 const SIGN_IN_WAYS = ['password', 'passkey', 'git-host', 'oidc'] as const;
 export type SignInWay = (typeof SIGN_IN_WAYS)[number];
 
-/** `invited`: only people with an invitation or an account; `open`: everybody whom the Git host or provider knows. */
+/**
+ * `invited`: only people with an invitation or an account; `open`: everyone with an account at the Git host or
+ * provider.
+ */
 export type SignUp = 'invited' | 'open';
 
 /** A private listener: a Unix socket, or a port. */
 type WebAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
 
-/** The Git host as sign-in provider. Other settings of it: git/configuration.ts. */
+/** The Git host as sign-in provider. git/configuration.ts has its other settings. */
 export interface GitHostSettings {
   /** `GITHOST_URL`: its website. */
   readonly url: string;
   /** `GITHOST_API_URL`: its REST API. */
   readonly apiUrl: string;
-  /** `GITHOST_CLIENT_ID`, `GITHOST_CLIENT_SECRET`; null: no sign-in there. */
+  /** `GITHOST_CLIENT_ID`, `GITHOST_CLIENT_SECRET`; null means no sign-in there. */
   readonly oauth: { readonly clientId: string; readonly clientSecret: string } | null;
   /**
-   * Names the host in stored identities, whose ids may be those of another host. Absent: the host of `GITHOST_URL`,
-   * which keeps the identities without a name.
+   * Identifies the host in stored identities, because their ids may also exist on another host. Absent: the host of
+   * `GITHOST_URL`, which keeps the identities without a name.
    */
   readonly realm?: string;
 }
@@ -174,7 +179,7 @@ export function readConfiguration(environment: Environment): Configuration {
     port: publicPort === (protocol === 'https' ? 443 : 80) ? null : publicPort,
     domains: listOf(get('HANDLER_DOMAIN').toLowerCase() || 'localhost'),
     publicAddresses: listOf(get('PUBLIC_ADDRESSES')).filter((address) => {
-      if (isIP(address) === 0) problems.push(`PUBLIC_ADDRESSES has "${address}", which is no IP address`);
+      if (isIP(address) === 0) problems.push(`PUBLIC_ADDRESSES has "${address}", which is not an IP address`);
       return isIP(address) !== 0;
     }),
     issuesCertificates,
@@ -261,7 +266,7 @@ function signUpFrom(text: string): SignUp {
   throw new Error('SIGN_UP must be invited or open');
 }
 
-/** Ways to sign in, of a list with commas; all by default. @throws {Error} for an unknown one. */
+/** Ways to sign in, of a list with commas; all by default. @throws {Error} for an unknown value. */
 function signInWays(text: string): readonly SignInWay[] {
   const asked = listOf(text);
   if (asked.some((word) => !SIGN_IN_WAYS.some((way) => way === word)))

@@ -20,7 +20,7 @@ const POLL_MS = 30_000;
 /** A setting, as operators see it. */
 export interface Setting {
   readonly name: SettingName;
-  /** Null: not set, or a secret. */
+  /** The value; null if the setting is not set or is a secret. */
   readonly value: string | null;
   readonly isSecret: boolean;
   readonly source: 'environment' | 'platform' | 'default';
@@ -28,18 +28,18 @@ export interface Setting {
   readonly changedAt: Date | null;
 }
 
-/** Values to store; null: none. */
+/** Values to store, or null. */
 export type SettingChanges = Readonly<Partial<Record<SettingName, string | null>>>;
 
 /** The settings of a running platform. */
 export interface LiveSettings {
   current(): OperatorSettings;
-  /** The application of the Git host that an operator has created; null: none, or variables override it. */
+  /** The application of the Git host that an operator has created; null means none, or variables override it. */
   application(): Application | null;
-  /** The variable that overrides a stored application; null: none. */
+  /** The variable that overrides a stored application, or null. */
   readonly applicationVariable: string | null;
   list(): Promise<Setting[]>;
-  /** Whether the environment sets it, so that a stored value has no effect. */
+  /** Whether the environment sets the variable, so that a stored value has no effect. */
   isFixed(name: SettingName): boolean;
   /** @throws {Error} naming the setting, if the platform cannot run with these changes. */
   check(changes: SettingChanges): void;
@@ -74,7 +74,7 @@ export async function openLiveSettings({ sql, keys, log, environment }: Deps): P
       try {
         values.set(name, unseal(keys, value, settingContext(name)));
       } catch (error) {
-        log.error({ name, reason: (error as Error).message }, 'Setting not readable: set it again');
+        log.error({ name, reason: (error as Error).message }, 'Stored setting cannot be decrypted: set it again');
       }
     }
     return values;

@@ -31,7 +31,7 @@ export function openNameRecords(servers: string): NameRecords {
   try {
     resolver();
   } catch {
-    throw new Error(`API_DNS_SERVERS is "${servers}": it takes addresses of name servers, comma-separated`);
+    throw new Error(`API_DNS_SERVERS is "${servers}": it must be a comma-separated list of name server addresses`);
   }
   return {
     txt: async (name) => (await orNone(resolver().resolveTxt(name))).map((parts) => parts.join('')),

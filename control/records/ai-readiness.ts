@@ -8,7 +8,7 @@ export const ReadinessSchema = Type.Object(
     state: Type.Enum(['ready', 'mock', 'no_auto', 'no_provider', 'no_gateway']),
     advice: Type.Union([Type.String(), Type.Null()]),
   },
-  { description: 'Whether calls of models can be answered, and what is missing' },
+  { description: 'Whether model calls work, and what is missing' },
 );
 
 /** Checks the settings of the operator and the organization. */

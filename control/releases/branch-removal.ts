@@ -23,7 +23,7 @@ interface RemovedBranch {
   readonly branch: string;
   /** Number of deployments that are no longer served. */
   readonly deployments: number;
-  /** Number of deleted items by kind; null: no engine was available, they are deleted later. */
+  /** Number of deleted items by kind; null if no engine was available, they are deleted later. */
   readonly removed: Readonly<Record<string, number>> | null;
 }
 
@@ -99,7 +99,7 @@ export async function finishBranchRemoval(deps: Dependencies, projectId: string,
 /** Finishes interrupted removals until the process ends. */
 export function finishBranchRemovals(deps: Dependencies): Promise<void> {
   const { sql, stopping, log } = deps;
-  return runRounds(deps, { failure: 'Removed branches not read', pollMs: POLL_MS }, async () => {
+  return runRounds(deps, { failure: 'Removed branches could not be read', pollMs: POLL_MS }, async () => {
     const waiting = await sql<{ project_id: string; name: string }[]>`
       SELECT b.project_id, b.name FROM control.branch b JOIN control.project p ON p.id = b.project_id
       WHERE b.removed_at IS NOT NULL AND b.removal IS NULL AND p.deleted_at IS NULL LIMIT 100`;

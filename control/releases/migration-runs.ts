@@ -1,5 +1,5 @@
 // Requests the migrations of a deployment from the migrator and waits for the result
-// (DB_MIGRATIONS_EXECUTOR=migrator). Called by apply-migrations.ts; applies nothing itself.
+// (DB_MIGRATIONS_EXECUTOR=migrator). Called by apply-migrations.ts; it applies no migrations itself.
 import { Failure } from '#core/failure.ts';
 import { createWake } from '#core/process/wake.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -10,7 +10,7 @@ import type { MigratedDatabase } from './engines.ts';
 interface MigrationWish {
   readonly deploymentId: string;
   readonly artifact: string;
-  /** Branch of the databases; null: production. */
+  /** Branch of the databases; null means production. */
   readonly branch: string | null;
   /** Account that requested them. */
   readonly requestedBy: string | null;
@@ -19,7 +19,7 @@ interface MigrationWish {
 /** Result of a run. */
 export interface EndedRun {
   readonly databases: readonly MigratedDatabase[];
-  /** Null: all migrations are applied. */
+  /** Null if all migrations are applied. */
   readonly error: string | null;
 }
 
@@ -33,7 +33,7 @@ interface State {
   readonly isLonely: boolean;
 }
 
-/** A migrator may be silent for this long, since it may be restarting. */
+/** How long a migrator may send no report, since it may be restarting. */
 const LONELY_MS = 60_000;
 const POLL_MS = 1000;
 const OPEN_LOOKS = 5;
@@ -98,10 +98,10 @@ async function openRun({ sql }: RunDeps, wish: MigrationWish): Promise<string> {
   );
 }
 
-/** @returns false if a migrator has claimed it meanwhile. */
+/** @returns false if a migrator has claimed the run in the meantime. */
 async function cancelRun({ sql }: RunDeps, id: string): Promise<boolean> {
   const rows = await sql`
-    UPDATE control.migration_run SET status = 'canceled', error_message = 'No migrator took it', lease = NULL,
+    UPDATE control.migration_run SET status = 'canceled', error_message = 'No migrator ran the migrations', lease = NULL,
       lease_until = NULL, finished_at = now()
     WHERE id = ${id} AND status IN ('queued', 'running') AND (lease_until IS NULL OR lease_until <= now())
     RETURNING id`;

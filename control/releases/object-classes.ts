@@ -1,5 +1,5 @@
-// Classes of durable objects between deployments: a deployment without a class of which production has objects is
-// refused before anything moves, and objects of classes that it names as deleted are deleted once it is production.
+// Classes of durable objects across deployments. A deployment that lacks a class of which production has objects is
+// refused before anything changes. Objects of classes that it names as deleted are deleted when it is production.
 // Called by release.ts and promote.ts.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { ownClasses } from '#core/bindings/object.ts';
@@ -36,7 +36,7 @@ const LOCK_WAIT_MS = 20_000;
 type ReadDeps = Pick<Dependencies, 'folder' | 'artifacts'>;
 
 /**
- * Why a deployment cannot use production's objects; null: it can, or production's objects cannot be looked at because
+ * Why a deployment cannot use production's objects; null if it can, or production's objects cannot be looked at because
  * its deployment is broken.
  *
  * @throws {Failure} `engines_away`
@@ -60,7 +60,7 @@ export async function classesObjection(
   } catch (error) {
     // A broken production deployment must not block the deployment that repairs it.
     if (!isFailure(error, 'engine_refused')) throw error;
-    deps.log.warn({ err: error, project: production.project }, 'Objects of production not checked');
+    deps.log.warn({ err: error, project: production.project }, 'Durable objects of production could not be checked');
   }
   return null;
 }
@@ -100,7 +100,7 @@ async function transferProblem(
 }
 
 /**
- * Refuses to delete a project that stores the objects of another one.
+ * Refuses to delete a project that stores the objects of another project.
  *
  * @throws {ApiError} that names that project.
  */
@@ -124,7 +124,7 @@ interface Production {
   readonly known: readonly string[];
 }
 
-/** Null: there is no production deployment. */
+/** Null if there is no production deployment. */
 async function readProduction(deps: ReadDeps, sql: Sql | Transaction, projectId: string): Promise<Production | null> {
   const [row] = await sql<{ project: string; deployment: string; artifact: string; known: string[] }[]>`
     SELECT p.name AS project, d.id AS deployment, d.artifact, ARRAY(
@@ -153,7 +153,7 @@ async function classesOf({ artifacts, folder }: ReadDeps, artifact: string): Pro
   }
 }
 
-/** Records the classes of a deployment that is about to become production, and of the current one. */
+/** Records the classes of a deployment that will become production, and of the current one. */
 export async function recordClasses(
   deps: ReadDeps,
   tx: Transaction,
@@ -178,7 +178,7 @@ export async function recordClasses(
 export function followDeletedClasses(deps: Dependencies): Promise<void> {
   const { sql, stopping, log } = deps;
   const listen = (wake: () => void): Promise<() => Promise<void>> => deps.onNotify('control_route', wake);
-  return runRounds(deps, { failure: 'Deleted classes of objects not read', pollMs: POLL_MS, listen }, async () => {
+  return runRounds(deps, { failure: 'Deleted object classes could not be read', pollMs: POLL_MS, listen }, async () => {
     const due = await sql<{ id: string; name: string }[]>`
       SELECT DISTINCT p.id, p.name FROM control.object_class c JOIN control.project p
         ON p.id = c.project_id AND p.production_deployment_id = c.deletion
@@ -186,7 +186,8 @@ export function followDeletedClasses(deps: Dependencies): Promise<void> {
     for (const { id, name } of due) {
       if (stopping.aborted) return;
       await withProject(deps, id, LOCK_WAIT_MS, () => clearClasses(deps, id)).catch((error: unknown) => {
-        if (!stopping.aborted) log.warn({ err: error, project: name }, 'Objects of a deleted class not deleted yet');
+        if (!stopping.aborted)
+          log.warn({ err: error, project: name }, 'Objects of a deleted class could not be deleted yet');
       });
     }
   });

@@ -1,5 +1,5 @@
 // Removes the data of deleted projects: databases, users, state, files, messages, timers and runs. Data is kept for a
-// while after the project was deleted, unless somebody removes it at once. An interrupted removal is finished later:
+// while after the project was deleted, unless someone removes it immediately. An interrupted removal is finished later:
 // the project's row records that it is due.
 import { isProjectName } from '#core/names.ts';
 import { runRounds } from '#core/process/rounds.ts';
@@ -19,7 +19,7 @@ const TOGETHER = 100;
 const REMOVED_KINDS: readonly StorageKind[] = ['files', 'databases', 'state', 'queues', 'workflows', 'artifacts'];
 
 /**
- * Starts the removal of a deleted project's data. If it was started before, nothing changes.
+ * Starts the removal of a deleted project's data. If the removal was started before, nothing changes.
  *
  * @param name of a project of this organization.
  * @throws {ApiError} `not_found`; `conflict` if the project is not deleted.
@@ -55,7 +55,7 @@ export async function requestDataRemoval(
 export async function followDataRemovals(deps: Dependencies): Promise<void> {
   const { sql, stopping, log } = deps;
   const listen = (wake: () => void): Promise<() => Promise<void>> => deps.onNotify('control_project_data', wake);
-  return runRounds(deps, { failure: 'Deleted projects not read', pollMs: POLL_MS, listen }, async () => {
+  return runRounds(deps, { failure: 'Deleted projects could not be read', pollMs: POLL_MS, listen }, async () => {
     const due = await sql<{ id: string; name: string }[]>`
       SELECT id, name FROM control.project WHERE data_due_at <= now() AND data_removal IS NULL
       ORDER BY data_due_at LIMIT ${TOGETHER}`;
@@ -72,7 +72,7 @@ async function removeData(deps: Dependencies, projectId: string): Promise<void> 
   const { sql } = deps;
   const row = await sql.begin(async (tx) => {
     const [named] = await tx<{ name: string }[]>`SELECT name FROM control.project WHERE id = ${projectId}`;
-    // A project of this name created meanwhile has taken the data over; later ones are refused.
+    // A project with this name that was created since has taken over the data; later projects are refused.
     await lockProjectName(tx, named!.name);
     const [due] = await tx<{ name: string; organization_id: string }[]>`
       SELECT name, organization_id FROM control.project
@@ -82,7 +82,7 @@ async function removeData(deps: Dependencies, projectId: string): Promise<void> 
   if (row === undefined) return;
   const { name, organization_id: organizationId } = row;
   await writeRoute(deps, projectId);
-  if (!(await untilRouted(deps, projectId))) throw new Error('Not all engines know that it is deleted');
+  if (!(await untilRouted(deps, projectId))) throw new Error('Not all engines know yet that the project was deleted');
   const removed = await removeProjectData(deps, name, await knownOf(deps, name));
   await sql.begin(async (tx) => {
     await tx`

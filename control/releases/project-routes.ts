@@ -72,7 +72,7 @@ export async function followRoutes(deps: Dependencies): Promise<void> {
     try {
       await writeRoute(deps, projectId);
     } catch (error) {
-      deps.log.error({ err: error, project: projectId }, 'Route record not written');
+      deps.log.error({ err: error, project: projectId }, 'Route record could not be written');
     }
   };
   await deps.onNotify('control_route', (projectId) => {
@@ -103,7 +103,7 @@ export async function followRoutes(deps: Dependencies): Promise<void> {
   }
 }
 
-/** Compares every project's record with the database and writes outdated ones. @returns how many were written */
+/** Compares every project's record with the database and writes outdated records. @returns how many were written */
 export async function writeAllRoutes(deps: RouteDeps): Promise<number> {
   let written = 0;
   for (let after = ''; ;) {
@@ -128,11 +128,11 @@ export async function writeAllRoutes(deps: RouteDeps): Promise<number> {
     for (const rows of all) {
       try {
         if (current.has(rows)) continue;
-        // Read again under its key.
+        // Read again while its key is locked.
         await writeRoute(deps, rows.project.id);
         written++;
       } catch (error) {
-        deps.log.error({ err: error, project: rows.project.id }, 'Route record not written');
+        deps.log.error({ err: error, project: rows.project.id }, 'Route record could not be written');
       }
     }
   }

@@ -1,4 +1,4 @@
-// The loop that claims release jobs, under a lease that is renewed, at most one per project. Woken by NOTIFY, with slow
+// The loop that claims release jobs, with a lease that is renewed, at most one per project. Woken by NOTIFY, with slow
 // polling as a fallback. Runs in the API process.
 import { randomUUID } from 'node:crypto';
 import { storeProblem } from '#artifacts/store/stored.ts';
@@ -34,7 +34,7 @@ export async function runReleases(deps: Dependencies): Promise<void> {
       log.warn({ err: error }, 'Leases of releases not renewed'),
     );
   }, LEASE_MS / 3);
-  // The supervisor starts one API process, so earlier holders of these leases are dead.
+  // The supervisor starts one API process, so earlier holders of these leases have died.
   await sql`UPDATE control.job SET lease_until = now() WHERE kind = 'release' AND lease LIKE 'api.%'`;
   let claims = 0;
   while (!stopping.aborted) {
@@ -106,7 +106,7 @@ async function runOne(deps: Dependencies, job: ReleaseJob): Promise<void> {
         WHERE id = ${job.id} AND lease = ${job.lease}`;
     } catch (failure) {
       // The lease expires by itself.
-      log.error({ err: failure, deployment: job.deploymentId }, 'Release lease not returned');
+      log.error({ err: failure, deployment: job.deploymentId }, 'Release lease could not be released');
     }
   }
 }

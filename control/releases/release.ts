@@ -1,6 +1,6 @@
 // Releases one deployment step by step: check it, add it to the route record without a pointer, start it on all
 // engines, migrate databases, move the pointer, wait for all engines. Every step may be repeated: a process that takes
-// over the job starts from the top. Called by release-jobs.ts under the project's lock.
+// over the job starts from the top. Called by release-jobs.ts with the project's lock.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { storeProblem } from '#artifacts/store/stored.ts';
 import type { PlatformError } from '#core/errors.ts';
@@ -53,7 +53,7 @@ interface Row {
 }
 
 /**
- * Runs a release to its end. Its result is recorded with that of the job, in one transaction.
+ * Runs a release to its end. The result is recorded with that of the job, in one transaction.
  *
  * @throws {Failure} `engines_away` or `not_routed`, to be retried; `lease_lost`, to be dropped.
  */
@@ -112,7 +112,7 @@ async function servedBy({ sql }: Dependencies, row: Row): Promise<string> {
     : `The URL of ${row.branch} now serves this deployment`;
 }
 
-/** Whether it uses production's resources. */
+/** Whether the deployment uses production's resources. */
 function isProduction({ target, branch, production_branch: production }: Row): boolean {
   return target === 'production' || branch === production;
 }
@@ -141,7 +141,7 @@ async function checkWanted({ sql }: Dependencies, { id, lease }: ReleaseJob, row
         AND d.status = 'success' AND d.removed_at IS NULL AND (d.created_at, d.id) > (${row.created_at}, ${row.id})
     ) AS is_older
     FROM control.job WHERE id = ${id} AND lease = ${lease}`;
-  if (job === undefined) throw new Failure('lease_lost', 'Another process holds the job');
+  if (job === undefined) throw new Failure('lease_lost', 'Another process has taken over the job');
   if (job.cancel_reason !== null)
     throw new Failure('release_ended', 'The deployment was canceled', {
       status: 'canceled',
@@ -201,7 +201,7 @@ async function prepare(deps: Dependencies, job: ReleaseJob, row: Row, manifest: 
     await checkLease(tx, job);
     if (row.variables === null) {
       const scoped = await readVariables(tx, keys, row.project_id);
-      // Forks get no variables at all, since secrets must not reach their code.
+      // Forks get no variables, since secrets must not reach their code.
       const preview = row.is_fork ? {} : previewVariables(scoped, row.branch);
       const frozen = {
         production: isProduction(row) ? scoped.production : null,
@@ -277,7 +277,7 @@ async function movePointer(deps: Dependencies, job: ReleaseJob, row: Row, manife
     const [project] = await tx<(ProductionPointer & { settings: ProjectSettings })[]>`
       SELECT production_deployment_id, production_history, settings FROM control.project
       WHERE id = ${projectId} FOR UPDATE`;
-    if (project === undefined) throw new Failure('lease_lost', 'Another process holds the job');
+    if (project === undefined) throw new Failure('lease_lost', 'Another process has taken over the job');
     await checkLease(tx, job);
     const { production_deployment_id: previousId } = project;
     const settings = row.target === 'production' ? releaseSettingsOf(manifest, project.settings) : null;
@@ -353,5 +353,5 @@ async function endJob({ sql }: Dependencies, { id, lease }: ReleaseJob): Promise
 
 async function checkLease(tx: Transaction, { id, lease }: ReleaseJob): Promise<void> {
   const [held] = await tx`SELECT FROM control.job WHERE id = ${id} AND lease = ${lease} FOR UPDATE`;
-  if (held === undefined) throw new Failure('lease_lost', 'Another process holds the job');
+  if (held === undefined) throw new Failure('lease_lost', 'Another process has taken over the job');
 }

@@ -69,7 +69,7 @@ async function openRedis(url: string, log: Logger, waitMs?: number): Promise<Ses
   } catch (error) {
     const { code = 'no answer' } = error as NodeJS.ErrnoException;
     throw new Error(
-      `CACHE_URL cannot be reached (${code}): look at the server, or leave it out to keep sessions in Postgres`,
+      `CACHE_URL cannot be reached (${code}): check the server, or unset CACHE_URL to keep sessions in Postgres`,
       { cause: error },
     );
   }

@@ -1,5 +1,5 @@
-// The pages of sign-in: plain HTML, usable by keyboard and screen reader, without scripts but the one of passkeys. All
-// external text is escaped; other sites cannot frame them or submit their forms.
+// The pages of sign-in: plain HTML, usable by keyboard and screen reader, without scripts except the script of
+// passkeys. All external text is escaped; other sites cannot frame them or submit their forms.
 import { createHash } from 'node:crypto';
 
 /** Same look as the dashboard (dashboard/src/styles/tokens.css), with system fonts. */
@@ -73,7 +73,7 @@ export function page(
         </main>
       </body>
     </html>`.text;
-  // The API is on this origin, too: nothing else of it may run.
+  // The API is on this origin, too, and none of its other paths may be used as a script.
   const script =
     passkeysAt === undefined ? '' : `script-src ${passkeysAt}${SCRIPT_PATH}; connect-src ${passkeysAt}/api/auth/; `;
   const forms = formsTo === undefined ? "'self'" : `'self' ${formsTo}`;
@@ -104,7 +104,7 @@ const signInErrors: Readonly<Record<string, string>> = {
   not_invited: 'You have not been invited yet. Ask an owner or admin of an organization to invite your login.',
   belongs_to_another_account: 'That account of the Git host belongs to another account here.',
   denied: 'The sign-in was refused at the Git host.',
-  expired: 'The sign-in took too long or was begun in another browser. Try again.',
+  expired: 'The sign-in took too long, or was started in another browser. Try again.',
   oidc_unknown:
     'No account here is linked to this sign-in. If you have one, sign in another way and link it: Account, Sign-in. Otherwise ask for an invitation link.',
   oidc_domain: 'Only people with a verified email address of certain domains can sign in this way. Ask the operator.',
@@ -118,10 +118,10 @@ const signInErrors: Readonly<Record<string, string>> = {
     'The clock of this platform or of the provider is wrong: the sign-in had expired when it arrived, or was issued in the future. Tell the operator.',
   oidc_subject: 'The provider did not send your identity. Tell the operator.',
   oidc_groups: 'The provider did not send your groups. Tell the operator.',
-  oidc_invalid: 'The provider did not answer as it should. Try again in a moment.',
-  git_host: 'The Git host did not answer as it should. Try again in a moment.',
-  passkey: 'That passkey opens no session here. Use another one, or another way to sign in.',
-  token: 'That token opens no session here: it is unknown, revoked, limited, or it expires.',
+  oidc_invalid: 'The provider sent an invalid response. Try again in a moment.',
+  git_host: 'The Git host sent an invalid response. Try again in a moment.',
+  passkey: 'That passkey cannot be used to sign in here. Use another one, or another way to sign in.',
+  token: 'That token cannot be used to sign in here: it is unknown, revoked or limited, or it has an expiry date.',
   password: 'Wrong username or password.',
 };
 const signInNotes: Readonly<Record<string, string>> = {
@@ -131,13 +131,13 @@ const signInNotes: Readonly<Record<string, string>> = {
 
 /** Content of the sign-in page. */
 interface SignInOffer {
-  /** Label of the Git host's button; null: no button. */
+  /** Label of the Git host's button; null means no button. */
   readonly gitHost: string | null;
-  /** Label of the OpenID Connect provider's button; null: no button. */
+  /** Label of the OpenID Connect provider's button; null means no button. */
   readonly provider: string | null;
   /** Whether there is a form for username and password. */
   readonly hasPassword: boolean;
-  /** The form for passkeys, and `AUTH_URL`; null: none. */
+  /** The form for passkeys, and `AUTH_URL`, or null. */
   readonly passkey: { readonly form: Html; readonly origin: string } | null;
   /** A code of {@link signInErrors} or {@link signInNotes}. */
   readonly error: string | null;
@@ -240,7 +240,7 @@ export function consentPage(
   );
 }
 
-/** Asks whether to link the account to the Git host. @param redirect where the page leads in either case. */
+/** Asks whether to link the account to the Git host. @param redirect path to open in both cases. */
 export function linkPage({ host, origin }: URL, redirect: string): Response {
   return page(
     `Link ${host}`,

@@ -7,8 +7,8 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { html } from './pages.ts';
 
 /**
- * The name that passkeys are bound to: the host of `AUTH_URL`. Null: browsers have none for an IP address, nor over
- * http at another name than localhost.
+ * The name that passkeys are bound to: the host of `AUTH_URL`. Null means that browsers have none for an IP address,
+ * nor over http at another name than localhost.
  *
  * @param ui `AUTH_URL`.
  */
@@ -52,7 +52,7 @@ export const assertionFields = {
   signature: base64url(4096),
   userHandle: base64url(88),
 };
-export const PASSKEY_EXPIRED = 'This took too long, or was begun in another browser or account. Try again.';
+export const PASSKEY_EXPIRED = 'This took too long, or was started in another browser or account. Try again.';
 export const PASSKEY_REFUSED = 'This passkey was refused. Try again, or use another device.';
 export const PASSKEY_KNOWN = 'This passkey is registered already.';
 /** Bytes of such a form. */

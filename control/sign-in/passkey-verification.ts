@@ -1,5 +1,5 @@
-// Verifies what authenticators sign (WebAuthn), and decides nothing about accounts. Only this file uses the library. It
-// is loaded on demand, because loading takes 0.2 s of CPU and most processes never need it.
+// Verifies the signatures of authenticators (WebAuthn), without decisions about accounts. Only this file uses the
+// library. The library is loaded on demand, because loading takes 0.2 s of CPU and most processes never need it.
 import { isSame } from '../access/secrets.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { HeldPasskey, NewPasskey } from '../records/passkeys.ts';
@@ -30,7 +30,7 @@ interface Expected extends Pick<Dependencies, 'addresses' | 'log'> {
 export const PASSKEY_ALGORITHMS = [-7, -8, -257];
 const REASON_CHARS_MAX = 200;
 
-/** The passkey that was created for a challenge; null: refused. */
+/** The passkey that was created for a challenge; null if refused. */
 export function verifyNewPasskey(expected: Expected, { id, ...given }: Attestation): Promise<NewPasskey | null> {
   return orRefused(expected, async () => {
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
@@ -48,7 +48,7 @@ export function verifyNewPasskey(expected: Expected, { id, ...given }: Attestati
     });
     if (!verified) return null;
     const { credential } = registrationInfo;
-    if (credential.id !== id) throw new Error('It names another credential');
+    if (credential.id !== id) throw new Error('The response names another credential');
     return {
       credentialId: Buffer.from(id, 'base64url'),
       publicKey: Buffer.from(credential.publicKey),
@@ -57,7 +57,7 @@ export function verifyNewPasskey(expected: Expected, { id, ...given }: Attestati
   });
 }
 
-/** The counter of the authenticator after a sign-in; null: refused. */
+/** The counter of the authenticator after a sign-in; null if refused. */
 export function verifyPasskey(
   expected: Expected,
   passkey: HeldPasskey,
@@ -66,7 +66,7 @@ export function verifyPasskey(
   return orRefused(expected, async () => {
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     if (!isSame(userHandle, passkey.user.toString('base64url')))
-      throw new Error('The user handle is of another account');
+      throw new Error('The user handle belongs to another account');
     checkFrame(given.clientDataJSON);
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: { id, rawId: id, type: 'public-key', response: given, clientExtensionResults: {} },
@@ -77,7 +77,7 @@ export function verifyPasskey(
   });
 }
 
-/** The challenge that a browser says it answers; null: it says none. */
+/** The challenge in the browser's response; null if it has none. */
 export function challengeOf(clientDataJSON: string): string | null {
   try {
     const { challenge } = parse(clientDataJSON);
@@ -98,17 +98,17 @@ function parse(clientDataJSON: string): Record<string, unknown> {
 /** Our pages are never in a frame of another site. The library lets some of these pass. */
 function checkFrame(clientDataJSON: string): void {
   const { crossOrigin = false } = parse(clientDataJSON);
-  if (crossOrigin !== false) throw new Error('It was signed in a frame of another site');
+  if (crossOrigin !== false) throw new Error('The response was signed in a frame of another site');
 }
 
 /**
- * Replaces the attestation statement by none. We ask for none and would trust none; for one with certificates, the
- * library would fetch the revocation lists that they name.
+ * Replaces the attestation statement by none. The platform does not request or trust attestation. For a statement with
+ * certificates, the library would fetch the revocation lists that they name.
  */
 async function withoutStatement(attestationObject: string): Promise<string> {
   const { decodeAttestationObject, isoCBOR } = await import('@simplewebauthn/server/helpers');
   const authData = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url'))).get('authData');
-  if (!(authData instanceof Uint8Array)) throw new Error('It has no authenticator data');
+  if (!(authData instanceof Uint8Array)) throw new Error('The response has no authenticator data');
   const plain = new Map<string, string | Uint8Array | Map<string, string>>([
     ['fmt', 'none'],
     ['attStmt', new Map<string, string>()],

@@ -62,7 +62,7 @@ export const secondFactorApp = platform<UiRequest>()
       if (used === 'recovery') await recordSignIn(tx, accountId, 'account.recovery_code_use');
       return true;
     });
-    if (!isDone) return askPage('This code is wrong, or it was used. Wait for the next one.');
+    if (!isDone) return askPage('This code is wrong, or was already used. Wait for the next code.');
     const session = await openSession(env, { accountId, tokenId: null }, ctx.req.headers);
     return goTo(redirect, [cookies.clear(cookies.flow), session, knowBrowser(env, accountId)]);
   })
@@ -91,7 +91,12 @@ export const secondFactorApp = platform<UiRequest>()
     const secret = await env.sql.begin((tx) => beginFactor(tx, env.keys, accountId));
     return secret === null
       ? ownPage(env, accountId, null)
-      : secretPage(env, accountId, secret, 'This code is wrong. Check the clock of your phone, and type the next one.');
+      : secretPage(
+          env,
+          accountId,
+          secret,
+          'This code is wrong. Check the clock of your phone, and enter the next code.',
+        );
   })
   .post(`${PATH}/codes`, { bodyType: 'form', body: Type.Object({ current: Text }) }, (ctx) =>
     changed(ctx.env, ctx.body.current, async (tx, accountId) =>
@@ -106,7 +111,7 @@ export const secondFactorApp = platform<UiRequest>()
     }),
   );
 
-/** A change that needs the current password. Null: there is nothing to change, and the page says how it is. */
+/** A change that needs the current password. Null if nothing changes, and the page shows the current state. */
 async function changed(
   env: UiRequest,
   current: string,

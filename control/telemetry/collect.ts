@@ -23,7 +23,7 @@ const SWEEP_MS = 10 * 60_000;
 export class TelemetryCounts {
   readonly kept = { lines: 0, invocations: 0, spans: 0 };
   lost = 0;
-  /** Counters of exporters, the operator's and those of projects. */
+  /** Counters of exporters, of the operator and of projects. */
   exported: () => readonly { readonly collector: string; readonly sent: number; readonly dropped: number }[] = () => [];
 
   figures(): Figure[] {
@@ -44,7 +44,7 @@ export class TelemetryCounts {
 /**
  * Takes batches until the process shuts down.
  *
- * @param collector the operator's, for spans; null: none.
+ * @param collector the operator's, for spans, or null.
  */
 export async function collectTelemetry(
   deps: Dependencies,
@@ -82,7 +82,7 @@ export async function collectTelemetry(
       await pause(acknowledged === null ? 0 : TOGETHER_MS, stopping);
     } catch (error) {
       if (stopping.aborted) return;
-      log.warn({ reason: (error as Error).message }, 'Lines and invocations not taken');
+      log.warn({ reason: (error as Error).message }, 'Log lines and invocations could not be collected');
       await pause(FAILED_MS, stopping);
     }
   }
@@ -91,8 +91,9 @@ export async function collectTelemetry(
 /**
  * Takes one batch and stores it.
  *
- * @param acknowledged id of the last stored batch. @param space of the disk: if it is low, nothing is stored.
- * @returns the id of the new batch; null: there was none.
+ * @param acknowledged id of the last stored batch. @param space free space of the disk: if it is low, nothing is
+ * stored.
+ * @returns the id of the new batch; null if there was none.
  * @throws {Error} if the supervisor or the database is unavailable: the same batch is then sent again.
  */
 export async function takeTelemetry(
@@ -108,11 +109,12 @@ export async function takeTelemetry(
   if (status !== 200) throw new Error(`the platform answered ${status}`);
   if (body.id === null) return null;
   counts.lost += body.lost;
-  if (body.lost > 0) log.warn({ records: body.lost }, 'Lines and invocations lost: they were not taken in time');
+  if (body.lost > 0)
+    log.warn({ records: body.lost }, 'Log lines and invocations lost: they were not collected in time');
   if (space.isLow) {
     // The remaining disk space is reserved for the platform.
     counts.lost++;
-    log.warn('Lines and invocations not stored: the disk has less free space than DISK_FREE_BYTES_MIN');
+    log.warn('Log lines and invocations not stored: the disk has less free space than DISK_FREE_BYTES_MIN');
   } else await store.keep(body);
   return body.id;
 }

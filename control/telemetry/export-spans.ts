@@ -1,6 +1,6 @@
 // Exports spans to one collector: in batches, retried with pauses, never blocking. Spans beyond the buffer are dropped
 // and counted. The operator's collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) gets the spans of all projects and may have a
-// private address; those of projects are in project-collectors.ts.
+// private address. project-collectors.ts handles those of projects.
 import type { Logger } from 'pino';
 import { pause } from '#core/process/wake.ts';
 import { post } from '#core/outbound/post.ts';
@@ -62,7 +62,7 @@ export class SpanExporter {
     return this.#dropped;
   }
 
-  /** Reason of the last drop; null: none. */
+  /** Reason of the last drop, or null. */
   get problem(): string | null {
     return this.#problem;
   }
@@ -70,11 +70,14 @@ export class SpanExporter {
   add(spans: readonly OwnedSpan[]): void {
     const room = Math.max(0, this.#waitingMax - this.#waiting.length);
     this.#waiting.push(...spans.slice(0, room));
-    this.drop(spans.length - Math.min(room, spans.length), this.#problem ?? 'Spans came faster than they were taken');
+    this.drop(
+      spans.length - Math.min(room, spans.length),
+      this.#problem ?? 'Spans arrived faster than the collector accepted them',
+    );
     this.#wake?.();
   }
 
-  /** Counts dropped spans. @param reason in one line. */
+  /** Counts dropped spans. @param reason the reason in one line. */
   drop(count: number, reason: string): void {
     if (count === 0) return;
     this.#dropped += count;
@@ -114,7 +117,7 @@ export class SpanExporter {
       }
       const isFinal = status !== null && status >= 400 && status < 500 && status !== 429 && status !== 408;
       if (isFinal || wait === null || this.#stopping.aborted) {
-        this.#log.warn({ spans: spans.length, reason: error }, 'Spans not taken by the collector');
+        this.#log.warn({ spans: spans.length, reason: error }, 'The collector did not accept spans');
         this.#failures++;
         return this.drop(spans.length, error);
       }

@@ -20,7 +20,9 @@ export const storedQuery = {
   deploymentId: Type.Optional(Type.String({ maxLength: 64 })),
   branch: Type.Optional(Type.String({ maxLength: 255 })),
   kind: Type.Optional(Type.Enum([...invocationKinds])),
-  route: Type.Optional(Type.String({ maxLength: 2048, description: 'As in the items, such as `/api/users/*`' })),
+  route: Type.Optional(
+    Type.String({ maxLength: 2048, description: 'Route, as in the response, such as `/api/users/*`' }),
+  ),
   traceId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' })),
 };
 
@@ -32,7 +34,9 @@ export const storedPage = {
 
 /** Query parameters of counts over time. */
 export const bucketsQuery = {
-  buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 60, description: 'Parts of the time' })),
+  buckets: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, default: 60, description: 'Number of intervals in the time range' }),
+  ),
 };
 
 /** The parsed shared parameters. */

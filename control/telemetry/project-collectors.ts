@@ -1,5 +1,5 @@
-// Exporters to the collectors of projects: read from the database, one exporter each, with a common limit on buffered
-// spans. Counts of exported and dropped spans are written back periodically. Started by collect.ts.
+// Exporters to the collectors of projects, which are read from the database: one exporter each, with a common limit on
+// buffered spans. Counts of exported and dropped spans are written back periodically. Started by collect.ts.
 import { runRounds } from '#core/process/rounds.ts';
 import { collectorKind, openSecret, UNREADABLE } from '../outbound/subscription.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -49,7 +49,7 @@ export function createProjectCollectors({
   const running = new Set<Promise<void>>();
   const gone = { sent: 0, dropped: 0 };
 
-  /** Null if its headers cannot be decrypted. */
+  /** Null if the headers of the collector cannot be decrypted. */
   function addressOf({ project_id: id, url, headers, is_private: isPrivate }: Row): CollectorAddress | null {
     try {
       const opened = JSON.parse(openSecret(keys, collectorKind, id, headers)) as Record<string, string>;
@@ -119,7 +119,7 @@ export function createProjectCollectors({
         if (exporter === undefined) continue;
         const room = Math.max(0, WAITING_MAX - waiting);
         exporter.add(mine.slice(0, room));
-        exporter.drop(mine.length - Math.min(room, mine.length), 'Too many spans of all projects wait');
+        exporter.drop(mine.length - Math.min(room, mine.length), 'Too many spans of all projects are queued');
         waiting += mine.length;
       }
     },
@@ -138,7 +138,7 @@ export function createProjectCollectors({
           readAt = -Infinity;
           wake();
         });
-      const rounds = { failure: 'Collectors of projects not read', pollMs: TELL_MS, listen };
+      const rounds = { failure: 'Collectors of projects could not be read', pollMs: TELL_MS, listen };
       await runRounds({ stopping, log }, rounds, async () => {
         if (performance.now() - readAt > READ_MS) {
           readAt = performance.now();

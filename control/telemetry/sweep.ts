@@ -19,7 +19,7 @@ export async function sweepTelemetry(
   now: number = Date.now(),
 ): Promise<void> {
   const dropped = await dropPartitions(sql, now - retentionMs);
-  if (dropped.length > 0) log.info({ partitions: dropped }, 'Lines and invocations dropped by age');
+  if (dropped.length > 0) log.info({ partitions: dropped }, 'Log lines and invocations deleted by age');
   await sql`DELETE FROM control.telemetry_hour WHERE hour < ${new Date(now - 2 * retentionMs)}`;
   await sql`DELETE FROM control.idempotency WHERE actor = 'telemetry' AND created_at < now() - interval '1 hour'`;
   const full = await sql<{ project_id: string; bytes: number }[]>`
@@ -29,14 +29,14 @@ export async function sweepTelemetry(
     const before = await trim(sql, projectId, bytes - projectBytesMax);
     log.info(
       { projectId, before: before?.toISOString() ?? null },
-      'Lines and invocations dropped by size (LOG_PROJECT_BYTES_MAX)',
+      'Log lines and invocations deleted by size (LOG_PROJECT_BYTES_MAX)',
     );
   }
 }
 
 /**
  * Deletes the oldest records of a project until the given number of bytes is freed. @returns the time of the oldest
- * remaining one.
+ * remaining partition.
  */
 async function trim(sql: Sql, projectId: string, bytes: number): Promise<Date | null> {
   for (let left = bytes; ;) {
@@ -50,7 +50,7 @@ async function trim(sql: Sql, projectId: string, bytes: number): Promise<Date | 
     const gone = share === 1 ? hour.bytes : Math.ceil(share * hour.bytes);
     await sql.begin(async (tx) => {
       for (const table of telemetryTables) {
-        // Older ones as well: late records are counted in a later hour.
+        // Older counts as well, because late records are counted in a later hour.
         const [found] = await tx.unsafe<{ until: Date | null }[]>(
           `SELECT percentile_disc($3::double precision) WITHIN GROUP (ORDER BY at) AS until FROM control.${table}
            WHERE project_id = $1 AND at < $2`,

@@ -1,11 +1,11 @@
 // The key `object_classes` of platform.yaml: classes of durable objects that were renamed, deleted or moved to another
-// project. Objects belong to the first name of their class, from which their ids are derived: every deployment finds
-// them, including earlier ones. Pure.
+// project. Objects belong to the first name of their class, from which their ids are derived. Therefore every
+// deployment finds them, including earlier ones. Pure.
 import { className, ownClasses } from './object.ts';
 import { projectName } from './service.ts';
 
 const EXPECTS_NAMES = 'the name of a class';
-/** Renamed classes, and deleted ones, of a project. */
+/** Renamed and deleted classes of a project. */
 export const CLASSES_MAX = 100;
 
 const otherClass = {
@@ -52,11 +52,11 @@ export const objectClasses = {
       transferred: {
         ...otherClasses,
         description:
-          'Classes that were of this project, with the classes of other projects that have their objects now.',
+          'Classes that this project transferred, with the classes of other projects that now have their objects.',
       },
       received: {
         ...otherClasses,
-        description: 'Classes that have the objects of a class of another project, which transfers them.',
+        description: 'Classes that receive the objects of a class of another project.',
       },
     },
     expects: 'a map with the keys "renamed", "deleted", "transferred" and "received"',
@@ -111,7 +111,7 @@ export function firstNameOf({ renamed = {} }: ObjectClasses, name: string): stri
   return first;
 }
 
-/** The current name of a class, from a former one. */
+/** The current name of a class, for a former name. */
 export function nameNowOf({ renamed = {} }: ObjectClasses, name: string): string {
   let now = name;
   for (let step = 0; step <= Object.keys(renamed).length && Object.hasOwn(renamed, now); step++) now = renamed[now]!;

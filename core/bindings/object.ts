@@ -1,5 +1,5 @@
 // The key `object` of platform.yaml: durable objects, by binding names and classes that the worker exports. Not one of
-// the kinds of kinds.ts: its resources are instances of the worker's own code.
+// the kinds of kinds.ts, because its resources are instances of the worker's own code.
 import { bindingName, EXPECTS_NAMES } from './schemas.ts';
 import { calledByPreviews, isServiceText, parseServiceTarget, projectName, serviceText } from './service.ts';
 import type { ServiceTarget } from './service.ts';
@@ -31,7 +31,7 @@ const written = {
 export const object = {
   schema: {
     type: 'object',
-    description: 'Durable objects: classes that the worker, or that of another project, exports.',
+    description: 'Durable objects: classes that this worker, or the worker of another project, exports.',
     patternProperties: { [bindingName.pattern]: written } as {
       readonly [Pattern in typeof bindingName.pattern]: typeof written;
     },
@@ -60,12 +60,12 @@ type WrittenObject =
 /** Target of an object binding. */
 interface ObjectTarget {
   readonly class: string;
-  /** The project that has the class; null: the own one. */
+  /** The project that has the class; null means this project. */
   readonly owner: Pick<ServiceTarget, 'project' | 'previews'> | null;
 }
 
 /**
- * A class as a manifest has it, in one text.
+ * A class in a manifest, as one text.
  *
  * @example objectText({ class: 'ChatRoom', project: 'rooms' }); // 'rooms#ChatRoom'
  */

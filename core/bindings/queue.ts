@@ -38,7 +38,7 @@ const queueMap = {
               type: 'integer',
               minimum: 1,
               maximum: 1000,
-              description: 'Messages that are worked on at a time.',
+              description: 'Messages that are processed at a time.',
               expects: 'a whole number from 1 to 1000',
             },
             dead_letter: {

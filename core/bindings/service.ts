@@ -23,7 +23,8 @@ const targetSchema = {
         entrypoint: {
           type: 'string',
           pattern: '^[A-Za-z_$][\\w$]{0,99}$',
-          description: 'A class or an object that the worker exports by this name. Default: its default export.',
+          description:
+            'A class or an object that the worker exports by this name. Default: the default export of the worker.',
           expects: 'the name of an export',
         },
         previews: calledByPreviews,
@@ -64,7 +65,7 @@ export const service = {
 /** Target of a service binding. */
 export interface ServiceTarget {
   readonly project: string;
-  /** Null: the default export. */
+  /** Null means the default export. */
   readonly entrypoint: string | null;
   /** What previews call. */
   readonly previews: 'branch' | 'production';
@@ -76,7 +77,7 @@ export type WrittenService =
   | { readonly project: string; readonly entrypoint?: string; readonly previews?: 'branch' | 'production' };
 
 /**
- * A target as a manifest has it, in one text.
+ * A target in a manifest, as one text.
  *
  * @example serviceText({ project: 'auth', entrypoint: 'Admin' }); // 'auth#Admin'
  */

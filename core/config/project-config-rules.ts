@@ -154,7 +154,7 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
     const said = new Map<string, string>();
     const queues = Object.entries(written.queue ?? {}).filter(
       (entry): entry is [string, Exclude<WrittenQueue, string>] => {
-        // One without a name was already reported.
+        // A binding without a name was already reported.
         return typeof entry[1] !== 'string' && entry[1].name !== undefined;
       },
     );
@@ -195,7 +195,7 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
   function checkAssets(written: ProjectFile): void {
     const patterns = written.assets?.run_worker_first;
     if (Array.isArray(patterns) && patterns.length > 0 && patterns.every((pattern) => pattern?.startsWith('!'))) {
-      warn('Every pattern excludes, so no request goes to the worker first', 'assets.run_worker_first');
+      warn('All patterns exclude paths, so no request goes to the worker first', 'assets.run_worker_first');
     }
   }
 
@@ -204,7 +204,7 @@ export function rulesOf(source: YamlSource, { entries }: Checked) {
       const inner = `cron.${name}`;
       const { schedule, timezone } = typeof value === 'string' ? { schedule: value } : value;
       const path = typeof value === 'string' ? inner : `${inner}.schedule`;
-      // A missing or non-text one was already reported.
+      // A missing name, or one that is not text, was already reported.
       const parsed = schedule === undefined ? undefined : parseCronSchedule(schedule);
       if (parsed && 'problem' in parsed) fail(parsed.problem, path);
       if (timezone !== undefined && !isTimeZone(timezone)) {

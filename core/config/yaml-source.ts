@@ -9,7 +9,7 @@ import { printable, type Problem } from '../problem.ts';
 const ALIASES_MAX = 100;
 /** Problems kept per file. */
 const PROBLEMS_MAX = 100;
-/** Syntax errors shown: later ones mostly follow from the first. */
+/** Number of syntax errors shown, because later errors mostly follow from the first. */
 const SYNTAX_ERRORS_MAX = 3;
 
 /** Errors of the library that need our own wording. */
@@ -18,14 +18,14 @@ const plainMessages: Partial<Record<ErrorCode, string>> = {
   MULTIPLE_DOCS: 'The file contains more than one YAML document',
 };
 
-/** Position of a problem: a node, an offset in the text, or nothing (the start of the file). */
+/** Position of a problem: a node, an offset in the text, or undefined (the start of the file). */
 type Place = Node | number | null | undefined;
 
 /** A YAML file being read: its nodes, and the problems found so far. */
 export interface YamlSource {
   /** The root node; null when the file is empty or broken. */
   readonly root: Node | null;
-  /** Whether the text is a YAML document; if not, the problems tell why. */
+  /** Whether the text is a YAML document; if not, the problems contain the reason. */
   readonly readable: boolean;
   readonly problems: readonly Problem[];
   report(
@@ -75,7 +75,7 @@ export function readYaml(text: string, file: string): YamlSource {
     let target: Node | undefined = node;
     if (!isAlias(node)) return node;
     if (++aliases > ALIASES_MAX) {
-      report(`More than ${ALIASES_MAX} aliases`, node, path, { hint: 'Write the values out.' });
+      report(`More than ${ALIASES_MAX} aliases`, node, path, { hint: 'Write the values without aliases.' });
       return undefined;
     }
     target = document ? node.resolve(document) : undefined;
@@ -102,7 +102,9 @@ export function readYaml(text: string, file: string): YamlSource {
   return { root: document.contents, readable: true, problems, report, follow };
 }
 
-/** Line and column, both from 1. Not the library's LineCounter, which misses line breaks inside broken quotes. */
+/**
+ * Line and column, both from 1. This is not the library's LineCounter, which misses line breaks inside broken quotes.
+ */
 function positionIn(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset).split('\n');
   return { line: before.length, column: before.at(-1)!.length + 1 };

@@ -29,7 +29,7 @@ export const buildLimits = {
   sourceBytesMax: ['BUILD_SOURCE_BYTES_MAX', 1024 * MB, "Total size of a commit's files"],
   sourceFilesMax: ['BUILD_SOURCE_FILES_MAX', 200_000, "Number of a commit's files"],
   logBytesMax: [null, 8 * MB, 'Log of a build; further output is dropped, except lines of the platform'],
-  logLineCharsMax: [null, 8 * KB, 'One line of a build log; it is cut there'],
+  logLineCharsMax: [null, 8 * KB, 'Length of one line of a build log; longer lines are cut'],
   logsBytesMax: [
     'BUILD_LOGS_BYTES_MAX',
     1024 * MB,

@@ -32,5 +32,5 @@ export const controlLimits = {
   mailHourMax: ['API_MAIL_MAX', 2000, 'Emails per hour of the apps of all projects'],
   mailWaitingMax: [null, 5000, 'Emails that wait to be sent'],
   variablesMax: ['API_VARIABLES_MAX', 128, 'Variables per project and scope, and per branch'],
-  variableBytesMax: [null, 5 * KB, 'The value of a variable'],
+  variableBytesMax: [null, 5 * KB, 'Size of the value of a variable'],
 } satisfies LimitDefinitions;

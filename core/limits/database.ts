@@ -7,7 +7,7 @@ export const databaseLimits = {
   valueBytesMax: [null, 2_000_000, 'Size of a string, blob or row'],
   vectorChunkBytesMax: [null, 64 * MB, 'Size of a chunk of a `vec0` table: `chunk_size` vectors'],
   batchStatementsMax: [null, 1000, 'Statements of one `batch`'],
-  execBytesMax: [null, 1_048_576, 'SQL text of one `exec`'],
+  execBytesMax: [null, 1_048_576, 'Size of the SQL text of one `exec`'],
   execStatementsMax: [null, 1000, 'Statements of one `exec`'],
   requestBytesMax: [null, 16 * MB, 'Size of a request with all its values'],
   resultBytesMax: ['DB_MAX_RESULT_BYTES', 16 * MB, 'Size of a result'],
@@ -46,18 +46,18 @@ export const databaseLimits = {
   checkBytesMax: [null, 64 * MB, 'Largest file that is checked when it is opened after a crash'],
   ownProcessesMax: [null, 8, 'Databases with a process of their own'],
   replicaIntervalMs: ['DB_REPLICA_INTERVAL_MS', 500, 'How long after a change a database is replicated'],
-  replicaRetentionDays: ['DB_REPLICA_RETENTION_DAYS', 7, 'How far back replicas reach'],
+  replicaRetentionDays: [
+    'DB_REPLICA_RETENTION_DAYS',
+    7,
+    'How far back in time a database can be restored from its replicas',
+  ],
   replicaLogBytesMax: [
     null,
     32 * MB,
     'Unreplicated log of a database, for example while the bucket is unavailable; above it, a snapshot replaces it',
   ],
   replicaOpenMax: [null, 64, 'Open databases of the replicator'],
-  leaseMs: [
-    'DB_LEASE_MS',
-    8000,
-    'Lease of one of several database services: how long it serves without an answer of Postgres',
-  ],
+  leaseMs: ['DB_LEASE_MS', 8000, 'How long one of several database services serves without a response from Postgres'],
   homeMs: [null, 30_000, 'How long a request waits for the machine of its database'],
   probationMs: [null, 600_000, 'How long a database keeps a separate process after its last slow statement'],
 } satisfies LimitDefinitions;

@@ -6,10 +6,10 @@ export const engineLimits = {
   inlineBodyBytesMax: [null, 64 * KB, 'Request bodies up to this size reach the worker together with the request'],
   streamWindowBytes: [null, 256 * KB, 'Bytes in flight on one stream over the bridge before the sender waits'],
   idleMs: [null, 5000, 'Idle time of a keep-alive connection'],
-  bundleBytesMax: [null, 64 * MB, 'Bundle of a worker'],
+  bundleBytesMax: [null, 64 * MB, 'Size of the bundle of a worker'],
   // Requests
   urlBytesMax: [null, 16 * KB, 'Request URL (414)'],
-  headerBytesMax: [null, 128 * KB, 'Request headers, names and values (431)'],
+  headerBytesMax: [null, 128 * KB, 'Size of the request headers, names and values (status 431)'],
   bodyBytesMax: ['REQUEST_BODY_BYTES_MAX', 100 * MB, 'Size of a request body (status 413)'],
   requestsPerDeploymentMax: [
     'WORKER_CONCURRENCY',
@@ -44,11 +44,11 @@ export const engineLimits = {
     "How long `Atomics.wait` can block an isolate's thread in one entry; then it returns `timed-out`",
   ],
   wallMs: ['WORKER_WALL_LIMIT_MS', 300_000, 'Wall time of an HTTP invocation, including `waitUntil`'],
-  eventWallMs: ['WORKER_EVENT_WALL_LIMIT_MS', 900_000, 'Wall time of the invocation of an event'],
+  eventWallMs: ['WORKER_EVENT_WALL_LIMIT_MS', 900_000, 'Wall time of an invocation for an event'],
   objectIdleMs: [
     'WORKER_OBJECT_IDLE_MS',
     60_000,
-    'A durable object without events leaves memory after so long, also with open WebSockets; with more than 1,000 objects after 10 s at most',
+    'Time without events after which a durable object leaves memory, even with open WebSockets; at most 10 s if there are more than 1,000 objects',
   ],
   eventIsolateIdleMs: [null, 90_000, 'Time without events after which an isolate for events is disposed'],
   subrequestsMax: ['WORKER_SUBREQUESTS_MAX', 1000, '`fetch` calls and sockets per invocation'],
@@ -62,7 +62,7 @@ export const engineLimits = {
     1000,
     'Answered events of durable objects that go on with unawaited work, per isolate; more of them count as running',
   ],
-  webSocketMessageBytesMax: [null, 32 * MB, 'One WebSocket message, either way (1009)'],
+  webSocketMessageBytesMax: [null, 32 * MB, 'Size of one WebSocket message in either direction (1009)'],
   webSocketBufferedBytesMax: [null, 16 * MB, 'Unsent bytes of a WebSocket; above it, the socket is closed (1013)'],
   webSocketsMax: ['WORKER_WEBSOCKETS_MAX', 10_000, 'Open WebSockets per deployment'],
   webSocketIdleMs: [
@@ -101,11 +101,11 @@ export const engineLimits = {
     1000,
     'Event loop delay of an engine above which requests of the deployments with the most requests are refused',
   ],
-  compiledFormsMemoryBytesMax: [null, 64 * MB, "V8's compiled forms of workers that an engine keeps in memory"],
+  compiledFormsMemoryBytesMax: [null, 64 * MB, 'Size of the compiled worker code that an engine keeps in memory'],
   compiledFormsDiskBytesMax: [
     'COMPILED_FORMS_DISK_BYTES_MAX',
     1024 * MB,
-    "Compiled code of workers in an engine's cache folder",
+    "Size of the compiled worker code in an engine's cache folder",
   ],
   engineRecycleMb: ['ENGINE_RECYCLE_MB', 6144, 'Resident memory of an engine; above it, the engine is replaced'],
   engineRecycleAgeMs: [
@@ -155,7 +155,7 @@ export const engineLimits = {
     64 * MB,
     "Size of the Cache API's store in memory, for all projects together",
   ],
-  cacheRecordsMax: ['CACHE_RECORDS_MAX', 100_000, 'Cache records in Postgres'],
+  cacheRecordsMax: ['CACHE_RECORDS_MAX', 100_000, 'Number of cache records in Postgres'],
   cacheEntryBytesMax: [
     null,
     8 * MB,

@@ -4,7 +4,7 @@ import { MB, type LimitDefinitions } from './definition.ts';
 export const gatewayLimits = {
   callsMax: ['AI_CALLS_MAX', 2000, 'Concurrent AI gateway calls; more are refused (status 429)'],
   bodyBytesMax: ['AI_BODY_BYTES_MAX', 20 * MB, "Size of a call's body (status 413)"],
-  answerBytesMax: [null, 64 * MB, 'Response of a provider without streaming'],
+  answerBytesMax: [null, 64 * MB, 'Size of the response of a provider without streaming'],
   eventCharactersMax: [null, 16 * MB, 'Size of an event in the stream of a provider'],
   answerMs: ['AI_ANSWER_MS', 120_000, "Timeout for the start of a provider's response, for each attempt"],
   streamIdleMs: ['AI_STREAM_IDLE_MS', 120_000, "Longest pause within a provider's response"],

@@ -43,6 +43,6 @@ export const sandboxLimits = {
   sweepMs: [
     'SANDBOX_SWEEP_MS',
     10_000,
-    'Interval at which the service looks for sandboxes to suspend, stop or destroy',
+    'Interval at which the service checks for sandboxes to suspend, stop or destroy',
   ],
 } satisfies LimitDefinitions;

@@ -17,5 +17,5 @@ export const ssrLimits = {
   pauseMsMax: [null, 60_000, 'Longest pause before a failing server is restarted'],
   temporaryBytesMax: ['SSR_TMP_MAX_BYTES', 64 * MB, "Size of a server's `/tmp`, which uses its memory"],
   connectionsMax: [null, 256, 'Open outgoing connections of a server process'],
-  logLineCharsMax: [null, 8192, 'One line that a server writes; it is cut there'],
+  logLineCharsMax: [null, 8192, 'Length of one line that a server writes; longer lines are cut'],
 } satisfies LimitDefinitions;

@@ -9,9 +9,9 @@ export const MAKE_SECRETS = 'platform secrets init';
 /** One secret. */
 interface SecretVariable {
   readonly name: string;
-  /** Description for the comment beside it. */
+  /** Description for the comment next to it. */
   readonly what: string;
-  /** Only needed if this one is set. */
+  /** Only needed if this variable is set. */
   readonly with?: string;
 }
 
@@ -26,12 +26,12 @@ export const secretVariables: readonly SecretVariable[] = [
   { name: 'CACHE_PASSWORD', what: 'Password of Redis' },
   { name: 'ENGINE_CACHE_PASSWORD', what: 'Password of Redis, for engines: access to the keys of the cache only' },
   { name: 'AUTH_SECRET', what: 'Signs sessions of the dashboard' },
-  { name: 'ENCRYPTION_KEY', what: 'Seals variables of projects in Postgres: keep it with your backups' },
+  { name: 'ENCRYPTION_KEY', what: 'Encrypts variables of projects in Postgres: keep it with your backups' },
   { name: 'ENGINE_SECRET', what: 'Signs sessions of apps and addresses of files' },
-  { name: 'PRIVATE_PORT_TOKEN', what: 'Opens the private port of handlers to the API and the broker' },
-  { name: 'DB_SERVICE_TOKEN', what: 'Opens the database service to handlers' },
-  { name: 'SANDBOX_AUTH_TOKEN', what: 'Opens the sandbox service to handlers, the API and the builder' },
-  { name: 'WEB_TOKEN', what: 'Opens the API to the web process, which serves the dashboard' },
+  { name: 'PRIVATE_PORT_TOKEN', what: 'Authenticates the API and the broker at the private port of handlers' },
+  { name: 'DB_SERVICE_TOKEN', what: 'Authenticates handlers at the database service' },
+  { name: 'SANDBOX_AUTH_TOKEN', what: 'Authenticates handlers, the API and the builder at the sandbox service' },
+  { name: 'WEB_TOKEN', what: 'Authenticates the web process, which serves the dashboard, at the API' },
   {
     name: 'EDGE_TOKEN',
     what: 'Identifies requests through Caddy to handlers and the API, if they run separately',
@@ -71,7 +71,7 @@ export function weaknessOf(name: string, value: string, charsMin?: number): stri
 /**
  * All weak secrets that are set, including passwords in URLs.
  *
- * @returns lines for one error, the last with the command that fixes it; none if all are strong.
+ * @returns lines for one error, the last one with the command that fixes it; empty if all are strong.
  */
 export function weakSecrets(environment: Environment): readonly string[] {
   const named = secretVariables.map(({ name }) => [name, environment[name] ?? '', undefined] as const);

@@ -7,23 +7,26 @@ export interface SandboxExecutor {
   /** `SANDBOX_URL` and `SANDBOX_AUTH_TOKEN`. */
   readonly url: string;
   readonly token: string;
-  /** `BUILD_EXECUTOR_ORGANIZATIONS`: limits it to these; null: all. Others build on the builder's machine. */
+  /**
+   * `BUILD_EXECUTOR_ORGANIZATIONS`: limits it to these; null means all. Builds of other organizations run on the
+   * builder's machine.
+   */
   readonly organizations: ReadonlySet<string> | null;
-  /** `BUILD_SANDBOX_MACHINE_TYPE`, the default for organizations; null: the default of sandboxes. */
+  /** `BUILD_SANDBOX_MACHINE_TYPE`, the default for organizations; null means the default of sandboxes. */
   readonly machine: MachineSize | null;
 }
 
 const TOKEN_CHARS_MIN = 32;
 
 /**
- * @returns null: builds run on the builder's machine.
+ * @returns null if builds run on the builder's machine.
  * @throws {Error} naming the variable and valid values; never the value of a secret.
  */
 export function buildExecutor(environment: Readonly<Record<string, string | undefined>>): SandboxExecutor | null {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const executor = get('BUILD_EXECUTOR');
   if (executor === '' || executor === 'local') return null;
-  if (executor !== 'sandbox') throw new Error(`BUILD_EXECUTOR is "${executor}": it takes local or sandbox`);
+  if (executor !== 'sandbox') throw new Error(`BUILD_EXECUTOR is "${executor}": it must be local or sandbox`);
   const wants = (name: string, what: string): Error => new Error(`BUILD_EXECUTOR=sandbox: ${name} ${what}`);
   const url = get('SANDBOX_URL');
   if (!/^https?:\/\/[^/?#@\s]+\/?$/.test(url) || !URL.canParse(url))
@@ -42,7 +45,7 @@ export function buildExecutor(environment: Readonly<Record<string, string | unde
     );
   const machine = get('BUILD_SANDBOX_MACHINE_TYPE');
   if (machine !== '' && !isMachineSize(machine))
-    throw wants('BUILD_SANDBOX_MACHINE_TYPE', `is "${machine}": it takes ${MACHINE_SIZES.join(', ')}`);
+    throw wants('BUILD_SANDBOX_MACHINE_TYPE', `is "${machine}": it must be one of ${MACHINE_SIZES.join(', ')}`);
   const organizations = get('BUILD_EXECUTOR_ORGANIZATIONS')
     .split(',')
     .map((id) => id.trim())

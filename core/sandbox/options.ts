@@ -1,4 +1,4 @@
-// Options of a sandbox: machine size, system image and allowed network access. They are sent with each call, as JSON
+// Options of a sandbox: machine size, system image and allowed network access. Options are sent with each call, as JSON
 // in the header `sandbox-options`, and validated here. Pure.
 import { PlatformError } from '../errors.ts';
 import { toFields, type Fields } from './arguments.ts';
@@ -25,7 +25,7 @@ export type MachineSize = keyof typeof machineSizes;
 export const MACHINE_SIZES = Object.keys(machineSizes) as readonly MachineSize[];
 
 /**
- * Network access of a sandbox, within what the operator allows. `allow` has names, and `*.` before those with all
+ * Network access of a sandbox, within the operator's limits. `allow` has names; `*.` before a name matches all its
  * subdomains.
  */
 export interface EgressChoice {
@@ -34,16 +34,16 @@ export interface EgressChoice {
   readonly allow: readonly string[];
 }
 
-/** Null: the operator's default. */
+/** Null means the operator's default. */
 export interface SandboxOptions {
   readonly machine: MachineSize | null;
   readonly image: string | null;
   readonly egress: EgressChoice | null;
-  /** Whether its commands get a token for the AI gateway; null: if there is a gateway. */
+  /** Whether commands get a token for the AI gateway; null means only if there is a gateway. */
   readonly ai: boolean | null;
 }
 
-/** Options given with a call: omitted ones stay unchanged, null restores the operator's default. */
+/** Options given with a call: omitted options are unchanged, null restores the operator's default. */
 export type SandboxOptionsChange = Partial<SandboxOptions> & {
   /** The snapshot from which a new sandbox starts. */
   readonly snapshot?: string | null;
@@ -63,7 +63,7 @@ export const OPTIONS_CHARS_MAX = 12 * 1024;
 const ALLOWED_MAX = 100;
 /** A host name or an address, or `*.` and a name. */
 export const HOST_NAME = /^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
-/** As container engines accept them: `registry.example.com:5000/name:tag`, `name@sha256:...`. */
+/** In the format of container engines: `registry.example.com:5000/name:tag`, `name@sha256:...`. */
 export const IMAGE_NAME = /^[a-z0-9][A-Za-z0-9._:/@-]{0,254}$/;
 
 function invalid(reason: string): PlatformError {
@@ -83,7 +83,7 @@ export function toOptionsChange(value: unknown): SandboxOptionsChange {
   for (const name of Object.keys(fields))
     if (!Object.hasOwn(readers, name))
       throw invalid(
-        `A sandbox has no option ${JSON.stringify(name.slice(0, 64))}: it takes ${Object.keys(readers).join(', ')}`,
+        `A sandbox has no option ${JSON.stringify(name.slice(0, 64))}: its options are ${Object.keys(readers).join(', ')}`,
       );
   const said = Object.entries(readers).filter(([name]) => fields[name] !== undefined);
   return Object.fromEntries(
@@ -93,7 +93,7 @@ export function toOptionsChange(value: unknown): SandboxOptionsChange {
 
 const readers = { machine: toMachine, image: toImage, egress: toEgress, ai: toAi, snapshot: toSnapshot };
 
-/** Parses the header; null: none. @throws {PlatformError} */
+/** Parses the header, or null. @throws {PlatformError} */
 export function optionsChangeIn(header: string | undefined): SandboxOptionsChange | null {
   if (header === undefined) return null;
   if (header.length > OPTIONS_CHARS_MAX)
@@ -118,12 +118,14 @@ export function isSameOptions(one: SandboxOptions, other: SandboxOptions): boole
   return written(one) === written(other);
 }
 
-/** Serializes options for a row: without a value for `ai`, versions before `ai` find nothing unknown in it. */
+/**
+ * Serializes options for a row. `ai` is omitted if it has no value, so that earlier versions find no unknown option.
+ */
 export function writtenOptions({ ai, ...options }: StoredOptions): string {
   return JSON.stringify(ai === null ? options : { ...options, ai });
 }
 
-/** Parses the options of a row; invalid ones use the operator's default. */
+/** Parses the options of a row; invalid options use the operator's default. */
 export function storedOptions(value: unknown): StoredOptions {
   try {
     const { taken, ...options } = toFields(value);
@@ -158,7 +160,7 @@ function toEgress(value: unknown): EgressChoice {
     throw invalid(`egress.mode must be "all", "none" or "allow"${butIs(mode)}`);
   const [other] = Object.keys(others);
   if (other !== undefined)
-    throw invalid(`egress has no ${JSON.stringify(other.slice(0, 64))}: it takes mode and allow`);
+    throw invalid(`egress has no ${JSON.stringify(other.slice(0, 64))}: it accepts mode and allow`);
   if (!Array.isArray(allow)) throw invalid(`egress.allow must be a list of names of hosts${butIs(allow)}`);
   if (mode !== 'allow' && allow.length > 0) throw invalid(`egress.allow goes with the mode "allow", not "${mode}"`);
   if (allow.length > ALLOWED_MAX) throw invalid(`egress.allow has ${allow.length} names, and may have ${ALLOWED_MAX}`);

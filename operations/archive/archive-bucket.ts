@@ -66,7 +66,7 @@ export async function createArchiveBucket(
     },
     async finish(id, encoded) {
       await send(`${root}backups/${name}.manifest`, encoded);
-      // Written last, since lists read this file.
+      // Written last, because lists read this file.
       await send(`${root}backups/${name}.json`, Buffer.from(JSON.stringify({ header, manifest: id })));
       return { location: `${location}/${name}`, bytes };
     },
@@ -94,14 +94,14 @@ export async function openArchiveBucket(repository: Repository, name: string | n
       throw backupError(
         'settings',
         name === null ? `There is no backup in ${location}` : `"${name}" is no name of a backup`,
-        '`platform backup --list` shows what is there.',
+        '`platform backup --list` lists the existing backups.',
       );
     const text = await download(bucket, `${root}backups/${chosen}.json`);
     if (text === null)
       throw backupError(
         'settings',
         `There is no backup ${chosen} in ${location}`,
-        '`platform backup --list` shows what is there.',
+        '`platform backup --list` lists the existing backups.',
       );
     const { header, manifest } = parseNote(text.toString('utf8'));
     const ids = new Set<string>();
@@ -207,7 +207,7 @@ function asFailure(error: unknown, location: string): Error {
   return backupError(
     'failed',
     `${location} cannot be used: ${(error as Error).message}`,
-    'Check BACKUP_S3_ENDPOINT, the bucket and the rights of the key.',
+    'Check BACKUP_S3_ENDPOINT, the bucket and the permissions of the key.',
     { cause: error },
   );
 }

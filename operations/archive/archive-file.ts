@@ -1,5 +1,5 @@
-// A backup as one tar file: `platform-backup.json`, `blobs/<id>` for each content, and `manifest/<id>` last. It is
-// written under a temporary name and renamed when complete; mode 0600.
+// A backup as one tar file: `platform-backup.json`, `blobs/<id>` for each content, and `manifest/<id>` last. The file
+// is written under a temporary name and renamed when it is complete; its mode is 0600.
 import { open, mkdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { BLOCK_BYTES, padding, parseTarHeader, tarHeader } from '#core/archive/tar-header.ts';
@@ -55,7 +55,7 @@ export async function createArchiveFile(file: string, header: BackupHeader): Pro
 /** Reads the index of an archive without reading its contents. @throws {Failure} `backup`: `damaged` or `newer`. */
 export async function openArchiveFile(file: string): Promise<BackupSource> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
-    throw backupError('settings', `${file} cannot be read: ${error.message}`, 'Name the file of a backup.');
+    throw backupError('settings', `${file} cannot be read: ${error.message}`, 'Pass the file of a backup.');
   });
   try {
     const { header, entries, manifestId } = await readEntries(handle);

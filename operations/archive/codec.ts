@@ -26,7 +26,7 @@ const derive = promisify(scrypt) as (
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CHECKED = 'platform backup';
-/** Minimum passphrase length; shorter ones can be guessed. */
+/** Minimum passphrase length, because shorter passphrases can be guessed. */
 const PASSPHRASE_CHARS_MIN = 12;
 
 /** Encodes and decodes contents. */
@@ -39,7 +39,9 @@ export interface Codec {
   decode(id: string, encoded: Uint8Array, bytesMax: number): Promise<Buffer>;
 }
 
-/** The codec of a new backup. @param passphrase null: not encrypted. @throws {Failure} `backup` for a weak one. */
+/**
+ * The codec of a new backup. @param passphrase null: not encrypted. @throws {Failure} `backup` for a weak passphrase.
+ */
 export async function newCodec(passphrase: string | null): Promise<Codec> {
   if (passphrase === null) return codecOf(null, null);
   if (passphrase.length < PASSPHRASE_CHARS_MIN)
@@ -61,7 +63,7 @@ export async function codecFor(header: BackupHeader, passphrase: string | null):
   if (!timingSafeEqual(Buffer.from(codec.encryption!.check, 'hex'), Buffer.from(header.encryption.check, 'hex')))
     throw backupError(
       'passphrase',
-      'The passphrase is not that of the backup',
+      'The passphrase does not match the backup',
       'Set BACKUP_PASSPHRASE to the passphrase of this backup.',
     );
   return codec;

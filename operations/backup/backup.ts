@@ -1,6 +1,6 @@
 // Backs up a platform, running or stopped: one snapshot of Postgres, a consistent copy of each database, then the files
-// that their rows reference. It blocks no writers. Called by `platform backup`, by schedules (main.ts) and by an
-// upgrade.
+// that their rows reference. The backup blocks no writers. Called by `platform backup`, by schedules (main.ts) and by
+// an upgrade.
 import { createReadStream } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -39,7 +39,7 @@ export interface BackupReport {
   readonly createdAt: string;
   /** Size of the source data. */
   readonly bytes: number;
-  /** Size of what was written: less if the target already had some contents. */
+  /** Size of the written data: less if the target already had some contents. */
   readonly writtenBytes: number;
   readonly tables: number;
   readonly rows: number;
@@ -47,7 +47,7 @@ export interface BackupReport {
   readonly files: number;
   readonly artifacts: number;
   readonly isEncrypted: boolean;
-  /** Migrations of its tables; null: it has no tables. */
+  /** Migrations of its tables; null if it has no tables. */
   readonly schema: number | null;
   readonly hasKeys: boolean;
   /** Descriptions of data that it does not include. */
@@ -90,7 +90,7 @@ async function write(options: BackupOptions, database: OpenDatabase | null): Pro
     const leftOut = [
       ...leftOutOf(locations, withKeys, withBucket),
       ...(hasSandboxes
-        ? ['Files of sandboxes: after a restore, sandboxes without their machine start with no files']
+        ? ['Files of sandboxes: after a restore, sandboxes whose machine is missing start without files']
         : []),
     ];
     const [keyId = null] = encryptionKeyIds(locations);
@@ -200,7 +200,7 @@ function explained(error: unknown, folder: string): Error {
   if (isFailure(error, 'backup')) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC')
-    return backupError('space', 'The disk is full', `Make room, also in ${folder}, or name another target.`, {
+    return backupError('space', 'The disk is full', `Free disk space, also in ${folder}, or choose another target.`, {
       cause: error,
     });
   return backupError('failed', `The backup failed: ${message}`, 'Its partial files were removed. Try again.', {

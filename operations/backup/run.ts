@@ -1,6 +1,6 @@
-// One backup as run by commands and schedules: reads its settings from variables, allows one at a time per data folder,
-// deletes old backups, and records the result for `platform doctor`. Called by cli/commands/backup.ts, main.ts and the
-// upgrade.
+// One backup as run by commands and schedules: reads its settings from variables, allows one backup at a time per data
+// folder, deletes old backups, and records the result for `platform doctor`. Called by cli/commands/backup.ts, main.ts
+// and the upgrade.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -25,7 +25,7 @@ interface RunOptions {
   readonly withKeys?: boolean | undefined;
   /** Default: files in a bucket are not included. */
   readonly withBucket?: boolean | undefined;
-  /** Default: `BACKUP_KEEP`; null: nothing is deleted. */
+  /** By default `BACKUP_KEEP`; null deletes no backups. */
   readonly keep?: number | null;
   readonly onProgress?: (progress: BackupProgress) => void;
 }
@@ -38,7 +38,7 @@ export async function runBackup(options: RunOptions): Promise<BackupReport & { r
   const locations = locationsOf(environment, folder);
   checkLocations(locations);
   const lock = takeLock(backupLock(folder));
-  if (lock === null) throw backupError('running', `A backup of ${folder} is under way`, 'Wait for its end.');
+  if (lock === null) throw backupError('running', `A backup of ${folder} is under way`, 'Wait until it has finished.');
   const run = beginRun(folder);
   try {
     const report = await backUp(options, locations);
@@ -97,8 +97,8 @@ export function targetOf(environment: Environment, folder: string, cwd: string, 
 }
 
 /**
- * `BACKUP_PASSPHRASE`, or what is in the file of `BACKUP_PASSPHRASE_FILE`; null: neither is set. @throws
- * {Failure} `backup`
+ * `BACKUP_PASSPHRASE`, or the content of the file `BACKUP_PASSPHRASE_FILE`; null if neither is set. @throws {Failure}
+ * `backup`
  */
 export function passphraseOf(environment: Environment): string | null {
   const given = environment['BACKUP_PASSPHRASE'] ?? '';

@@ -1,5 +1,5 @@
 // Backup targets: a file, a folder that gets one file per backup, or a bucket. Called by backup.ts, retention.ts and
-// the commands; nothing is created before it is needed.
+// the commands; files are created only when they are needed.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { BucketOptions } from '#core/s3/bucket.ts';
@@ -41,8 +41,8 @@ export function parseTarget(text: string, cwd: string, environment: Environment)
   if (!/^https?:\/\/[^/]+\/?$/.test(get('BACKUP_S3_ENDPOINT')))
     throw backupError(
       'settings',
-      'BACKUP_S3_ENDPOINT is no address of storage',
-      'Set it to one such as https://s3.eu-central-1.amazonaws.com.',
+      'BACKUP_S3_ENDPOINT is not a valid address of S3 storage',
+      'Set it to an address such as https://s3.eu-central-1.amazonaws.com.',
     );
   return {
     kind: 'bucket',
@@ -62,7 +62,7 @@ function backupName(createdAt: string): string {
   return `platform-${createdAt.replace(/[:.]/g, '-')}`;
 }
 
-/** The folder that the target's archive is written to; null: a bucket. */
+/** The folder that the target's archive is written to; null means a bucket. */
 export function folderOf(target: Target): string | null {
   if (target.kind === 'bucket') return null;
   return target.kind === 'folder' ? target.path : path.dirname(target.path);
@@ -87,7 +87,7 @@ export async function openTarget(
         throw backupError(
           'passphrase',
           'The backups in the bucket are not encrypted',
-          'Name another prefix for encrypted ones, or leave BACKUP_PASSPHRASE out.',
+          'Choose another prefix for encrypted backups, or unset BACKUP_PASSPHRASE.',
         );
       const whole = headerWith(header, codec.encryption);
       const sink = await createArchiveBucket(repository, backupName(about.createdAt), whole);
@@ -99,7 +99,11 @@ export async function openTarget(
   }
   const file = target.kind === 'file' ? target.path : path.join(target.path, `${backupName(about.createdAt)}.tar`);
   if (existsSync(file))
-    throw backupError('settings', `${file} is there already`, 'Name another file: no backup is written over.');
+    throw backupError(
+      'settings',
+      `${file} is there already`,
+      'Choose another file: existing backups are not overwritten.',
+    );
   const codec = await newCodec(passphrase);
   return { codec, sink: await createArchiveFile(file, headerWith(header, codec.encryption)), close: async () => {} };
 }

@@ -1,5 +1,5 @@
 // Checks whether the buckets of files, artifacts and replicas answer and accept their keys. For `platform doctor`.
-// It only lists, so a key that may not write is not noticed. No message includes a key.
+// The check only lists objects, so a key without write access is not detected. No message includes a key.
 import { artifactVariables, bucketFrom, replicaVariables, type BucketPlace } from '#core/s3/bucket-variables.ts';
 import { openBucket, refused } from '#core/s3/bucket.ts';
 import type { Environment } from '../locations.ts';
@@ -57,12 +57,12 @@ async function checkBucket(place: BucketPlace, name: string, what: string): Prom
 
 function adviceFor(status: number, name: string, { bucket }: BucketPlace): string {
   if (status === 404) return `Create the bucket ${bucket}, or correct ${name}_BUCKET.`;
-  if (status >= 500) return `Look at the storage behind ${name}_ENDPOINT.`;
+  if (status >= 500) return `Check the storage behind ${name}_ENDPOINT.`;
   const variables = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'REGION'].map((part) => `${name}_${part}`).join(', ');
-  return `Check ${variables}, and that this key may list, read, write and delete objects of the bucket.`;
+  return `Check ${variables}, and that this key can list, read, write and delete objects of the bucket.`;
 }
 
-/** What went wrong at first, below the errors that tell of it. */
+/** The first error, below the errors that follow from it. */
 function reasonOf(error: unknown): string {
   const { cause, code, message } = error as { cause?: unknown; code?: unknown; message: string };
   if (cause !== undefined) return reasonOf(cause);

@@ -128,12 +128,12 @@ export function checkModes(folder: string): Finding {
     const found = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
     return found !== undefined && (found.mode & 0o077) !== 0;
   });
-  if (open.length === 0) return ok('file modes', 'Secrets and data are for the user of the platform alone');
+  if (open.length === 0) return ok('file modes', 'Only the user of the platform can read secrets and data');
   const paths = open.map((name) => path.join(folder, name)).join(' ');
   return fail('file modes', `Others may read ${open.join(', ')} in ${folder}`, `chmod -R go-rwx ${paths}`);
 }
 
-/** AI providers, and what `auto` resolves to; no findings when the gateway runs on another machine. */
+/** AI providers, and the models of `auto`; no findings if the gateway runs on another machine. */
 export function checkAi(environment: Environment): Finding[] {
   let settings: AiSettings;
   try {
@@ -148,7 +148,7 @@ export function checkAi(environment: Environment): Finding[] {
       : [
           warn(
             'ai',
-            'No AI provider is set: calls of models fail, but for `npm start`, which answers them from the mock provider',
+            'No AI provider is set: model calls fail, except with `npm start`, where the mock provider answers them',
             'Set AI_PROVIDER_<NAME>_KEY and AI_AUTO: docs/ai-gateway.md lists the variables.',
           ),
         ];

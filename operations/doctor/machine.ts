@@ -1,4 +1,5 @@
-// Checks of the machine: the C library and what depends on it, cgroup limits, disk space. Called by `platform doctor`.
+// Checks of the machine: the C library and the parts that depend on it, cgroup limits, disk space. Called by `platform
+// doctor`.
 import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import path from 'node:path';
@@ -88,7 +89,7 @@ function checkLimits(environment: Environment): Finding {
   try {
     limitsFrom(environment);
   } catch (error) {
-    return fail('limits', (error as Error).message, 'The platform cannot start with it: correct or remove it.');
+    return fail('limits', (error as Error).message, 'The platform cannot start with this value: correct or remove it.');
   }
   const changed = limitRows.flatMap(([variable, value]) => {
     const text = environment[variable]?.trim() ?? '';

@@ -13,7 +13,7 @@ export async function checkMigrator(sql: Sql, environment: Environment): Promise
   try {
     isMigrator = migrationsExecutorFrom(environment) === 'migrator';
   } catch (error) {
-    return [fail('migrator', (error as Error).message, 'Set it to migrator, or leave it out.')];
+    return [fail('migrator', (error as Error).message, 'Set it to migrator, or unset it.')];
   }
   const [there] = await sql<{ there: boolean }[]>`SELECT to_regclass('control.migration_run') IS NOT NULL AS there`;
   if (!isMigrator || there?.there !== true) return [];

@@ -18,11 +18,13 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
   if (url === '') return get('SANDBOX_PROVIDER') === '' ? [] : [unused()];
   const address = URL.parse(url);
   if (address === null || !/^https?:$/.test(address.protocol))
-    return [fail(NAME, 'SANDBOX_URL is no address', 'Write it as http://sandbox:4006.')];
+    return [fail(NAME, 'SANDBOX_URL is not a valid address', 'Write it as http://sandbox:4006.')];
   const { host } = address;
   const token = get('SANDBOX_AUTH_TOKEN');
   if (token === '')
-    return [fail(NAME, 'SANDBOX_URL is set, and SANDBOX_AUTH_TOKEN is not', 'Set it to that of the sandbox service.')];
+    return [
+      fail(NAME, 'SANDBOX_URL is set, and SANDBOX_AUTH_TOKEN is not', 'Set it to the token of the sandbox service.'),
+    ];
   let answer: Response;
   let text: string;
   try {
@@ -37,7 +39,7 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
       fail(
         NAME,
         `The sandbox service at ${host} does not answer: ${reasonOf(error)}`,
-        'Start it (`--profile sandbox` in compose), and look at its log: it does not start with invalid settings.',
+        'Start it (`--profile sandbox` in compose), and check its log: it does not start with invalid settings.',
       ),
     ];
   }
@@ -46,7 +48,7 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
       fail(
         NAME,
         `The sandbox service at ${host} does not take SANDBOX_AUTH_TOKEN`,
-        'Set the same one for the service, handlers, API and builder.',
+        'Set the same token for the service, handlers, API and builder.',
       ),
     ];
   const status = answer.status === 200 ? statusIn(text) : null;
@@ -81,7 +83,7 @@ async function readText(answer: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Null: the response is not from a sandbox service. */
+/** Null if the response is not from a sandbox service. */
 function statusIn(text: string): { provider: string; running: number; checks: Finding[] } | null {
   let value: unknown;
   try {

@@ -30,7 +30,7 @@ export async function checkServices(locations: Locations): Promise<Finding[]> {
 }
 
 async function checkDatabase({ postgres, folder, environment }: Locations): Promise<Finding[]> {
-  if (postgres === 'none') return [ok('database', 'DATABASE_URL is none: bindings over it are switched off')];
+  if (postgres === 'none') return [ok('database', 'DATABASE_URL is none: bindings that need Postgres are off')];
   const embedded = postgres === 'embedded' ? findEmbeddedPostgres(path.join(folder, 'postgres')) : null;
   if (postgres === 'embedded' && embedded?.isRunning !== true)
     return [
@@ -41,7 +41,7 @@ async function checkDatabase({ postgres, folder, environment }: Locations): Prom
     name: 'platform doctor',
     connectionsMax: 1,
   });
-  const advice = postgres === 'embedded' ? 'Check postgres/postgres.log in the data folder.' : 'Look at DATABASE_URL.';
+  const advice = postgres === 'embedded' ? 'Check postgres/postgres.log in the data folder.' : 'Check DATABASE_URL.';
   try {
     await sql`SELECT 1`;
     const asked = performance.now();
@@ -72,7 +72,7 @@ async function checkDatabase({ postgres, folder, environment }: Locations): Prom
           : ok('migrations', `All ${known} are applied`),
       off > CLOCK_MS_OFF
         ? fail('clock', `The database's clock is ${(off / 1000).toFixed(0)} s off`, 'Synchronize both by NTP.')
-        : ok('clock', 'The database has the same time'),
+        : ok('clock', 'The clocks of the database and this machine agree'),
       ...(await checkMigrator(sql, environment)),
     ];
   } catch (error) {
@@ -106,7 +106,7 @@ async function checkCache({ environment }: Locations): Promise<Finding[]> {
         fail(
           'cache',
           `${host}:${port}: ${problem}`,
-          'Start it, or look at CACHE_URL. Without it, caches of workers are empty.',
+          'Start the Redis server, or check CACHE_URL. Without Redis, the caches of workers are empty.',
         ),
       ];
 }
@@ -127,7 +127,7 @@ async function checkDate({ environment }: Locations): Promise<Finding[]> {
       fail(
         'clock',
         `This machine's clock is ${(off / 1000).toFixed(0)} s off that of the Git host`,
-        'Synchronize it by NTP.',
+        'Synchronize the clock by NTP.',
       ),
     ];
   } catch {

@@ -15,12 +15,12 @@ export interface LibsqlImport {
   readonly locations: Locations;
   /** A database file, or the data folder of a server. */
   readonly source: string;
-  /** Namespace of the server; null: its only one. */
+  /** Namespace of the server; null means its only namespace. */
   readonly namespace: string | null;
   readonly project: string;
   /** Name of the database in platform.yaml. */
   readonly database: string;
-  /** Folder of the migrations that created the tables; null: no migration counts as applied. */
+  /** Folder of the migrations that created the tables; null means no migration counts as applied. */
   readonly migrations: string | null;
   /** Whether to set aside an existing database. */
   readonly force: boolean;
@@ -32,7 +32,7 @@ interface ImportedLibsql extends TakenFile {
   readonly file: string;
   /** Migrations that count as applied. */
   readonly applied: readonly string[];
-  /** Where the previous database was moved. */
+  /** Path to which the previous database was moved. */
   readonly aside: string | null;
 }
 
@@ -45,7 +45,7 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
     throw backupError(
       'settings',
       `${project}/${database} is no name of a project and of its database`,
-      'Give the name of the project, and that of the database in platform.yaml.',
+      'Pass the name of the project, and the name of the database in platform.yaml.',
     );
   checkLocations(locations);
   if (locations.databases === null)
@@ -62,7 +62,7 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
       throw backupError(
         'running',
         `The platform runs on ${locations.folder}`,
-        'Stop it first, the libSQL server as well: neither may write meanwhile.',
+        'Stop the platform and the libSQL server first: neither may write during the import.',
       );
     const file = path.join(locations.databases, project, `${database}.sqlite`);
     if (existsSync(file) && !asked.force)
@@ -79,7 +79,7 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
         'damaged',
         `${source} cannot be read by SQLite: ${error.message}`,
         isRandom
-          ? 'A table is RANDOM ROWID, which only libSQL has: make it anew without that, on the server.'
+          ? 'A table is RANDOM ROWID, which only libSQL supports: recreate it on the server without this option.'
           : 'Stop its server cleanly, or use another copy of the file.',
       );
     }
@@ -140,7 +140,7 @@ function parts(file: string): string[] {
   return ['', '-wal', '-shm'].filter((part) => existsSync(file + part));
 }
 
-/** @returns its new path; null: there was none. */
+/** @returns its new path; null if there was no database. */
 function setAside(file: string): string | null {
   if (!existsSync(file)) return null;
   const aside = `${file}.before-import-${new Date().toISOString().replace(/[:.]/g, '-')}`;

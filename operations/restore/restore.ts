@@ -44,7 +44,7 @@ interface RestoreReport {
   readonly databases: number;
   readonly files: number;
   readonly hasKeys: boolean;
-  /** Folder with the previous data; null: there was none. */
+  /** Folder with the previous data; null if there was none. */
   readonly aside: string | null;
   readonly leftOut: readonly string[];
 }
@@ -52,7 +52,7 @@ interface RestoreReport {
 interface Marker {
   readonly archive: string;
   readonly aside: string | null;
-  /** Marks that all previous data was set aside: what is there now is from an unfinished restore and can be deleted. */
+  /** Marks that all previous data was set aside: the current data is from an unfinished restore and can be deleted. */
   readonly isAside: boolean;
 }
 
@@ -105,7 +105,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     await putTables(options);
     onStep('tables');
     if (locations.bucket !== null) await putFiles(backup, locations.bucket, folder, onProgress);
-    // As old as the backup and no older, so that this version does not back it up again when it starts.
+    // The record is exactly as old as the backup, so that this version does not back it up again when it starts.
     const startedAt = new Date().toISOString();
     writeDataFolderRecord(folder, {
       format: 1,
@@ -144,13 +144,13 @@ async function checkBackup({ backup: { manifest }, locations, withoutKeys }: Res
   if (manifest.schema !== null && locations.postgres === 'none')
     throw backupError(
       'settings',
-      'The backup holds a database, and DATABASE_URL is none',
-      'Set DATABASE_URL, or leave it out for an embedded one.',
+      'The backup contains a database, but DATABASE_URL is none',
+      'Set DATABASE_URL, or unset it for an embedded database.',
     );
   if (locations.databases === null && manifest.parts.some(({ kind }) => kind === 'database'))
     throw backupError(
       'settings',
-      'The backup holds project databases, and DB_URL or DB_STORAGE_MODE say that they are not on this machine',
+      'The backup contains project databases, but DB_URL or DB_STORAGE_MODE say that they are not on this machine',
       'Restore where the database service runs.',
     );
   const own = encryptionKeyIds(locations);
@@ -160,8 +160,8 @@ async function checkBackup({ backup: { manifest }, locations, withoutKeys }: Res
   if (!willHave && !withoutKeys)
     throw backupError(
       'settings',
-      `The variables and credentials in the backup are encrypted with a key that is not here (${manifest.keyId})`,
-      'Set ENCRYPTION_KEY to the one the platform had, or put its secrets/encryption-key into the data folder. `--without-keys` restores the rest: set those values again.',
+      `The variables and credentials in the backup are encrypted with a key that this machine does not have (${manifest.keyId})`,
+      'Set ENCRYPTION_KEY to the key of that platform, or put its secrets/encryption-key into the data folder. `--without-keys` restores the rest: set those values again.',
     );
 }
 
@@ -173,7 +173,7 @@ async function checkTarget({ locations, force }: RestoreOptions, wasCutOff: bool
     backupError(
       'not_empty',
       `${what} holds data of a platform`,
-      'Restore into an empty one, or pass --force: a data folder is set aside then, an external database is replaced.',
+      'Restore into an empty one, or pass --force, which moves an existing data folder aside and replaces an external database.',
     );
   if (found !== undefined) throw notEmpty(found);
   if (typeof postgres !== 'object') return;
@@ -185,7 +185,7 @@ async function checkTarget({ locations, force }: RestoreOptions, wasCutOff: bool
     throw backupError(
       'settings',
       `The database cannot be reached: ${(error as Error).message}`,
-      'Look at DATABASE_URL.',
+      'Check DATABASE_URL.',
       { cause: error },
     );
   } finally {
@@ -208,13 +208,13 @@ function dataAt({ folder, databases }: Locations): string[] {
   return all.filter((at) => existsSync(at) && !isEmpty(at));
 }
 
-/** Where existing data is moved to; null: there is none. */
+/** Path to which existing data is moved, or null. */
 function asideFor(locations: Locations): string | null {
   if (dataAt(locations).length === 0) return null;
   return path.join(locations.folder, `before-restore-${new Date().toISOString().replace(/[:.]/g, '-')}`);
 }
 
-/** @param aside null: the data of an unfinished restore is deleted. */
+/** @param aside null means the data of an unfinished restore is deleted. */
 async function clear(locations: Locations, aside: string | null): Promise<void> {
   const { folder } = locations;
   const isOwn = (at: string): boolean => REPLACED.some((name) => at === path.join(folder, name));
@@ -229,7 +229,8 @@ async function clear(locations: Locations, aside: string | null): Promise<void> 
       }
     return;
   }
-  // The data set aside is readable only with these keys, so they are copied. They stay unless the backup replaces them.
+  // The data set aside is readable only with these keys, so they are copied. The keys are kept unless the backup
+  // replaces them.
   for (const name of ['secret', 'secrets'])
     if (existsSync(path.join(folder, name)))
       await cp(path.join(folder, name), path.join(aside, name), { recursive: true, force: true });
@@ -287,7 +288,10 @@ async function putParts({ backup, locations, onProgress = () => {} }: RestoreOpt
   }
 }
 
-/** The path of a part that is a file of the data folder; null: it is not one, or is restored elsewhere. */
+/**
+ * The path of a part that is a file of the data folder; null for other parts, and for files that are restored
+ * elsewhere.
+ */
 function fileOf({ kind, name }: Part, folder: string, databases: string | null, hasBucket: boolean): string | null {
   if (kind === 'file' || kind === 'key') return path.join(folder, name);
   if (kind === 'database') return path.join(databases!, `${name}.sqlite`);

@@ -1,5 +1,5 @@
 // Versions installed by `platform upgrade <version>`: each is an npm folder, or an unpacked archive with the same
-// layout, in `<PLATFORM_HOME>/releases/`, installed atomically. `current` links to the one in use. Called by
+// layout, in `<PLATFORM_HOME>/releases/`, installed atomically. `current` links to the release in use. Called by
 // cli/commands/upgrade.ts.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -37,10 +37,10 @@ export async function installRelease(
   const file = path.resolve(cwd, wanted);
   const isFile = /\.tgz$|\.tar\.gz$/.test(wanted);
   if (isFile && !existsSync(file))
-    throw backupError('settings', `There is no file ${file}`, 'Name a tarball, or a version such as 0.2.0.');
+    throw backupError('settings', `There is no file ${file}`, 'Pass a tarball, or a version such as 0.2.0.');
   if (isFile && isReleaseArchive(file)) return releaseIn(await unpackRelease(home, file));
   if (!isFile && !/^[A-Za-z0-9][A-Za-z0-9.+-]{0,100}$/.test(wanted))
-    throw backupError('settings', `"${wanted}" is no version`, 'Name a tarball, or a version such as 0.2.0.');
+    throw backupError('settings', `"${wanted}" is no version`, 'Pass a tarball, or a version such as 0.2.0.');
   const name = isFile ? `file-${createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)}` : wanted;
   const folder = path.join(home, 'releases', name);
   if (!existsSync(folder)) {
@@ -70,7 +70,7 @@ function releaseIn(folder: string): Release {
     throw backupError(
       'newer',
       `Version ${version} in ${folder} is older than \`platform upgrade\``,
-      'Go back to an older version with `platform upgrade --undo`, or restore a backup of it with it.',
+      'Go back to an older version with `platform upgrade --undo`, or restore a backup with that version.',
     );
   return { folder, launcher, version };
 }
@@ -85,10 +85,10 @@ export function makeCurrent(home: string, folder: string): string {
   return link;
 }
 
-/** The release folder of a program; null: it was installed another way. */
+/** The release folder of a program; null if it was installed another way. */
 export function releaseOf(home: string, program: string | null): string | null {
   const releases = `${path.join(home, 'releases')}${path.sep}`;
-  // The data folder says which program it was: of the service's user, who may not choose the folder.
+  // The data folder names the program. The file belongs to the service's user, who must not choose the folder.
   if (program === null || !path.normalize(program).startsWith(releases)) return null;
   return path.join(releases, path.normalize(program).slice(releases.length).split(path.sep)[0]!);
 }
@@ -109,6 +109,6 @@ function failed(why: string): Failure<'backup'> {
   return backupError(
     'failed',
     `npm did not install it: ${why}`,
-    'Nothing was changed. Look at the network and the registry.',
+    'Nothing was changed. Check the network and the registry.',
   );
 }

@@ -38,15 +38,15 @@ interface RollingOptions extends Omit<UpgradeOptions, 'launcher'> {
   readonly restart: string;
   /** How long the machine may take to drain, and to come back. */
   readonly msMax: number;
-  /** A machine that did not come back, and is left out; null: none. */
+  /** A machine that did not come back, and is left out, or null. */
   readonly skip: string | null;
-  /** User of the data folder, if this process has another one. */
+  /** User of the data folder, if it differs from the user of this process. */
   readonly owner: { readonly uid: number; readonly gid: number } | null;
-  /** Makes a backup. @returns where it is; null: none is wanted. */
+  /** Makes a backup. @returns the location of the backup; null if no backup is wanted. */
   readonly backUp: () => Promise<string | null>;
   /** Lets the next start be of this version. */
   readonly useThis: () => void;
-  /** Lets the next start be of the version before. @returns false: nobody knows where it is. */
+  /** Lets the next start be of the version before. @returns false if nobody knows the location of that version. */
   readonly useFormer: () => boolean;
 }
 
@@ -60,10 +60,10 @@ interface RollingReport {
 }
 
 const LOOK_MS = 500;
-/** Edges look every two seconds; one that hangs is not waited for. */
+/** Edges check every two seconds; an edge that does not respond is not waited for. */
 const EDGES_MS_MAX = 15_000;
 
-/** @throws {Failure} `backup` saying what stops it. Before the machine is drained, nothing has changed. */
+/** @throws {Failure} `backup` with the obstacle. Until the machine is drained, nothing has changed. */
 export async function upgradeRolling(options: RollingOptions): Promise<RollingReport> {
   const { say } = options;
   const { name } = machineSettings(options.environment, {});
@@ -98,7 +98,7 @@ async function upgradeOwn(sql: Postgres, own: UpgradedMachine, options: RollingO
     throw backupError(
       'settings',
       `No other machine serves requests that ${name} could leave to it`,
-      'Start one, or upgrade with the platform stopped: `platform upgrade`.',
+      'Start another machine, or stop the platform and upgrade with `platform upgrade`.',
     );
   await migrateFirst(sql, options);
   const turn = { machine: name, from_version: own.version, to_version: version };
@@ -116,7 +116,7 @@ async function upgradeOwn(sql: Postgres, own: UpgradedMachine, options: RollingO
       throw backupError(
         'failed',
         `${name} was not upgraded: ${reason}`,
-        `Look at its log. Restart it to use it again.`,
+        `Check the log of the machine. Restart the machine to use it again.`,
       );
     }
   }
@@ -176,7 +176,7 @@ async function migrateFirst(sql: Postgres, { backUp, say }: RollingOptions): Pro
   }
 }
 
-/** What a start of this version expects in a folder that the version before has written. */
+/** Requirements of this version's start on a folder that the previous version has written. */
 function prepareFolder(
   { folder, environment, version, program, owner }: RollingOptions,
   before: DataFolderRecord | null,
@@ -212,7 +212,7 @@ function giveTo(owner: RollingOptions['owner'], folder: string): void {
     }
 }
 
-/** Restarts the platform. @returns what is wrong; null: it serves with that version. */
+/** Restarts the platform. @returns the problem; null if it serves with that version. */
 async function restarted(
   sql: Postgres,
   { restart, msMax }: RollingOptions,
@@ -259,7 +259,7 @@ async function isReady(origin: string | null): Promise<boolean> {
   return answer?.ok === true;
 }
 
-/** Runs a command of the operator. @returns its exit code; null: it was ended. */
+/** Runs a command of the operator. @returns its exit code; null if it was ended. */
 function run(command: string, msMax: number): Promise<number | null> {
   const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'inherit', 'inherit'], timeout: msMax });
   return new Promise((resolve) => {
@@ -268,7 +268,10 @@ function run(command: string, msMax: number): Promise<number | null> {
   });
 }
 
-/** Looks until it is so; Postgres may be away meanwhile. @returns false: it was not within that time. */
+/**
+ * Checks until the condition is true; Postgres may be unavailable in the meantime. @returns false: it was not within
+ * that time.
+ */
 async function waited(msMax: number, look: () => Promise<boolean>): Promise<boolean> {
   for (const end = performance.now() + msMax; performance.now() < end; await pause(LOOK_MS))
     if (await look().catch(() => false)) return true;

@@ -1,5 +1,5 @@
-// Starts a version of the platform on the data folder as a trial: it applies migrations and starts the engines. It uses
-// free ports and does no work: no events, no builds, no API. Called by upgrade.ts.
+// Starts a version of the platform on the data folder as a trial: it applies migrations and starts the engines. The
+// trial uses free ports and does no work: no events, no builds, no API. Called by upgrade.ts.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { nodeFlags } from '#core/node-flags.mjs';
@@ -64,6 +64,6 @@ export async function tryVersion(
   const isWell = await serves;
   if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
   await ended;
-  if (!isWell) throw new Error(`It never became ready. Its last output:\n${last.join('\n')}`);
+  if (!isWell) throw new Error(`The new version never became ready. Its last output:\n${last.join('\n')}`);
   return silent;
 }

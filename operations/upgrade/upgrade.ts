@@ -44,7 +44,7 @@ interface UpgradeReport {
 /**
  * Makes the backup that precedes an upgrade, and records that the upgrade has started.
  *
- * @throws {Failure} `backup` when the platform runs, an upgrade was interrupted, or the backup fails: then nothing has
+ * @throws {Failure} `backup` when the platform runs, an upgrade was interrupted, or the backup fails; nothing has then
  * changed.
  */
 export async function beginUpgrade(options: UpgradeOptions): Promise<UpgradeState> {
@@ -102,7 +102,7 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
     throw backupError(
       'settings',
       `The interrupted upgrade was to ${found!.to.version} in ${found!.to.program}, and this is another version`,
-      'Run it with that version, or go back with `platform upgrade --undo`.',
+      'Run the command with that version, or go back with `platform upgrade --undo`.',
     );
   const release = stopped(folder);
   const state = await (resume ? Promise.resolve(found!) : beginUpgrade(options)).finally(release);
@@ -111,7 +111,7 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
     const silent = await tryVersion(launcher, environment, folder, state.id);
     return { state: endUpgrade(folder, state), silent };
   } catch (error) {
-    say('It failed the trial: going back');
+    say('The new version failed its trial: going back');
     await undoUpgrade(options);
     throw backupError(
       'failed',
@@ -126,7 +126,7 @@ export async function upgrade(options: UpgradeOptions, resume: boolean): Promise
  * Rolls back the last upgrade. If the previous version uses the same tables, only the program changes; otherwise the
  * backup is restored, and data written since is set aside.
  *
- * @throws {Failure} `backup` when there is nothing to undo, or the platform runs.
+ * @throws {Failure} `backup` when there is no upgrade to undo, or the platform runs.
  */
 export async function undoUpgrade(
   options: UpgradeOptions,
@@ -189,7 +189,7 @@ function presentOf(folder: string): string {
   return path.join(folder, 'backups', `before-undo-${new Date().toISOString().replace(/[:.]/g, '-')}.tar`);
 }
 
-/** Applied migrations of a database; null: none. */
+/** Applied migrations of a database, or null. */
 async function schemaOf(locations: Locations): Promise<number | null> {
   const database = await openDatabase(locations, false);
   if (database === null) return null;
@@ -209,6 +209,6 @@ function stopped(folder: string): () => void {
   throw backupError(
     'running',
     `The platform runs on ${folder}`,
-    'Stop it first: two versions never work on one data folder.',
+    'Stop it first: two versions must not use the same data folder.',
   );
 }

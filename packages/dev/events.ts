@@ -3,7 +3,7 @@
 import { linesOf } from './lines.ts';
 import { encode, revive, toError, type Revivers } from './values.ts';
 
-/** Handlers like those a worker exports, each with `env` and a context. */
+/** Handlers like those that a worker exports, each with `env` and a context. */
 export interface EventHandlers<Env = unknown> {
   /** A message of a queue. */
   message?(event: MessageEvent, env: Env, context: EventContext): unknown;
@@ -31,7 +31,7 @@ interface MessageEvent {
   readonly payload: unknown;
   /** From 1. */
   readonly attempt: number;
-  /** When it was sent, ms since 1970. */
+  /** When the message was sent, in ms since 1970. */
   readonly timestamp: number;
   readonly queueName: string;
   /** Its name in `env`. */
@@ -69,7 +69,7 @@ interface WorkflowContext<Env> {
 
 type StepWork = () => unknown;
 
-/** Steps are durable: a completed one is not run again. */
+/** Steps are durable: a completed step is not run again. */
 interface WorkflowStep {
   run(name: string, work: StepWork, options?: object): Promise<unknown>;
   run(name: string, options: object, work: StepWork): Promise<unknown>;
@@ -101,7 +101,7 @@ export function answerEvents<Env>(
   token: string,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
-    if (!isAuthorized(request, token)) return refuse(401, 'This route is for the platform alone');
+    if (!isAuthorized(request, token)) return refuse(401, 'Only the platform can call this route');
     if (request.method !== 'POST') return refuse(405, 'This route only accepts POST');
     const event = new URL(request.url).pathname.split('/').at(-1);
     const context: EventContext = { waitUntil: (promise) => void promise.catch((error) => console.error(error)) };

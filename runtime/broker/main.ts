@@ -37,7 +37,8 @@ await runProcess(log, async () => {
       urls: get('API_HANDLER_URL'),
       machineOrigin: get('MACHINE_ORIGIN'),
       sql: stores.sql,
-      onTrouble: ({ message }) => log.warn({ reason: message }, 'Machines not read: the last ones are used'),
+      onTrouble: ({ message }) =>
+        log.warn({ reason: message }, 'Machines could not be read: the last known ones are used'),
     }),
   );
 

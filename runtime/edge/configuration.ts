@@ -53,7 +53,7 @@ export function edgeConfiguration(environment: Environment): EdgeConfiguration {
     const given = get(name) === '' ? [otherwise] : list(name);
     for (const one of given)
       if (!/^(?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}$/.test(one))
-        problems.push(`${name} has "${one}": it takes host:port, comma-separated`);
+        problems.push(`${name} has "${one}": it must be a comma-separated list of host:port`);
     return given;
   };
   const httpsPort = port('EDGE_HTTPS_PORT', 443);
@@ -77,7 +77,7 @@ export function edgeConfiguration(environment: Environment): EdgeConfiguration {
   }
   const url = get('ACME_URL');
   if (url !== '' && URL.parse(url)?.protocol !== 'https:')
-    problems.push(`ACME_URL is "${url}": it takes the https address of an ACME directory`);
+    problems.push(`ACME_URL is "${url}": it must be the https address of an ACME directory`);
   const email = get('ACME_EMAIL');
   if (email !== '' && !/^[^\s@]+@[^\s@]+$/.test(email))
     problems.push(`ACME_EMAIL is "${email}", which is not an email address`);

@@ -1,6 +1,6 @@
 // Root of the migrator's process (DB_MIGRATIONS_EXECUTOR=migrator): reads the environment, applies the migrations of
-// releases to projects' databases, records each. Started by the supervisor; SQL of tenants runs in the database
-// service, none here.
+// releases to projects' databases, records each. Started by the supervisor. SQL of tenants runs in the database
+// service, not here.
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { limitsFrom } from '#core/limits.ts';
@@ -14,7 +14,10 @@ import { openSql } from '#postgres/sql.ts';
 import { createDatabaseClient, databaseAddress } from '../stores/database-service.ts';
 import { startMigrator, type Migrator } from './migrator.ts';
 
-/** A statement takes at most half a minute (DB_STATEMENT_MS); one that has not finished by then ends with its lease. */
+/**
+ * A statement takes at most half a minute (DB_STATEMENT_MS). A statement that has not finished by then ends with its
+ * lease.
+ */
 const CLOSE_MS_MAX = 8000;
 
 const log = openLog('migrator', process.env);
@@ -26,7 +29,8 @@ async function start(): Promise<() => Promise<void>> {
   if (databaseUrl === '') throw new Error('DATABASE_URL is not set: name the Postgres of the platform');
   if (folder === '') throw new Error('FS_PATH is not set: name the folder that all parts share');
   const address = databaseAddress(process.env);
-  if (address === null) throw new Error('DB_URL is not set: name the database service, such as tcp://internal:80');
+  if (address === null)
+    throw new Error('DB_URL is not set: set it to the address of the database service, such as tcp://internal:80');
   if (get('MIGRATOR_WORK_DIR') !== '') log.warn('MIGRATOR_WORK_DIR has no effect: migrations are part of the artifact');
   const sql = openSql({
     url: databaseUrl,

@@ -1,5 +1,5 @@
-// Copies artifacts from the shared store to this machine: immediately if a record waits for them, the others one at a
-// time in the background. Part of mirror.ts.
+// Copies artifacts from the shared store to this machine: immediately if a record waits for them, and otherwise one at
+// a time in the background. Part of mirror.ts.
 import type { Logger } from 'pino';
 import { hasArtifact } from '#artifacts/store/artifact-store-disk.ts';
 import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
@@ -8,7 +8,7 @@ import { createLimited } from './limited.ts';
 
 /** Concurrent copies; a slow store delays at most this many. */
 const FETCHES_MAX = 8;
-/** Missing ones are reported again after the next complete comparison. */
+/** Missing artifacts are reported again after the next complete comparison. */
 const GONE: ReadonlySet<string> = new Set(['missing', 'damaged']);
 
 interface BroughtDeps {
@@ -26,7 +26,7 @@ interface BroughtArtifacts {
   /** Number of artifacts still to copy. */
   readonly later: number;
   /**
-   * Resolves when they are copied, except those missing in the store: they are reported, and the record is written
+   * Resolves when they are copied. Artifacts that are missing in the store are reported, and the record is written
    * without them.
    *
    * @throws {Failure} `artifact_store` if the store is unavailable or refuses.
@@ -52,7 +52,10 @@ export function createBroughtArtifacts({ folder, store, log, stopping }: Brought
     } catch (error) {
       failures++;
       if (!isFailure(error, 'artifact_store') || !GONE.has(error.reason)) throw error;
-      log.error({ artifact: id, reason: error.message }, 'Artifact cannot be brought here: its deployments answer 503');
+      log.error(
+        { artifact: id, reason: error.message },
+        'Artifact could not be copied to this machine: its deployments answer 503',
+      );
     }
   }
 
@@ -68,7 +71,9 @@ export function createBroughtArtifacts({ folder, store, log, stopping }: Brought
     if (isBringing || later.size === 0) return;
     isBringing = true;
     void bringAll()
-      .catch((error: Error) => log.error({ reason: error.message, left: later.size }, 'Older artifacts not brought'))
+      .catch((error: Error) =>
+        log.error({ reason: error.message, left: later.size }, 'Older artifacts could not be copied to this machine'),
+      )
       .finally(() => (isBringing = false));
   }
 

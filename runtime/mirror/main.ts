@@ -1,5 +1,5 @@
 // Root of the mirror's process: keeps routes and artifacts of this machine as the API publishes them, where machines
-// share no folder (ARTIFACTS_S3_*). Started by the supervisor; it has the rights of engines in Postgres.
+// share no folder (ARTIFACTS_S3_*). Started by the supervisor; it has the permissions of engines in Postgres.
 import { routeKeysOf } from '#artifacts/sealed-route.ts';
 import { createArtifactCache } from '#artifacts/store/cache.ts';
 import { openArtifactStore } from '#artifacts/store/open.ts';
@@ -13,7 +13,7 @@ import { openListener, type Listener } from '#postgres/listener.ts';
 import { atMost } from '#postgres/wake.ts';
 import { startMirror, type Mirror } from './mirror.ts';
 
-/** A machine without routes serves nothing and waits for them. A machine that already has routes serves them. */
+/** A machine without routes serves no requests and waits for them. A machine that already has routes serves them. */
 const [FIRST_SYNC_MS_MAX, SYNC_MS_MAX] = [60_000, 3000];
 const TRIM_MS = 600_000;
 const LISTEN_AGAIN_MS = 1000;
@@ -38,7 +38,10 @@ async function start(): Promise<() => Promise<void>> {
       return platform!.id;
     },
   });
-  if (!store.isShared) throw new Error('ARTIFACTS_S3_BUCKET is not set: without it machines share a folder');
+  if (!store.isShared)
+    throw new Error(
+      'ARTIFACTS_S3_BUCKET is not set: the mirror needs a bucket, because machines do not share a folder',
+    );
   const mirror = startMirror({ folder, sql, store, keys, log, stopping: stopping.signal });
   const listening = listen({ url, name: 'platform mirror' }, mirror, stopping.signal);
   const trim = createArtifactCache(folder, limits.artifacts.cacheBytesMax);
@@ -47,7 +50,7 @@ async function start(): Promise<() => Promise<void>> {
     trim(Date.now()).then(
       ({ bytes, removed }) => {
         cacheBytes = bytes;
-        if (removed > 0) log.info({ removed, bytes }, 'Artifacts that no route names removed');
+        if (removed > 0) log.info({ removed, bytes }, 'Artifacts without a route removed');
       },
       (error: Error) => log.error({ reason: error.message }, 'Artifacts not trimmed'),
     );
@@ -75,7 +78,7 @@ function before(ms: number, happens: Promise<void>): Promise<boolean> {
   ).then(() => isDone);
 }
 
-/** Listens as soon as Postgres is available; null: it never was. */
+/** Listens as soon as Postgres is available; null means it never was. */
 async function listen(
   options: { readonly url: string; readonly name: string },
   { wake, compareAll }: Pick<Mirror, 'wake' | 'compareAll'>,
@@ -87,7 +90,7 @@ async function listen(
       wake();
       return listener;
     } catch {
-      // Meanwhile the mirror polls, and reports that Postgres is unavailable.
+      // In the meantime, the mirror polls, and reports that Postgres is unavailable.
       await pause(LISTEN_AGAIN_MS, stopping);
     }
   }

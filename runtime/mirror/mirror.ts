@@ -67,7 +67,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
   let installation = '';
   let seq = -1;
   let [fullAt, laterAt, notedAt, saidAt] = [-Infinity, -Infinity, -Infinity, -Infinity];
-  /** When Postgres was last asked. */
+  /** Time of the last query to Postgres. */
   let lookedAt: number | null = null;
   /** When the folder was last complete. */
   let syncedAt: number | null = null;
@@ -194,7 +194,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
     saidAt = Date.now();
     log.warn(
       { reason: (error as Error).message, asOf: syncedAt === null ? null : new Date(syncedAt).toISOString() },
-      'Routes cannot be updated: this machine serves the current ones',
+      'Routes cannot be updated: this machine serves the last known ones',
     );
   }
 
@@ -203,7 +203,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
     while (!stopping.aborted) {
       try {
         await look();
-        if (isAway) log.info('Routes are followed again');
+        if (isAway) log.info('Routes are updated again');
         isAway = false;
         bringWaiting();
         await noteSynced();
@@ -212,7 +212,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
           artifacts.again();
         }
       } catch (error) {
-        // When the database is available again, it may have another state, such as a restored one.
+        // After an outage, the database may have another state, such as a restored one.
         fullAt = -Infinity;
         say(error);
       }

@@ -1,5 +1,5 @@
 // Root of the handler's parent process: claims the port, starts services and engines, keeps the crash ledger, and
-// stops everything gracefully. No tenant code runs here, and nothing here depends on an engine's health.
+// stops everything gracefully. No tenant code runs here, and the supervisor does not depend on an engine's health.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -68,7 +68,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     process.exit(EXIT_CONFIGURATION);
   });
   const sockets = socketFolder();
-  // For services and engines: compiling took half of an engine's start.
+  // For services and engines: without the cache, compiling took half of an engine's start.
   const compiled = compileCache(process.env);
   if (compiled !== null) process.env['NODE_COMPILE_CACHE'] = compiled;
   const edgeSecret = edgeToken(process.env);
@@ -95,10 +95,10 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
   let controlState: ControlState | null = null;
   /** Everything has been ready once. */
   let isUp = false;
-  /** An engine accepts requests: edges send requests to what is announced. */
+  /** An engine accepts requests: edges send requests to announced handlers. */
   const listening = Promise.withResolvers<void>();
 
-  // For commands of this user, once requests are served.
+  // Written for commands of this user, when requests are served.
   const record = openOwnRecord(
     process.env['PLATFORM_LOCAL_RECORD'] ?? '',
     () => ({
@@ -257,7 +257,7 @@ function variablesOf(config: SupervisorConfig, sockets: string, edgeSecret: stri
   };
 }
 
-/** Answers a parent process that asks for the state, or wants an engine replaced. */
+/** Answers a parent process that asks for the state, or requests the replacement of an engine. */
 function obeyParent({ engines, watch }: EngineGroup, state: () => SupervisorState): void {
   process.on('message', (message: { type?: string; engine?: number; reason?: string }) => {
     if (message.type === 'state') process.send?.({ type: 'state', state: state() });
@@ -269,7 +269,7 @@ function obeyParent({ engines, watch }: EngineGroup, state: () => SupervisorStat
 /** Engines serve the content of the folder, even if it does not start. */
 async function startMirror(services: ServiceGroups): Promise<void> {
   await services.mirror.start().catch((error: Error) => {
-    log.error({ error: error.message }, 'Routes of other machines are not followed: the mirror does not start');
+    log.error({ error: error.message }, 'Routes of other machines are not updated: the mirror does not start');
   });
 }
 
@@ -300,7 +300,7 @@ async function startAll(deps: {
     log,
     isStopping: () => running.isStopping,
     serve() {
-      // In a container a variable that is not set may be an empty text.
+      // In a container, a variable that is not set may be an empty text.
       engineVariables['ENGINE_DATABASE_URL'] ||= engineUrlOf(databaseUrl);
       void startMirror(services);
       group.engines.start();

@@ -43,9 +43,9 @@ interface ContainerMachines {
   readonly images: readonly string[];
   /** Folder of the disks. */
   readonly folder: string;
-  /** `SANDBOX_EGRESS_HOSTS`; null: all public hosts. */
+  /** `SANDBOX_EGRESS_HOSTS`; null means all public hosts. */
   readonly hosts: readonly string[] | null;
-  /** `SANDBOX_AI_URL`; null: no AI gateway. */
+  /** `SANDBOX_AI_URL`; null means no AI gateway. */
   readonly aiUrl: string | null;
   /** Whether private addresses are allowed (`WORKER_EGRESS_ALLOW`). */
   readonly reachesPrivate: boolean;
@@ -68,8 +68,8 @@ export function isInside(address: string): boolean {
 }
 
 /**
- * @param addresses of this machine.
- * @throws {Error} naming the variable, its value and what it accepts; never the value of a secret.
+ * @param addresses of this machine. @throws {Error} that names the variable, its value and the accepted values; never
+ * the value of a secret.
  */
 export function sandboxConfig(
   environment: Readonly<Record<string, string | undefined>>,
@@ -78,7 +78,7 @@ export function sandboxConfig(
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const provider = get('SANDBOX_PROVIDER') || 'container';
   if (provider !== 'container' && provider !== 'hosted')
-    throw new Error(`SANDBOX_PROVIDER is "${provider}": it takes container or hosted`);
+    throw new Error(`SANDBOX_PROVIDER is "${provider}": it must be container or hosted`);
   const token = get('SANDBOX_AUTH_TOKEN');
   if (token.length < TOKEN_CHARS_MIN || !/^[\x21-\x7e]+$/.test(token))
     throw new Error(
@@ -94,7 +94,7 @@ export function sandboxConfig(
     );
   const databaseUrl = get('SANDBOX_DATABASE_URL');
   if (databaseUrl === '')
-    throw new Error('SANDBOX_DATABASE_URL is not set: name the Postgres as the role platform_sandbox sees it');
+    throw new Error('SANDBOX_DATABASE_URL is not set: set it to the URL of Postgres for the role platform_sandbox');
   const port = parseInteger('SANDBOX_PORT', get('SANDBOX_PORT') || String(DEFAULT_PORT), { most: 65_535 });
   const logged = get('SANDBOX_LOG_EXEC') || '0';
   if (logged !== '0' && logged !== '1')
@@ -105,7 +105,7 @@ export function sandboxConfig(
   });
   const machineMax = get('SANDBOX_MACHINE_MAX') || MACHINE_SIZES.at(-1);
   if (!isMachineSize(machineMax))
-    throw new Error(`SANDBOX_MACHINE_MAX is "${machineMax}": it takes ${MACHINE_SIZES.join(', ')}`);
+    throw new Error(`SANDBOX_MACHINE_MAX is "${machineMax}": it must be one of ${MACHINE_SIZES.join(', ')}`);
   return {
     limits: limitsFrom(environment).sandbox,
     host,
@@ -196,7 +196,7 @@ export function containerMachines(environment: Readonly<Record<string, string | 
 function buildSettings(environment: Readonly<Record<string, string | undefined>>): BuildSettings {
   const image = environment['BUILD_SANDBOX_IMAGE']?.trim() || null;
   if (image !== null && !IMAGE_NAME.test(image))
-    throw new Error(`BUILD_SANDBOX_IMAGE is "${image}": it takes the name of an image`);
+    throw new Error(`BUILD_SANDBOX_IMAGE is "${image}": it must be the name of an image`);
   const { sandbox, build } = limitsFrom(environment);
   return {
     image,

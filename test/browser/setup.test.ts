@@ -79,7 +79,7 @@ test('from the first-run token to a deployed example', options, async (context) 
   await type('Mail server', `smtp://127.0.0.1:${smtp.port}?tls=off`);
   await type('Sender', 'platform@example.com');
   await click('Save mail server');
-  await step('Mail').getByText('Mail is set up, and no email was sent yet').waitFor();
+  await step('Mail').getByText('Mail is set up, but no email was sent yet').waitFor();
   await type('Send a test to', 'ada@example.com');
   await click('Send test');
   await isNow('Mail', 'Done');

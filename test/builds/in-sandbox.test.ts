@@ -198,5 +198,5 @@ test('a build whose sandbox is lost begins again, once, and is never built elsew
     failure.message,
     /^The sandbox of the build cannot be used, and builds run only in sandboxes: The sandbox was lost/,
   );
-  assert.match(log, /The sandbox was lost during the call: .*: the build begins again/);
+  assert.match(log, /The sandbox was lost during the call: .*: the build restarts/);
 });

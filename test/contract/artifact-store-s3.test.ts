@@ -102,12 +102,12 @@ test('a key without rights, and a bucket that does not exist, are errors that sa
   await assert.rejects(through(folder).upload(id), {
     reason: 'refused',
     message:
-      'The storage of artifacts answers 403 for _artifacts/installation: look at the rights of ARTIFACTS_S3_ACCESS_KEY_ID, which must read, write, delete and list',
+      'The artifact storage answered with status 403 for _artifacts/installation: check the permissions of ARTIFACTS_S3_ACCESS_KEY_ID, which must read, write, delete and list',
   });
   await assert.rejects(open({ ...server, bucket: 'none' }, folder).upload(id), {
     reason: 'refused',
     message:
-      'The storage of artifacts answers 404 for _artifacts/installation: look at ARTIFACTS_S3_ENDPOINT and ARTIFACTS_S3_BUCKET',
+      'The artifact storage answered with status 404 for _artifacts/installation: check ARTIFACTS_S3_ENDPOINT and ARTIFACTS_S3_BUCKET',
   });
 });
 

@@ -133,7 +133,7 @@ async function gitHostContract(t: TestContext, connected: ConnectedHost, host: C
     const sha = await shop.push('change', { a: '1' });
     await shop.pullRequest({ action: 'opened', number: 7, branch: 'change', sha, title: 'A change' });
     assert.equal(shop.comments().length, 1);
-    assert.match(shop.comments()[0]!, /Waits to be built/);
+    assert.match(shop.comments()[0]!, /Waiting for a builder/);
     const next = await shop.push('change', { a: '2' });
     await shop.pullRequest({ action: 'updated', number: 7, branch: 'change', sha: next, title: 'A change' });
     await release(shop.projectId);

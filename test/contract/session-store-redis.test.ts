@@ -35,7 +35,7 @@ test('a Redis that cannot be reached ends the start, and its URL is in no messag
   const lines: string[] = [];
   const log = openLog('test', {}, { write: (line: string) => void lines.push(line) });
   await assert.rejects(openSignIn(settings, undefined as never, log, 300), (error: Error) => {
-    assert.match(error.message, /^CACHE_URL cannot be reached \(ECONNREFUSED\): look at the server/);
+    assert.match(error.message, /^CACHE_URL cannot be reached \(ECONNREFUSED\): check the server/);
     return true;
   });
   assert.doesNotMatch(lines.join(''), /hunter2/);

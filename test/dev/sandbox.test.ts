@@ -62,7 +62,7 @@ test('a command reaches the AI gateway of dev, by a token that ends with its san
   assert.match(await of(ask('pk_ai_x')), /This is not the token of a running sandbox.* 401$/);
   assert.match(
     await of(ask('$(cat "$PLATFORM_AI_TOKEN_FILE")', '/../projects')),
-    /Sandboxes can only reach \/ai here.* 404$/,
+    /Sandboxes can only reach \/ai at this address.* 404$/,
   );
   const [url, token] = (await of('echo "$PLATFORM_AI_URL"; cat "$PLATFORM_AI_TOKEN_FILE"')).split('\n');
   const models = async (): Promise<number> =>

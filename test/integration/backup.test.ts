@@ -47,7 +47,7 @@ test('an encrypted backup brings everything back, keys included, and only once w
     await assert.rejects(restore(report.location, to, target.url), /The backup is encrypted/);
     await assert.rejects(
       restore(report.location, to, target.url, { BACKUP_PASSPHRASE: 'another passphrase' }),
-      /The passphrase is not that of the backup/,
+      /The passphrase does not match the backup/,
     );
     // The test's database has tables already, though no rows.
     await assert.rejects(restore(report.location, to, target.url, secret), /holds data of a platform/);
@@ -77,7 +77,7 @@ test('a backup without keys says so, and is restored only where the key is', asy
   try {
     await assert.rejects(
       restore(report.location, to, target.url, {}, true),
-      /The variables and credentials in the backup are encrypted with a key that is not here/,
+      /The variables and credentials in the backup are encrypted with a key that this machine does not have/,
     );
     assert.equal(existsSync(path.join(to, 'routes')), false);
     await restore(report.location, to, target.url, { ENCRYPTION_KEY: '0123456789abcdef'.repeat(4) }, true);

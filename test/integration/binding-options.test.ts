@@ -212,7 +212,7 @@ const options: Readonly<Record<string, Readonly<Record<string, Case | 'no effect
     ],
     sensitive: [
       `return outputOf(await W.create({ params: { config: { sensitive: 'output' } } }))`,
-      'A step does not support sensitive here: its result is kept in the history of its run',
+      'A step does not support sensitive here: its result is stored in the history of its run',
     ],
   },
   CacheQueryOptions: {

@@ -134,5 +134,5 @@ test('messages, timers and workflows come to the route /__platform of the app, w
   await dev.printed(/timer alarm wake/);
   await dev.printed(/ordered 42/);
   const refused = await dev.fetch('/__platform/message', { method: 'POST', body: '{}' });
-  assert.deepEqual([refused.status, refused.text], [401, '{"error":"This route is for the platform alone"}']);
+  assert.deepEqual([refused.status, refused.text], [401, '{"error":"Only the platform can call this route"}']);
 });

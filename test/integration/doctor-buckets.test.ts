@@ -40,7 +40,7 @@ test('a variable that is missing is named', async () => {
 
 test('a wrong key, a missing bucket and a server that is away have different advice', async () => {
   assert.deepEqual(await short(files({ FILES_S3_ACCESS_KEY_ID: 'another' })), [
-    `fail: Files: bucket files at ${s3.endpoint}: the storage answers 403 InvalidAccessKeyId; Check FILES_S3_ACCESS_KEY_ID, FILES_S3_SECRET_ACCESS_KEY, FILES_S3_REGION, and that this key may list, read, write and delete objects of the bucket.`,
+    `fail: Files: bucket files at ${s3.endpoint}: the storage answers 403 InvalidAccessKeyId; Check FILES_S3_ACCESS_KEY_ID, FILES_S3_SECRET_ACCESS_KEY, FILES_S3_REGION, and that this key can list, read, write and delete objects of the bucket.`,
   ]);
   assert.deepEqual(await short(files({ FILES_S3_BUCKET: 'other' })), [
     `fail: Files: bucket other at ${s3.endpoint}: the storage answers 404 NoSuchBucket; Create the bucket other, or correct FILES_S3_BUCKET.`,
@@ -53,7 +53,7 @@ test('a wrong key, a missing bucket and a server that is away have different adv
   try {
     proxy.behave('denied');
     assert.deepEqual(await short(files({ FILES_S3_ENDPOINT: proxy.endpoint })), [
-      `fail: Files: bucket files at ${proxy.endpoint}: the storage answers 403 AccessDenied; Check FILES_S3_ACCESS_KEY_ID, FILES_S3_SECRET_ACCESS_KEY, FILES_S3_REGION, and that this key may list, read, write and delete objects of the bucket.`,
+      `fail: Files: bucket files at ${proxy.endpoint}: the storage answers 403 AccessDenied; Check FILES_S3_ACCESS_KEY_ID, FILES_S3_SECRET_ACCESS_KEY, FILES_S3_REGION, and that this key can list, read, write and delete objects of the bucket.`,
     ]);
   } finally {
     await proxy.close();

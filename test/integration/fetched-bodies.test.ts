@@ -86,7 +86,7 @@ for (const path of ['unread', 'looked-at', 'half', 'failing']) {
 test('a response that was kept for another request says why its body cannot be read any more', async () => {
   equal((await handler.fetch('endless', '/keep')).text, 'kept');
   await closed('keep');
-  match((await handler.fetch('endless', '/kept')).text, /invocation that this body came with is over.*waitUntil/);
+  match((await handler.fetch('endless', '/kept')).text, /invocation of this body has ended.*waitUntil/);
 });
 
 test('a fetched body that waitUntil reads, or that is the answer, is open until its end', async () => {
@@ -102,5 +102,5 @@ test('a fetched body that waitUntil reads, or that is the answer, is open until 
 test('a fetched body that is still being read when the invocation is over breaks off, and its server is let go', async () => {
   equal((await handler.fetch('endless', '/background')).text, 'reads');
   await closed('background');
-  match((await handler.fetch('endless', '/length')).text, /invocation that this body came with is over/);
+  match((await handler.fetch('endless', '/length')).text, /invocation of this body has ended/);
 });

@@ -112,7 +112,7 @@ test('what only libSQL can read is refused with the reason, and what was there s
   assert.throws(() => importLibsql(asked(random, databases, { force: true })), {
     reason: 'damaged',
     message: /cannot be read by SQLite: malformed database schema \(tokens\)/,
-    advice: 'A table is RANDOM ROWID, which only libSQL has: make it anew without that, on the server.',
+    advice: 'A table is RANDOM ROWID, which only libSQL supports: recreate it on the server without this option.',
   });
   assert.deepEqual(readdirSync(path.join(databases, 'shop')), ['main.sqlite']);
   assert.ok(before.equals(readFileSync(path.join(databases, 'shop/main.sqlite'))));

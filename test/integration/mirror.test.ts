@@ -225,7 +225,7 @@ test('an artifact that the store does not have is reported, and the record is se
   const machine = await startMachine();
   await machine.mirror.synced;
   assert.equal(machine.file('partial.json'), recordText(recordOf('partial', [gone, there], idOf(1))));
-  assert.match(machine.said[0]!, /^Artifact cannot be brought here: its deployments answer 503: /);
+  assert.match(machine.said[0]!, /^Artifact could not be copied to this machine: its deployments answer 503: /);
   await machine.stop();
   await routes.remove('partial');
 });
@@ -245,7 +245,7 @@ test('a restart with Postgres away keeps what is there, and says how old it is; 
   assert.equal(await again.mirror.hadRoutes, true);
   await until(() => again.said.length > 0);
   assert.deepEqual(again.said, [
-    `Routes cannot be updated: this machine serves the current ones: ${JSON.stringify({ reason: 'connect ECONNREFUSED', asOf: syncedAt })}`,
+    `Routes cannot be updated: this machine serves the last known ones: ${JSON.stringify({ reason: 'connect ECONNREFUSED', asOf: syncedAt })}`,
   ]);
   assert.ok(again.figure('platform_routes_age_seconds') >= 0);
   assert.ok(again.file('kept.json') !== null);
@@ -253,7 +253,7 @@ test('a restart with Postgres away keeps what is there, and says how old it is; 
   isAway = false;
   again.mirror.wake();
   await until(() => again.file('kept.json') === null);
-  assert.equal(again.said.at(-1), 'Routes are followed again');
+  assert.equal(again.said.at(-1), 'Routes are updated again');
   await again.stop();
 });
 

@@ -164,7 +164,7 @@ test('with API, Postgres and S3 away a killed machine starts again, and says how
   assert.equal((await again.fetch('shop')).text, 'one');
   assert.equal((await again.fetch('shop--next')).text, 'two');
   assert.equal((await kept.fetch('shop')).text, 'one');
-  await again.logged(({ msg }) => msg === 'Routes cannot be updated: this machine serves the current ones');
+  await again.logged(({ msg }) => msg === 'Routes cannot be updated: this machine serves the last known ones');
   const age = await until(async () => {
     const health = JSON.parse((await again.ask('/_platform/health')).text) as { routesAgeSeconds?: number };
     return health.routesAgeSeconds === undefined ? null : [health.routesAgeSeconds];

@@ -139,7 +139,7 @@ describe(`builds in sandboxes of ${engineName}`, () => {
     try {
       await builds.logged(id, 'begun');
       await kill();
-      await builds.logged(id, 'the build begins again');
+      await builds.logged(id, 'the build restarts');
       for (;;) {
         const begun = (await builds.log(id)).filter(({ text }) => text === 'begun').length;
         if (begun === 2) break;

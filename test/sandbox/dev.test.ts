@@ -128,7 +128,7 @@ describe(`platform dev over ${engineName}`, { concurrency: false }, () => {
   it('refuses another word than it knows', async () => {
     await assert.rejects(
       start({ PLATFORM_DEV_SANDBOX: 'docker' }),
-      /PLATFORM_DEV_SANDBOX is "docker": it takes container or local/,
+      /PLATFORM_DEV_SANDBOX is "docker": it must be container or local/,
     );
   });
 });

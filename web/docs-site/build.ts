@@ -40,8 +40,9 @@ export async function buildDocs(out: string, quality?: number): Promise<void> {
     writeFileSync(path.join(own, 'config.mjs'), 'export default globalThis.platformDocsConfig;\n');
     await build(stage);
     const dead = deadLinks(out);
-    if (dead.length > 0) throw new Error(`Links of the documentation lead nowhere:\n${dead.join('\n')}`);
-    // In order: pages are rendered at the same time, and the archive of a release is the same for the same commit.
+    if (dead.length > 0) throw new Error(`The documentation has broken links:\n${dead.join('\n')}`);
+    // In a fixed order, because pages are rendered concurrently, and the archive of a release must be the same for the
+    // same commit.
     writeFileSync(
       path.join(out, CODE_STYLE_FILE),
       codeStyles

@@ -32,7 +32,7 @@ const HSTS = 'max-age=63072000';
 function contentSecurityPolicy(more: Sources): string {
   const all: Record<string, readonly string[]> = { ...BASE };
   for (const [directive, sources] of Object.entries(more)) {
-    if (!OPEN.has(directive)) throw new Error(`A site adds no sources to ${directive}`);
+    if (!OPEN.has(directive)) throw new Error(`A site cannot add sources to ${directive}`);
     all[directive] = [...(all[directive] ?? []), ...sources];
   }
   return Object.entries(all)

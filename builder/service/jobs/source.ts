@@ -21,7 +21,7 @@ export async function findSource(
   findRemote: FindRemote,
 ): Promise<FoundSource> {
   if (repository === null)
-    throw buildFailure('repository_unavailable', 'The repository of this build is not there any more: connect one');
+    throw buildFailure('repository_unavailable', 'The project has no repository any more: connect one');
   if (repository.disconnectReason !== null)
     throw buildFailure(
       'repository_unavailable',
@@ -35,8 +35,8 @@ export async function findSource(
 }
 
 /**
- * Sources for a sandbox are fetched with read-only credentials for this one repository: those of an installation of
- * the Git host's application. The platform's own repositories need none.
+ * Sources for a sandbox are fetched with read-only credentials for this repository only, from an installation of the
+ * Git host's application. The platform's own repositories need none.
  *
  * @throws {Failure} `build` with the fix.
  */

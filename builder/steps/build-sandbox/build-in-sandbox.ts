@@ -36,7 +36,7 @@ export async function buildInSandbox(request: BuildRequest, access: BuildSandbox
         request.signal.throwIfAborted();
         if (!(error instanceof PlatformError)) throw error;
         if (error.code !== 'sandbox_lost' || attempt === TRIES) throw failureOf(error);
-        request.onLine('queue', 'warn', `${error.message}: the build begins again`);
+        request.onLine('queue', 'warn', `${error.message}: the build restarts`);
       }
     }
   } finally {
@@ -108,7 +108,7 @@ mkdir -p incoming home tmp artifact cache
 tar -xf source.tar -C incoming --no-same-owner
 rm source.tar`;
 
-/** Moves the files into place; of the previous build only `node_modules/.cache` of these folders is kept. */
+/** Moves the files into place; of the previous build, only `node_modules/.cache` of these folders is kept. */
 const ARRANGE = `
 set -e
 rm -rf kept
@@ -122,7 +122,7 @@ done
 rm -rf source 2>/dev/null || { chmod -R u+rwX source; rm -rf source; }
 mv incoming source`;
 
-/** Restores those caches after an install, which may have started with empty folders. */
+/** Restores these caches after an install, which may have started with empty folders. */
 const RESTORE = `
 set -e
 at=0
@@ -178,7 +178,9 @@ function inside(path: string, from: string, folder: 'source' | 'incoming', { fol
 function failureOf(error: PlatformError): Failure<'build'> {
   const { code, message } = error;
   if (code === 'sandbox_option_refused')
-    return buildFailure('sandbox_unfit', `${message}. An owner sets the build machine`, { cause: error });
+    return buildFailure('sandbox_unfit', `${message}. An owner of the organization can choose another build machine`, {
+      cause: error,
+    });
   if (code === 'sandbox_limit') return buildFailure('sandbox_limit', message, { cause: error });
   if (code === 'sandbox_disk_full')
     return buildFailure('disk_full', `${message}: clear the build cache, or build less`, { cause: error });

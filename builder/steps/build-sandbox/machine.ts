@@ -1,5 +1,5 @@
 // The sandbox of a branch as used by the steps of a build: opened in whatever state the last attempt left it, and
-// stopped or destroyed after the attempt. Its responses are untrusted. Called by build-in-sandbox.ts.
+// stopped or destroyed after the attempt. Responses of the sandbox are untrusted. Called by build-in-sandbox.ts.
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,9 +13,9 @@ import type { Fence, FencedCommand, FencedExit } from '../fence.ts';
 import { buildFailure, type BuildRequest, type BuildSandbox } from '../types.ts';
 import { buildProgram } from './program.ts';
 
-/** A responding build sandbox. Its folders are paths inside. */
+/** A responding build sandbox. Folders are paths inside the sandbox. */
 export interface BuildMachine extends Fence {
-  /** Whether it has caches of an earlier attempt. */
+  /** Whether the sandbox has caches of an earlier attempt. */
   readonly isReused: boolean;
   /** PATH of commands. */
   readonly path: string;
@@ -87,7 +87,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
       onLine(
         'queue',
         'warn',
-        `The sandbox of the build was not stopped and will stop by itself: ${(error as Error).message}`,
+        `The build's sandbox was not stopped and will stop by itself: ${(error as Error).message}`,
       );
     }
   }
@@ -95,7 +95,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
   const before = await untilThere(request, async () => {
     if (access.isCleared || access.isTransient) await client.call(place, 'destroy', {}, options);
     const info = await client.info(place, options);
-    // Kills what a killed builder left running.
+    // Kills processes that a killed builder left running.
     if (info !== null && info.state !== 'stopped') await client.call(place, 'stop', {}, options);
     return info;
   });
@@ -197,7 +197,7 @@ function toResult(answer: unknown): { readonly stdout: string; readonly stderr: 
 }
 
 function exitOf(code: number): Pick<FencedExit, 'code' | 'signal'> {
-  // As in shells: 128 plus the signal number.
+  // As in shells, the exit code is 128 plus the signal number.
   return code === 137 ? { code: null, signal: 'SIGKILL' } : { code, signal: null };
 }
 

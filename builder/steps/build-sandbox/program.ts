@@ -61,7 +61,7 @@ async function pack(base: string, list: Buffer): Promise<Buffer> {
   const exited = once(tar, 'exit') as Promise<[number | null]>;
   tar.stdin.on('error', () => {}).end(list);
   const [bytes, [code]] = await Promise.all([buffer(tar.stdout), exited]);
-  if (code !== 0) throw new Error(`The program of builds cannot be packed: tar ended with ${code}`);
+  if (code !== 0) throw new Error(`The build program cannot be packed: tar exited with ${code}`);
   return bytes;
 }
 

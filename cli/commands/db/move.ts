@@ -42,7 +42,9 @@ export const command = defineCommand({
     if (home.machine !== args.to)
       throw new CliError(
         plain(home.problem === null ? `${args.project} is still on ${home.machine}` : `Not moved: ${home.problem}`),
-        { advice: `It is served by ${home.machine}, as before. \`platform machines\` shows whether both are up.` },
+        {
+          advice: `The data is still served by ${home.machine}. \`platform machines\` shows whether both machines are running.`,
+        },
       );
     print(shell, args.json, home, () =>
       shell.out(plain(`${shell.paint('green', 'Moved')} the databases of ${args.project} to ${home.machine}`)),

@@ -72,7 +72,7 @@ export const command = defineCommand({
           );
         } else {
           shell.out(`${shell.paint('green', 'Restored')} ${what}`);
-          shell.out(`The data before is the copy ${before}`);
+          shell.out(`The previous data is kept as the copy ${before}`);
         }
       });
     } finally {

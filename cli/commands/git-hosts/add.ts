@@ -1,4 +1,5 @@
-// `platform git-hosts add <kind> [name]`: adds a Git host, or says where the GitHub App is created. For operators.
+// `platform git-hosts add <kind> [name]`: adds a Git host, or prints the page that creates the GitHub App. For
+// operators.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { needApi, platformFlags } from '../../api/target.ts';
@@ -12,7 +13,7 @@ export const command = defineCommand({
   args: {
     kind: { type: 'positional', required: true, description: 'github, gitlab, gitea, forgejo or bitbucket' },
     name: { type: 'positional', required: false, description: 'Name of the host; none for github' },
-    url: { type: 'string', valueHint: 'url', description: 'Its URL (default: the public service of the kind)' },
+    url: { type: 'string', valueHint: 'url', description: 'URL of the host (default: the public service of the kind)' },
     ...platformFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },

@@ -160,7 +160,7 @@ async function installPackages(
   // npm leaves out optional packages that it cannot download.
   for (const [name] of [...needed, [`@rolldown/binding-${system}-gnu`]])
     if (!existsSync(path.join(folder, 'node_modules', name!)))
-      throw new Error(`npm did not install ${name}: look at the network and the registry`);
+      throw new Error(`npm did not install ${name}: check the network and the registry`);
   for (const file of ['package.json', 'package-lock.json']) rmSync(path.join(folder, file));
   const modules = path.join(folder, 'node_modules');
   await addNpm(path.dirname(folder), path.join(modules, 'npm'));

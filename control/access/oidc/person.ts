@@ -1,4 +1,4 @@
-// Reads a person from the claims of an ID token and of the userinfo endpoint, which may hold anything. Pure.
+// Reads a person from the claims of an ID token and of the userinfo endpoint, which may have any content. Pure.
 import { Failure } from '#core/failure.ts';
 import type { OidcPerson } from './provider.ts';
 
@@ -9,10 +9,10 @@ const SUBJECT = /^[\x20-\x7e]{1,255}$/;
 const GROUP_CHARS_MAX = 200;
 const ADDRESS = /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u;
 
-/** The subject of an ID token. @throws {Failure} `oidc_refused` without a usable one. */
+/** The subject of an ID token. @throws {Failure} `oidc_refused` without a valid subject. */
 export function subjectOf({ sub }: Claims): string {
   if (typeof sub === 'string' && SUBJECT.test(sub)) return sub;
-  throw new Failure('oidc_refused', 'The provider named no usable subject ("sub")', { why: 'subject' });
+  throw new Failure('oidc_refused', 'The provider sent no valid subject ("sub")', { why: 'subject' });
 }
 
 /**
@@ -25,7 +25,7 @@ export function personFrom(idToken: Claims, userinfo: Claims, groupsClaim: strin
     const values = [idToken[name], userinfo[name]].map((one) => (typeof one === 'string' ? printed(one) : ''));
     return values.find((value) => value !== '')?.slice(0, charsMax) ?? null;
   };
-  // Address and confirmation are of one source: one must not vouch for the address of the other.
+  // Address and confirmation come from the same source: one source must not confirm the address of another.
   const mail = [idToken, userinfo].find(({ email }) => typeof email === 'string' && ADDRESS.test(email));
   const email = mail === undefined ? null : (mail['email'] as string);
   const isShort = email !== null && email.length <= 320;
@@ -52,7 +52,7 @@ function printed(text: string): string {
 function groupsOf(idToken: Claims, userinfo: Claims, claim: string): string[] {
   const value = idToken[claim] ?? userinfo[claim];
   if (value === undefined || value === null) {
-    // Providers that cannot fit all groups into the token name a place to ask instead (aggregated claims).
+    // Providers that cannot fit all groups into the token name a URL to request instead (aggregated claims).
     const elsewhere = [idToken, userinfo].some(({ _claim_names: names }) => Object.hasOwn(Object(names), claim));
     if (elsewhere) throw unreadable(`The provider omitted "${claim}": the person has too many groups`);
     return [];
@@ -60,7 +60,7 @@ function groupsOf(idToken: Claims, userinfo: Claims, claim: string): string[] {
   const groups: unknown[] = Array.isArray(value) ? value : [value];
   if (groups.every((group) => typeof group === 'string'))
     return groups.filter((group) => group.length <= GROUP_CHARS_MAX);
-  throw unreadable(`The claim "${claim}" is no list of names`);
+  throw unreadable(`The claim "${claim}" is not a list of names`);
 }
 
 function unreadable(message: string): Failure<'oidc_refused'> {

@@ -1,5 +1,5 @@
-// Middleware of every route of the API: request id, actor, rate limits, declared access, idempotency. They run in this
-// order, before the request body is read.
+// Middleware of every route of the API: request id, actor, rate limits, declared access, idempotency. The middleware
+// runs in this order, before the request body is read.
 import { randomUUID } from 'node:crypto';
 import { middleware } from '#packages/worker/index.ts';
 import type { RequestContext, RouteOptions } from '#packages/worker/route-types.ts';
@@ -90,7 +90,7 @@ function declaredBy(options: RouteOptions | null): readonly string[] | null {
   return [...options.security.flatMap((requirement) => Object.values(requirement).flat()), ...also];
 }
 
-/** Checks declared access. A route that declares nothing is refused. */
+/** Checks declared access. A route that declares no access is refused. */
 async function checkDeclared(ctx: Ctx, access: Access): Promise<void> {
   const { route, routeOptions } = ctx;
   if (route === null || routeOptions === null || OPEN_ROUTES.test(route)) return;
@@ -122,7 +122,7 @@ async function isAllowedStill(ctx: Ctx): Promise<boolean> {
 
 function subjectId(subject: Subject, params: Readonly<Record<string, string>>): string {
   const id = params[`${subject}Id`] ?? (subject === 'organization' ? params['orgId'] : undefined) ?? params['id'];
-  if (id === undefined) throw new Error(`The route's path has no id of its ${subject}`);
+  if (id === undefined) throw new Error(`The route's path does not contain the id of its ${subject}`);
   // Ids are shorter, and Postgres text cannot contain NUL.
   if (id.length > 64 || id.includes('\0')) throw new ApiError('not_found');
   return id;

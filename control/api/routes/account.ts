@@ -109,11 +109,17 @@ export const account = platform<Dependencies, RequestState>()
         offered: Type.Array(Type.String({ description: '`password`, `passkey`, `git-host`, `oidc`' })),
         username: Type.Union([Type.String(), Type.Null()], { description: 'Null without a password' }),
         hasSecondFactor: Type.Boolean({ description: 'Whether sign-in with the password needs a code' }),
-        passkeys: Type.Integer({ description: 'How many the account has' }),
-        confirmedEmail: Type.Union([Type.String(), Type.Null()], { description: 'Gets links for a lost password' }),
-        gitHostLogin: Type.Union([Type.String(), Type.Null()], { description: 'Null if no account of it is linked' }),
+        passkeys: Type.Integer({ description: 'Number of passkeys of the account' }),
+        confirmedEmail: Type.Union([Type.String(), Type.Null()], {
+          description: 'Address that receives links for a forgotten password',
+        }),
+        gitHostLogin: Type.Union([Type.String(), Type.Null()], {
+          description: 'Null if no account on the Git host is linked',
+        }),
         oidcName: Type.Union([Type.String(), Type.Null()], { description: 'Name of the OpenID Connect provider' }),
-        oidcLogin: Type.Union([Type.String(), Type.Null()], { description: 'Null if no identity of it is linked' }),
+        oidcLogin: Type.Union([Type.String(), Type.Null()], {
+          description: 'Null if no identity of the provider is linked',
+        }),
       }),
     },
     async (ctx) => {
@@ -168,7 +174,7 @@ export const account = platform<Dependencies, RequestState>()
       ...needs('account:write'),
       tags: ['account'],
       summary: 'End all sessions of the account',
-      description: 'Also the session of the request. Tokens stay valid.',
+      description: 'This includes the session of the request. Tokens stay valid.',
       response: { 204: null },
     },
     async (ctx) => {

@@ -20,7 +20,7 @@ export const ChannelSchema = Type.Object({
   id: Id,
   name: Type.String(),
   kind: Type.Enum([...channelKinds]),
-  // Its host, or an email address; never the URL.
+  // Host of the URL, or an email address; never the URL itself.
   target: Type.String(),
   createdAt: Timestamp,
 });
@@ -28,7 +28,9 @@ export const NewChannelSchema = Type.Object(
   {
     name: Label,
     kind: Type.Enum([...channelKinds]),
-    url: Type.Optional(Type.String({ maxLength: 2048, description: 'For all kinds but mail. Never shown again' })),
+    url: Type.Optional(
+      Type.String({ maxLength: 2048, description: 'Required for all kinds except mail. Never shown again' }),
+    ),
     to: Type.Optional({ ...EmailAddress, description: 'For mail' }),
     allowPrivate: AllowPrivate,
   },
@@ -96,7 +98,7 @@ export async function testChannel({ env, state }: RequestScope, owner: Owner, id
 
 /** Deletes a channel with its deliveries. @throws {ApiError} `not_found`. */
 export function deleteChannel(scope: RequestScope, owner: Owner, id: string): Promise<void> {
-  // No rule may still refer to it: changing a rule validates its channels.
+  // No rule may still refer to the channel: changing a rule validates its channels.
   return deleteOwned(
     scope,
     channelKind,

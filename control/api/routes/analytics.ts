@@ -25,7 +25,7 @@ const ranges = { '15m': 15 * MINUTE_MS, '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d'
 const DAYS_MAX = 400;
 const DeploymentId = Type.String({ maxLength: 64 });
 
-/** Milliseconds, within 6.25 %; null: nothing was measured. */
+/** Milliseconds, within 6.25 %; null if nothing was measured. */
 export const LatencySchema = nullable(Type.Object({ p50: Type.Number(), p95: Type.Number(), p99: Type.Number() }));
 /** Requests by status class. `4xx`: also clients that left before a response. `other`: open WebSockets. */
 export const StatusSchema = Type.Object(
@@ -36,14 +36,14 @@ export const StatusSchema = Type.Object(
 );
 const counts = {
   requests: Type.Integer(),
-  // With a status of 5xx, or an outcome that is not `ok`.
+  // Invocations with a status of 5xx, or an outcome that is not `ok`.
   failures: Type.Integer(),
   status: StatusSchema,
   cpuMs: Type.Number(),
   // CPU of the most expensive invocation; the budget limits each one.
   cpuMsMax: Type.Number(),
   firstByteMs: LatencySchema,
-  // To the end of the response; without WebSockets.
+  // Time to the end of the response; without WebSockets.
   answerMs: LatencySchema,
 };
 const measured = {
@@ -84,7 +84,7 @@ export const analytics = platform<Dependencies, RequestState>().get(
     tags: ['usage'],
     summary: 'Requests by status class, failures, latency and CPU of a project',
     description:
-      'All requests are counted. Without `from`, the last hour. Up to 25 hours are counted by minute. For queues, timers, schedules and workflows, `route` is the name. For `db`, `state` and `fs`, calls of bindings are counted, by resource: `route` is its name, and `answerMs` how long the calls took.',
+      'All requests are counted. Without `from`, the response covers the last hour. Up to 25 hours are counted by minute. For queues, timers, schedules and workflows, `route` is the name. For `db`, `state` and `fs`, calls of bindings are counted, by resource: `route` is its name, and `answerMs` how long the calls took.',
     query: Type.Object({
       range: Type.Optional(Type.Enum(Object.keys(ranges) as (keyof typeof ranges)[])),
       from: Type.Optional(Timestamp),
@@ -109,10 +109,10 @@ export const analytics = platform<Dependencies, RequestState>().get(
       to: Timestamp,
       stepMs: Type.Integer(),
       deploymentId: nullable(Type.String()),
-      // CPU milliseconds that one invocation of this kind may use; 0: no limit.
+      // CPU milliseconds that one invocation of this kind may use; 0 means no limit.
       cpuBudgetMs: Type.Integer(),
       ...measured,
-      // Deployments with requests, those that served last first; at most 20.
+      // Deployments with requests, beginning with those that served last; at most 20.
       deployments: Type.Array(
         Type.Object({
           deploymentId: Type.String(),

@@ -1,4 +1,4 @@
-// Calls between projects, as the spans of traced invocations say.
+// Calls between projects, from the spans of traced invocations.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -26,7 +26,7 @@ export const calls = platform<Dependencies, RequestState>().get(
     summary: 'Count the traced calls of services and objects of other projects, and those by other projects',
     query: Type.Object({ from, to }),
     response: Type.Object({
-      calls: Type.Array(Counts, { description: 'Of this project, to others' }),
+      calls: Type.Array(Counts, { description: 'Calls from this project to other projects' }),
       callers: Type.Array(Counts, { description: 'Of other projects, to this one; empty for a token of one project' }),
     }),
   },

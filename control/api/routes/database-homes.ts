@@ -11,12 +11,12 @@ import { needs } from '../request/needs.ts';
 const tags = ['operator'];
 const Home = Type.Object({
   project: Type.String(),
-  machine: Type.String({ description: 'It has the databases and durable objects of the project' }),
+  machine: Type.String({ description: 'Machine that stores the databases and durable objects of the project' }),
   state: Type.Enum(['serving', 'restoring'], {
-    description: '`restoring`: another machine was lost, and they come from its replicas',
+    description: '`restoring`: the previous machine was lost, and its replicas are being restored',
   }),
-  movingTo: nullable(Type.String({ description: 'Machine that they are moving to' })),
-  problem: nullable(Type.String({ description: 'Why the last move did not happen' })),
+  movingTo: nullable(Type.String({ description: 'Machine to which the databases are moving' })),
+  problem: nullable(Type.String({ description: 'Reason why the last move failed' })),
 });
 
 export const databaseHomes = platform<Dependencies, RequestState>()

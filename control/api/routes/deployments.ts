@@ -39,12 +39,12 @@ const Seen = nullable(
 );
 const GuardedReleaseSchema = Type.Object({
   state: Type.Enum([...guardedStates]),
-  // The deployment that is production meanwhile.
+  // The deployment that is production now.
   previousDeploymentId: Id,
   // Current share of the visitors.
   percent: Type.Integer(),
   settings: ReleaseSettingsSchema,
-  // Steps that have begun; the last one is the current one.
+  // Steps that have begun; the last step is the current one.
   steps: Type.Array(
     Type.Object({
       percent: Type.Integer(),
@@ -65,7 +65,7 @@ export const DeploymentSchema = Type.Object({
   projectId: Id,
   organizationId: Id,
   status: Status,
-  // Why it ended or waits, as a code: `superseded`, `build_failed`, `migration_failed`, ...
+  // Why the deployment ended or waits, as a code: `superseded`, `build_failed`, `migration_failed`, ...
   reason: Text,
   errorMessage: Text,
   target: Target,
@@ -75,14 +75,14 @@ export const DeploymentSchema = Type.Object({
   author: Text,
   pullRequest: nullable(Type.Integer()),
   isFork: Type.Boolean(),
-  // Whether it is production.
+  // Whether the deployment is production.
   isLive: Type.Boolean(),
-  // Its newest guarded release; null: none.
+  // The newest guarded release of the deployment, or null.
   guardedRelease: nullable(GuardedReleaseSchema),
   source: Type.String(),
   createdBy: Text,
   kind: Text,
-  // Its own URL; null until it is reachable.
+  // The deployment's own URL; null until it is reachable.
   url: Text,
   aliasUrls: Type.Array(Type.String()),
   buildDurationMs: nullable(Type.Integer()),
@@ -250,7 +250,7 @@ export function deployments(streams: EventStreams) {
         tags,
         summary: 'Read the build log, or follow it as server-sent events (`follow=true`, or Accept: text/event-stream)',
         description:
-          'As JSON: lines after the number `after`. As a stream: events `line` (their id is the number), `status`, and `end`.',
+          'JSON has the lines after the number `after`. A stream has the events `line` (the id is the line number), `status` and `end`.',
         query: Type.Object({
           after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
           limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LINES_MAX, default: LINES_MAX })),
@@ -262,7 +262,7 @@ export function deployments(streams: EventStreams) {
           nextAfter: Type.Integer(),
           status: Status,
           reason: Text,
-          // No more lines will follow.
+          // No further lines will follow.
           hasEnded: Type.Boolean(),
         }),
       },

@@ -1,4 +1,4 @@
-// The Git host: receives its webhooks, lists what a person may connect, reports missing permissions of the
+// The Git host: receives its webhooks, lists repositories that a person can connect, reports missing permissions of the
 // application, and approves deployments of forks.
 import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
@@ -31,9 +31,9 @@ const Connectable = Type.Object({
 
 const Status = Type.Object({
   isConfigured: Type.Boolean(),
-  /** `platform`: created in the dashboard; `environment`: variables, which override it. Null: there is none. */
+  /** `platform`: created in the dashboard; `environment`: variables, which override it. Null if there is none. */
   source: nullable(Type.Enum(['environment', 'platform'])),
-  /** Where an operator creates the application in a browser; null: variables configure it, or it exists. */
+  /** Where an operator creates the application in a browser; null means that variables configure it, or it exists. */
   createUrl: nullable(Type.String()),
   url: Type.Union([Type.String(), Type.Null()]),
   webhookUrl: Type.String(),
@@ -47,7 +47,7 @@ const Status = Type.Object({
       without: Type.String(),
     }),
   ),
-  /** Why the Git host could not be reached; null: no problem. */
+  /** Why the Git host could not be reached; null means no problem. */
   problem: Type.Union([Type.String(), Type.Null()]),
 });
 
@@ -59,7 +59,8 @@ export const gitHost = platform<Dependencies, RequestState>()
       ...openToAll('uncounted'),
       tags: ['git hosts'],
       summary: 'Receive a webhook of the Git host',
-      description: 'Signed with GITHOST_WEBHOOK_SECRET. The delivery is stored, answered, and processed afterwards.',
+      description:
+        'Signed with GITHOST_WEBHOOK_SECRET. The delivery is stored and acknowledged, and processed afterwards.',
       response: {
         202: Type.Object({
           outcome: Type.Union([Type.Literal('accepted'), Type.Literal('ignored'), Type.Literal('replayed')]),
@@ -91,7 +92,7 @@ export const gitHost = platform<Dependencies, RequestState>()
         nextCursor: nullable(Type.String()),
         // Accounts of the Git host whose repositories cannot be deployed.
         problems: Type.Array(Type.Object({ account: Type.String(), reason: Type.String() })),
-        // Where the application gets access to repositories; null: not known, and after the first page.
+        // Where the application gets access to repositories; null if it is not known, and after the first page.
         installUrl: nullable(Type.String()),
       }),
     },
@@ -161,9 +162,13 @@ export const gitHost = platform<Dependencies, RequestState>()
       tags: ['git hosts'],
       summary: 'Remove the GitHub App that was created in the dashboard; deployments stay',
       description:
-        'The app stays on GitHub: delete it there. An application that is configured by variables is not removed.',
+        'This does not delete the app on GitHub: delete it there. An application that is configured by variables cannot be removed here.',
       query: Type.Object({
-        disconnect: Type.Optional(Type.Boolean({ description: 'Also if repositories are connected' })),
+        disconnect: Type.Optional(
+          Type.Boolean({
+            description: 'Disconnect its repositories; without this, a connected repository prevents the removal',
+          }),
+        ),
       }),
       response: { 204: Type.Null() },
     },
@@ -185,10 +190,10 @@ export const gitHost = platform<Dependencies, RequestState>()
   .post(
     '/deployments/:id/approve',
     {
-      // The `deploy` scope is not enough to approve code of strangers.
+      // The `deploy` scope is not enough to approve code of forks.
       ...needs('project:write', 'deployment'),
       tags: ['deployments'],
-      summary: "Build a deployment of a fork's pull request, after reading what it does",
+      summary: "Build a deployment of a fork's pull request, after you have reviewed its changes",
       response: { 202: Type.Object({ deploymentId: Type.String() }) },
     },
     async (ctx) => {

@@ -23,7 +23,7 @@ const Host = Type.Object({
   url: Type.String(),
   /** Which token an account needs. */
   tokenAdvice: Type.String(),
-  /** The page that connects an account without a token; null: the host has no OAuth application. */
+  /** The page that connects an account without a token; null if the host has no OAuth application. */
   connectUrl: nullable(Type.String()),
   /** How to create an OAuth application on the host. */
   oauth: Type.Object({
@@ -57,7 +57,7 @@ const Account = Type.Object({
   expiresAt: nullable(Timestamp),
   /** `grant`: of the host's OAuth application, renewed by itself; `token`: an access token. */
   credential: Type.Enum(['token', 'grant']),
-  /** Why its token does not work; null: it did when it was used last. */
+  /** Why the token of the account does not work; null if it worked at its last use. */
   problem: nullable(Type.String()),
   createdAt: Timestamp,
 });
@@ -97,7 +97,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
       tags: ['git hosts'],
       summary: 'Add a Git host',
       description:
-        'The host must answer. Private addresses and http need an entry in GIT_REMOTE_PRIVATE_HOSTS. Without `url`, the public service of its kind is added.',
+        'The host must be reachable. Private addresses and http need an entry in GIT_REMOTE_PRIVATE_HOSTS. Without `url`, the public service of its kind is added.',
       body: Type.Object({ kind: Kind, name: Label, url: Type.Optional(Type.String({ maxLength: 2048 })) }),
       response: { 201: Host },
     },
@@ -121,7 +121,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags: ['git hosts'],
-      summary: 'Read the problems of a Git host: tokens that do not work, reports that wait',
+      summary: 'Read the problems of a Git host: invalid tokens and pending reports',
       response: Type.Object({
         host: Host,
         accounts: Type.Integer(),
@@ -180,7 +180,11 @@ export const gitHosts = platform<Dependencies, RequestState>()
       tags: ['git hosts'],
       summary: 'Remove a Git host with its accounts; deployments stay',
       query: Type.Object({
-        disconnect: Type.Optional(Type.Boolean({ description: 'Also if repositories are connected' })),
+        disconnect: Type.Optional(
+          Type.Boolean({
+            description: 'Disconnect its repositories; without this, a connected repository prevents the removal',
+          }),
+        ),
       }),
       response: { 204: Type.Null() },
     },
@@ -254,7 +258,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
       ...needs('organization:write'),
       tags: ['git hosts'],
       summary: 'Delete the token of an account and disconnect its repositories; deployments stay',
-      description: 'A grant is also revoked on the host, where the host can.',
+      description: 'If the host supports it, the grant is also revoked there.',
       query: Type.Object({ organizationId: Type.String() }),
       response: { 204: Type.Null() },
     },
@@ -284,7 +288,8 @@ export const gitHosts = platform<Dependencies, RequestState>()
       ...openToAll('uncounted'),
       tags: ['git hosts'],
       summary: 'Receive a webhook of a repository on a Git host that is used with access tokens',
-      description: 'The platform creates the webhook. The delivery is stored, answered, and processed afterwards.',
+      description:
+        'The platform creates the webhook. The delivery is stored and acknowledged, and processed afterwards.',
       response: {
         202: Type.Object({ outcome: Type.Enum(['accepted', 'ignored', 'replayed']) }),
       },

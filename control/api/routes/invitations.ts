@@ -30,8 +30,8 @@ const Invitation = Type.Object({
   id: Id,
   organizationId: Id,
   organizationName: Type.String(),
-  login: nullable(Type.String({ description: 'On the Git host. Null: it is a link' })),
-  email: nullable(Type.String({ description: 'Where the link was sent' })),
+  login: nullable(Type.String({ description: 'Login on the Git host. Null for a link or an email' })),
+  email: nullable(Type.String({ description: 'Address that received the link' })),
   role: RoleSchema,
   createdAt: Timestamp,
   expiresAt: Timestamp,
@@ -56,7 +56,7 @@ export const invitations = platform<Dependencies, RequestState>()
       tags,
       summary: 'Invite by login on the Git host, by a link, or by mail',
       description:
-        'With `login`, for that login on the Git host. With `email`, the platform sends a link there. With neither, the response has the link, once. A link can be used once.',
+        'With `login`, the invitation is for that login on the Git host. With `email`, the platform sends a link to that address. With neither, the response contains the link, which is not shown again. A link can be used once.',
       body: Type.Object({
         login: Type.Optional(Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' })),
         email: Type.Optional(EmailAddress),
@@ -66,7 +66,9 @@ export const invitations = platform<Dependencies, RequestState>()
       response: {
         201: Type.Object({
           ...Invitation.properties,
-          url: nullable(Type.String({ description: 'The link. Null for a login, and if it was sent by mail' })),
+          url: nullable(
+            Type.String({ description: 'The link. Null for a login, and for a link that was sent by mail' }),
+          ),
         }),
       },
     },
@@ -212,7 +214,7 @@ export const invitations = platform<Dependencies, RequestState>()
     },
   );
 
-/** For whom an invitation is, for the audit log. */
+/** The recipient of an invitation, for the audit log. */
 function subjectOf({ login, email }: { readonly login: string | null; readonly email: string | null }) {
   return { ...(login !== null && { login }), ...(email !== null && { email }) };
 }

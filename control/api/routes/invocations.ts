@@ -33,7 +33,7 @@ const fields = {
   route: Type.String(),
   status: Type.Integer({ description: '0: no request' }),
   outcome: Type.String({ description: 'Outcome: `ok`, or an error code of the platform' }),
-  isFailure: Type.Boolean({ description: 'Its outcome is not `ok`, or its status is 5xx' }),
+  isFailure: Type.Boolean({ description: 'Whether the outcome is not `ok`, or the status is 5xx' }),
   error: Type.String(),
   cpuMs: Type.Number(),
   wallMs: Type.Number(),
@@ -46,7 +46,10 @@ const Invocation = Type.Object(fields);
 const Request = Type.Object({
   query: Type.String({ description: 'Without `?`; values that may be secret are `***`' }),
   headers: Type.Array(
-    Type.Object({ name: Type.String(), value: nullable(Type.String({ description: 'Null: it is not stored' })) }),
+    Type.Object({
+      name: Type.String(),
+      value: nullable(Type.String({ description: 'Null if the value is not stored' })),
+    }),
     { description: 'A fixed list of headers, without secrets' },
   ),
   client: nullable(Type.String({ description: 'Address of the client, as the worker sees it' })),
@@ -57,12 +60,14 @@ const Request = Type.Object({
 const invocationQuery = {
   ...storedQuery,
   method: Type.Optional(Type.String({ maxLength: 32 })),
-  path: Type.Optional(Type.String({ maxLength: 1024, description: 'With `*` at the end: a prefix' })),
+  path: Type.Optional(
+    Type.String({ maxLength: 1024, description: 'A `*` at the end matches every path with this prefix' }),
+  ),
   status: Type.Optional(
-    Type.String({ pattern: '^(\\d{1,3}|[1-5]xx)$', description: 'Such as `404`, or a class such as `5xx`' }),
+    Type.String({ pattern: '^(\\d{1,3}|[1-5]xx)$', description: 'Status such as `404`, or a class such as `5xx`' }),
   ),
   outcome: Type.Optional(
-    Type.String({ maxLength: 64, description: '`failed` (5xx as well), `ok` (all others), or a code' }),
+    Type.String({ maxLength: 64, description: '`failed` (including 5xx), `ok` (all others), or an error code' }),
   ),
 };
 
@@ -128,7 +133,7 @@ export const invocations = platform<Dependencies, RequestState>()
       summary: 'Read one invocation, with its request and its first 1000 lines',
       response: Type.Object({
         ...fields,
-        // Null: an event, or from before this field.
+        // Null means an event, or from before this field.
         request: nullable(Request),
         lines: Type.Array(StoredLineSchema),
       }),

@@ -30,7 +30,7 @@ export const StoredLineSchema = Type.Object({
   text: Type.String(),
   deploymentId: Type.String(),
   branch: Type.String(),
-  kind: nullable(Type.String({ description: 'Null: code outside of invocations' })),
+  kind: nullable(Type.String({ description: 'Null for code that runs outside invocations' })),
   route: Type.String({ description: 'Route of a request, or name of the queue, timer, schedule or workflow' }),
   invocation: nullable(Type.String()),
   traceId: nullable(Type.String()),
@@ -106,7 +106,7 @@ export const logs = (streams: EventStreams) =>
         if (!(ctx.req.headers.get('accept') ?? '').includes('text/event-stream'))
           throw new ApiError('bad_request', { reason: 'header accept: must include text/event-stream' });
         const { regex } = ctx.query;
-        // An invalid one must not end an open stream.
+        // An invalid value must not end an open stream.
         if (regex !== undefined)
           await readWithin(ctx.env.sql, ctx.env.telemetryLimits.scanMs, (sql) => sql`SELECT '' ~* ${regex}`);
         const given = ctx.req.headers.get('last-event-id') ?? ctx.query.after ?? '';

@@ -13,11 +13,11 @@ const tags = ['operator'];
 const Machine = Type.Object({
   name: Type.String(),
   status: Type.Enum(['up', 'draining', 'drained', 'lost'], {
-    description: '`drained`: it serves no requests any more. `lost`: it has not renewed its lease',
+    description: '`drained`: the machine no longer serves requests. `lost`: the machine has not renewed its lease',
   }),
-  privateOrigin: nullable(Type.String({ description: 'Its private port. Null: other machines do not reach it' })),
+  privateOrigin: nullable(Type.String({ description: 'Its private port. Null: other machines cannot reach this one' })),
   upstream: nullable(Type.String({ description: 'Its handler, as host:port' })),
-  parts: Type.Array(Type.String(), { description: 'Parts of the platform that run there' }),
+  parts: Type.Array(Type.String(), { description: 'Parts of the platform that run on the machine' }),
   version: Type.String(),
   memoryBytes: Type.Integer(),
   memoryFreeBytes: Type.Integer(),
@@ -78,7 +78,7 @@ export const machines = platform<Dependencies, RequestState>()
       tags,
       summary: 'Remove a machine that is lost or drained',
       description:
-        'If it still runs, it stops. It has the secrets of the installation: its next start announces it again.',
+        'If the machine still runs, it stops. The machine keeps the secrets of the installation, so it joins again at its next start.',
       response: { 204: null },
     },
     async (ctx) => {

@@ -16,7 +16,9 @@ const Member = Type.Object({
   name: Type.String(),
   avatarUrl: nullable(Type.String()),
   role: RoleSchema,
-  isFromGroup: Type.Boolean({ description: 'Whether a group at the OpenID Connect provider gave the membership' }),
+  isFromGroup: Type.Boolean({
+    description: 'Whether the membership comes from a group at the OpenID Connect provider',
+  }),
   createdAt: Timestamp,
 });
 const tags = ['members'];

@@ -16,7 +16,7 @@ const Migration = Type.Object({
   deploymentId: Type.String(),
   // Name in platform.yaml.
   database: Type.String(),
-  // Branch of the database; null: production.
+  // Branch of the database; null means production.
   branch: Text,
   file: Type.String(),
   // Hash of the deployment's migration file.
@@ -31,7 +31,7 @@ const Migration = Type.Object({
   attempt: Type.Integer(),
   startedAt: Timestamp,
   finishedAt: nullable(Timestamp),
-  // Null if the process ended before recording it.
+  // Duration of the migration; null if the process ended before recording it.
   durationMs: nullable(Type.Integer()),
 });
 
@@ -44,7 +44,7 @@ export const migrations = platform<Dependencies, RequestState>().get(
     query: Type.Object({
       ...pageQuery,
       deploymentId: Type.Optional(Type.String({ pattern: '^d[0-9a-z]{12}$' })),
-      database: Type.Optional(Type.String({ maxLength: 100, description: 'The name in platform.yaml' })),
+      database: Type.Optional(Type.String({ maxLength: 100, description: 'Name of the database in platform.yaml' })),
       branch: Type.Optional(
         Type.String({ maxLength: 255, description: 'Branch whose databases are meant; empty: production' }),
       ),

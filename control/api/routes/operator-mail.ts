@@ -16,7 +16,7 @@ const tags = ['operator'];
 
 const Outcome = Type.Object({
   at: Timestamp,
-  project: nullable(Type.String({ description: 'The project whose app sent it. Null: the platform' })),
+  project: nullable(Type.String({ description: 'Project whose app sent the email. Null: the platform' })),
   recipient: Type.String({ description: 'Shortened' }),
   error: nullable(Type.String()),
   reply: nullable(Type.String({ description: 'Reply of the mail server' })),
@@ -37,7 +37,7 @@ export const operatorMail = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags,
-      summary: 'Read how emails are sent, the last one and the last failure',
+      summary: 'Read how emails are sent, with the last email and the last failure',
       response: MailState,
     },
     async (ctx) => {
@@ -87,7 +87,7 @@ export const operatorMail = platform<Dependencies, RequestState>()
         subjectId: null,
         details: { to: ctx.body.to },
       });
-      const text = `This is a test of the platform at ${addresses.ui}. Its emails arrive at this address.`;
+      const text = `This is a test of the platform at ${addresses.ui}. Emails from the platform reach this address.`;
       refuse(await mail.attempt({ to: ctx.body.to, subject: 'Test of the platform', text }));
       return { server: viewOf(mail.settings()).server! };
     },
@@ -102,7 +102,7 @@ function refuse({ error, reply }: MailResult): void {
   if (error !== null) throw new ApiError('unavailable', { reason: reply === null ? error : `${error}: ${reply}` });
 }
 
-/** Without user and password, and without the path of an endpoint, which may be a secret. */
+/** The URL without user and password, and without the path of an endpoint, which may be a secret. */
 function viewOf({ target, from }: MailSettings) {
   const sender = from === null ? null : from.name === '' ? from.address : `${from.name} <${from.address}>`;
   if (target === null) return { kind: null, server: null, from: sender };

@@ -16,7 +16,7 @@ const Settings = Type.Object({
   items: Type.Array(
     Type.Object({
       name: Type.Enum([...settingNames]),
-      value: nullable(Type.String({ description: 'Null: not set, or a secret' })),
+      value: nullable(Type.String({ description: 'Null if the setting is not set or is a secret' })),
       isSecret: Type.Boolean(),
       source: Type.Enum(['environment', 'platform', 'default'], {
         description: '`environment`: a variable of the platform, which overrides the stored value',

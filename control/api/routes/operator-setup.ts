@@ -1,4 +1,4 @@
-// The first setup of an installation: its steps, what was skipped, the domain's DNS, and the password of the operator.
+// The first setup of an installation: its steps, skipped steps, the domain's DNS, and the password of the operator.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { ApiError } from '../../http/errors.ts';
@@ -66,7 +66,8 @@ export const operatorSetup = platform<Dependencies, RequestState>()
       ...needs('operator'),
       tags,
       summary: 'Set the first password of the current operator',
-      description: 'Only for an account without a password. Later it is changed on its page, with the current one.',
+      description:
+        'This works only for an account without a password. Later, the password is changed on the account page, which requires the current one.',
       body: Type.Object({ username: Short, password: Short }),
       response: { 204: null },
     },
@@ -90,7 +91,7 @@ export const operatorSetup = platform<Dependencies, RequestState>()
     {
       ...needs('operator'),
       tags,
-      summary: 'End the setup: signing in no longer leads there',
+      summary: 'End the setup: sign-in no longer opens the setup page',
       response: { 204: null },
     },
     async (ctx) => {

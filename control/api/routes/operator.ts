@@ -24,7 +24,7 @@ const Finding = Type.Object({
 });
 
 const Overview = Type.Object({
-  // Where the API process runs.
+  // The machine of the API process.
   machine: Type.Object({
     cores: Type.Integer(),
     // Average of processes that run or wait for a core, over the last minute.
@@ -43,13 +43,13 @@ const Overview = Type.Object({
         id: Type.Integer(),
         role: Type.String({ description: '`serving`, `quarantine` or `spare`' }),
         state: Type.String(),
-        restarts: Type.Integer({ description: 'Earlier processes in its place' }),
+        restarts: Type.Integer({ description: 'How many earlier processes this process has replaced' }),
         rssBytes: Type.Integer(),
         load: Type.Integer({ description: 'Running and waiting requests' }),
       }),
     ),
   ]),
-  // In the last hour: the twenty with the most invocations, and the twenty with the most failures.
+  // In the last hour: the twenty projects with the most invocations, and the twenty with the most failures.
   projects: Type.Array(
     Type.Object({
       projectId: Type.String(),
@@ -123,10 +123,10 @@ export const operator = platform<Dependencies, RequestState>()
       ...needs('operator'),
       tags: ['operator'],
       summary: 'Create a link with which an account sets a new password once',
-      description: 'It expires after a day. Give it only to this person: it grants access to the account.',
+      description: 'The link expires after a day. Give the link only to this person: it grants access to the account.',
       body: Type.Object({
         removeSecondFactor: Type.Optional(
-          Type.Boolean({ description: 'Whether using it also turns off two-factor authentication' }),
+          Type.Boolean({ description: 'Whether the link also turns off two-factor authentication' }),
         ),
       }),
       response: { 201: Type.Object({ url: Type.String(), expiresAt: Moment }) },
@@ -204,7 +204,7 @@ export const operator = platform<Dependencies, RequestState>()
       tags: ['operator'],
       summary: 'Re-encrypt stored secrets with the first key of ENCRYPTION_KEY',
       description:
-        'After a new key was put before the earlier one. `unreadable` counts values that no listed key can decrypt. When `resealed` is 0 the earlier key may go.',
+        'Call this after you have put a new key before the earlier one. `unreadable` counts values that no listed key can decrypt. When `resealed` is 0, you can remove the earlier key.',
       response: Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer() }),
     },
     async (ctx) => {

@@ -38,13 +38,13 @@ const Names = Type.Array(Type.String());
 const Preview = Type.Object({
   // `rollback`: it was production before. `none`: it is production.
   way: Type.Enum(['promote', 'rollback', 'none']),
-  // Why it is not possible now.
+  // Why the promotion is not possible now.
   objection: Type.Union([Type.String(), Type.Null()]),
   liveDeploymentId: Type.Union([Type.String(), Type.Null()]),
   urls: Names,
   commits: Type.Array(
     Type.Object({
-      // Newest deployment of the branch; null: none.
+      // Newest deployment of the branch, or null.
       deploymentId: Type.Union([Type.String(), Type.Null()]),
       sha: Type.String(),
       message: Type.Union([Type.String(), Type.Null()]),
@@ -57,7 +57,7 @@ const Preview = Type.Object({
   // Null if no engine responded.
   migrations: Type.Union([Type.Array(Files), Type.Null()]),
   risky: Names,
-  // The steps in which production would move; null: at once.
+  // The steps in which production would move; null means immediately.
   release: nullable(ReleaseSettingsSchema),
   migrationsSince: Type.Array(Type.Object({ ...Ran, deploymentId: Type.String() })),
 });
@@ -119,7 +119,10 @@ export const releases = platform<Dependencies, RequestState>()
       body: Type.Object({
         deploymentId: Type.Optional(DeploymentId),
         restoreDatabase: Type.Optional(
-          Type.Boolean({ description: 'Restore the databases to the copy made before the first migration since then' }),
+          Type.Boolean({
+            description:
+              'Also restore the databases, to the copy made before the first migration after that deployment',
+          }),
         ),
         confirm,
       }),

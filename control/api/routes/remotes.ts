@@ -1,4 +1,4 @@
-// Plain Git remotes: their deploy keys, how often they are looked up, and the webhook that asks for it at once.
+// Plain Git remotes: their deploy keys, how often they are polled, and the webhook that triggers a poll.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { openCredentials } from '#git/clone-source.ts';
@@ -25,14 +25,14 @@ export const PollSeconds = nullable(
 
 const Remote = Type.Object({
   url: Type.String(),
-  /** Public key of the generated deploy key; null: none. */
+  /** Public key of the generated deploy key, or null. */
   publicKey: nullable(Type.String()),
   /** Fingerprints of the keys of its host, which must stay the same. */
   hostKeys: Type.Array(Type.String()),
   pollSeconds: nullable(Type.Integer()),
   polledAt: nullable(Timestamp),
   nextPollAt: nullable(Timestamp),
-  /** Why it could not be read the last time; null: it could. */
+  /** Why the remote could not be read the last time, or null. */
   problem: nullable(Type.String()),
 });
 
@@ -104,7 +104,7 @@ export const remotes = platform<Dependencies, RequestState>()
     {
       ...needs('project:read'),
       tags: ['repositories'],
-      summary: 'Read how a plain remote is reached: its keys, polls and problem',
+      summary: 'Read the keys, the polls and the problem of a plain remote',
       response: Remote,
     },
     async (ctx) => {

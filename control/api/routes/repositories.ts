@@ -26,7 +26,7 @@ const Repository = Type.Object({
   /** Kind of the Git host, and the page of the repository. */
   hostKind: nullable(Type.String()),
   url: nullable(Type.String()),
-  /** Why the repository is disconnected; null: it is connected. */
+  /** Why the repository is disconnected; null if it is connected. */
   disconnectReason: Type.Union([Type.String(), Type.Null()]),
   createdAt: Type.String(),
 });
@@ -38,7 +38,7 @@ interface Row {
   readonly full_name: string;
   readonly default_branch: string;
   readonly url: string;
-  /** Null: of the host of GITHOST_URL. */
+  /** Null means the host of GITHOST_URL. */
   readonly host_kind: string | null;
   readonly disconnected_at: Date | null;
   readonly disconnect_reason: string | null;
@@ -169,10 +169,13 @@ export const repositories = platform<Dependencies, RequestState>()
       ...needs('project:write'),
       tags: ['repositories'],
       summary: 'Check a repository that an account of a Git host connects, and repair its webhook',
-      description: 'Follows a new name, an archived or a deleted repository. The platform does so about once a day.',
+      description:
+        'Detects whether the repository was renamed, archived or deleted. The platform also checks about once a day.',
       response: Type.Object({
         repository: Repository,
-        webhook: nullable(Type.Enum(['created', 'updated', 'kept'], { description: 'Null: the repository is gone' })),
+        webhook: nullable(
+          Type.Enum(['created', 'updated', 'kept'], { description: 'Null: the repository was deleted' }),
+        ),
       }),
     },
     async (ctx) => {

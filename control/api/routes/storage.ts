@@ -20,7 +20,7 @@ const Storage = Type.Object({
   bytes: Type.Integer(),
   // No more data is accepted: the limit of the plan, or the organization's share of the disk, is reached.
   isFull: Type.Boolean(),
-  // Null: not counted yet.
+  // Null if not counted yet.
   countedAt: nullable(Timestamp),
   kinds: Kinds,
   // The largest first.
@@ -29,7 +29,7 @@ const Storage = Type.Object({
       projectId: Id,
       name: Type.String(),
       isDeleted: Type.Boolean(),
-      // When the data of a deleted project is removed; in the past while that is in progress.
+      // When the data of a deleted project is removed; in the past while the removal is running.
       dataDueAt: nullable(Timestamp),
       bytes: Type.Integer(),
       kinds: Kinds,
@@ -44,7 +44,8 @@ export const storage = platform<Dependencies, RequestState>()
       ...needs('usage:read', 'organization'),
       tags,
       summary: 'Stored data of an organization, by kind and project',
-      description: 'The last count. Counts run every minute, or less often so that they take at most 5 % of the time.',
+      description:
+        'The last count. The data is counted every minute, or less often so that counting takes at most 5 % of the time.',
       response: Storage,
     },
     async (ctx) => {

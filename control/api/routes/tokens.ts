@@ -65,7 +65,7 @@ export const tokens = platform<Dependencies, RequestState>()
               Type.Integer({
                 minimum: 1,
                 maximum: DAYS_MAX,
-                description: "Default: 90, and at most until the request's token expires. Null: never expires",
+                description: 'Default: 90. Null: never expires',
               }),
             ),
           ),

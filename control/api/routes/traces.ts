@@ -1,4 +1,4 @@
-// Stored traces of a project: those that began on the platform, and single traces with their spans and lines.
+// Stored traces of a project: traces that began on the platform, and single traces with their spans and lines.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
@@ -36,7 +36,9 @@ const Trace = Type.Object({
   spans: Type.Array(
     Type.Object({
       spanId: Type.String(),
-      parentId: nullable(Type.String({ description: 'May be a span of another system, which is not stored here' })),
+      parentId: nullable(
+        Type.String({ description: 'The parent can be a span of another system, which is not stored here' }),
+      ),
       name: Type.String(),
       kind: Type.Enum([...spanKindNames]),
       at: Timestamp,

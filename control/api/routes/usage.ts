@@ -43,7 +43,7 @@ const Invocation = Type.Object({
 });
 const counts = {
   invocations: Type.Integer(),
-  // With a status of 5xx, or an outcome that is not `ok`.
+  // Invocations with a status of 5xx, or an outcome that is not `ok`.
   failures: Type.Integer(),
   status: StatusSchema,
   firstByteMs: LatencySchema,
@@ -159,7 +159,7 @@ export const usage = platform<Dependencies, RequestState>()
       ...needs('account:read'),
       tags: ['plans'],
       summary:
-        'List the plans, with the CPU that one invocation may use, and the bytes that an organization keeps (null: any)',
+        'List the plans with the CPU limit of one invocation and the storage limit of an organization (null: no limit)',
       response: Type.Object({ items: Type.Array(PlanLimits) }),
     },
     (ctx) => {

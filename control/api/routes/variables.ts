@@ -35,7 +35,7 @@ const Variable = Type.Object({
   scope: Scope,
   branch: nullable(Type.String()),
   kind: Kind,
-  // Null: a secret, whose value is never returned.
+  // Null means a secret, whose value is never returned.
   value: nullable(Type.String()),
   createdBy: nullable(Type.String()),
   createdAt: Timestamp,
@@ -66,7 +66,7 @@ function toInput({ key, value, kind = 'secret', branch, scope }: Given, bytesMax
   const chosen = scope ?? (branch === undefined ? 'production' : 'branch');
   if ((chosen === 'branch') !== (branch !== undefined))
     throw new ApiError('unprocessable', {
-      reason: `${key}: the scope branch requires a branch, other scopes have none`,
+      reason: `${key}: the scope branch requires a branch, and other scopes must not have one`,
     });
   if (key.startsWith('PLATFORM_'))
     throw new ApiError('unprocessable', { reason: `${key}: names that begin with PLATFORM_ are reserved` });
@@ -139,7 +139,8 @@ export const variables = platform<Dependencies, RequestState>()
     {
       ...needs('variable:write', 'project', ['secret:write']),
       tags,
-      summary: 'Add a variable. Default: a secret, for production. Secrets need the permission secret:write',
+      summary:
+        'Add a variable. By default, a variable is a secret for production. Secrets need the permission secret:write',
       body: Input,
       response: { 201: Variable },
     },
@@ -179,7 +180,7 @@ export const variables = platform<Dependencies, RequestState>()
         );
       const rows = await change(ctx, reached, 'variable.import', async (tx) => {
         const { keys, limits } = ctx.env;
-        // Read under the lock, so that no other change intervenes.
+        // Read with the lock, so that no other change intervenes.
         const existing = await listVariables(tx, reached.projectId);
         if (inputs.some((input) => input.kind === 'secret' || replacesSecret(existing, input)))
           await access.project('secret:write', reached.projectId);

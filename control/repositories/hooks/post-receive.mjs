@@ -28,7 +28,7 @@ renameSync(path.join(folder, 'pushes', `${name}.unfinished`), path.join(folder, 
 
 const connection = connect(readFileSync(path.join(folder, 'socket'), 'utf8').trim());
 connection.on('error', () => {
-  console.log('The platform is not running: the push is deployed when it starts');
+  console.log('The platform is not running: it deploys the push at its next start');
 });
 connection.on('connect', () => connection.write(`${name}\n`));
 connection.on('data', (bytes) => {

@@ -24,7 +24,7 @@ interface Translated {
   readonly warnings: readonly Warning[];
 }
 
-/** @param provider of the model; null: not a single one. @throws {GatewayError} 400 */
+/** @param provider provider of the model; null if there is not exactly one. @throws {GatewayError} 400 */
 export function chatRequestOf(
   options: Json,
   {
@@ -45,7 +45,7 @@ export function chatRequestOf(
       warnings.push({
         kind: 'setting',
         name: from,
-        details: 'Put top_k into providerOptions for a server that knows it',
+        details: 'Put top_k into providerOptions for a server that supports it',
       });
       return [];
     }

@@ -1,5 +1,5 @@
 // The built-in tools for scheduled tasks: timers of the user, tracked in the workspace. A timer of an untracked task
-// does nothing (events of agent.ts), so that a crash between the two leaves no invisible task.
+// has no effect (events of agent.ts), so that a crash between the two steps leaves no invisible task.
 import type { Timer } from '@platform-run/types';
 import type { ScheduledTask } from '../workspace-types.ts';
 import { builtIn, toolError, type InnerContext, type ReadyTool } from './tool.ts';
@@ -86,7 +86,7 @@ export const scheduleTools: readonly ReadyTool[] = [
     parameters: { type: 'object', properties: {} },
     async execute(_args, ctx) {
       const { scheduledTasks } = await ctx.read();
-      // The workspace knows when a task with a cron expression last fired, but not when it fires next.
+      // The workspace contains when a task with a cron expression last fired, but not when it fires next.
       const tasks = scheduledTasks.map((task) =>
         task.cron !== undefined && task.scheduledTime <= Date.now() ? readTask(task.id, ctx) : task,
       );
@@ -95,7 +95,7 @@ export const scheduleTools: readonly ReadyTool[] = [
   }),
   builtIn({
     name: 'get_scheduled_task',
-    description: 'A scheduled task, with the time it is due next.',
+    description: 'A scheduled task, with the time of its next run.',
     parameters: { type: 'object', properties: { taskId: { type: 'string' } }, required: ['taskId'] },
     async execute({ taskId: id }, ctx) {
       const task = await readTask(id, ctx);
@@ -155,7 +155,7 @@ function told(task: ScheduledTask): string {
   return JSON.stringify(toTold(task));
 }
 
-/** A task with the data of its timer; null without one. */
+/** A task with the data of its timer, or null. */
 async function readTask(id: string, { env, userId }: InnerContext): Promise<ScheduledTask | null> {
   const timer = await env.PLATFORM_AGENT_SCHEDULER.get(timerId(userId, id));
   return timer === null ? null : fromTimer(id, timer as Timer<TaskPayload>);

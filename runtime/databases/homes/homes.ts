@@ -1,6 +1,6 @@
 // Which projects this database service is the home of: looks homes up in Postgres, takes the projects of services that
-// are lost, and restores them. Called by service/service.ts for each question that its processes cannot answer. It
-// serves only while its lease holds (lease.ts).
+// are lost, and restores them. Called by service/service.ts for each question that its processes cannot answer. A
+// service serves only while its lease is valid (lease.ts).
 import type { DatabaseLimits } from '#core/limits.ts';
 import type { HomeRow, HomesTable, ServiceRow } from '../../stores/database-homes-postgres.ts';
 import type { Elsewhere } from '../protocol/frames.ts';
@@ -23,7 +23,7 @@ interface HomesDeps extends HomesOptions {
   report(message: string): void;
 }
 
-/** Restores at a time, besides those that requests wait for. */
+/** Maximum number of concurrent restores, in addition to those that requests wait for. */
 const RESTORES_MAX = 4;
 
 export class Homes {
@@ -32,9 +32,9 @@ export class Homes {
   readonly #lease: Lease;
   readonly #moves: Moves;
   readonly #handOver: HandOver;
-  /** Its projects, while it has a lease. */
+  /** Projects of this service, while it has a lease. */
   readonly #own = new Map<string, OwnHome>();
-  /** Projects of its folder whose home is another one: they are left as they are. */
+  /** Projects in its folder with another home: they are not changed. */
   readonly #disputed = new Set<string>();
   #restoring = 0;
   /** Projects that it served without a row in Postgres. */
@@ -82,7 +82,7 @@ export class Homes {
     });
   }
 
-  /** Until when the processes may serve; null: for good. */
+  /** Until when the processes may serve; null means for good. */
   get until(): Moment | null {
     return this.#lease.until;
   }
@@ -102,9 +102,10 @@ export class Homes {
   }
 
   /**
-   * Whether this is the home of a database; gives it one, and takes it from a service that is lost.
+   * Whether this is the home of a database. Assigns a home to a project without one, and takes projects over from a
+   * lost service.
    *
-   * @throws {PlatformError} when nobody can serve it now.
+   * @throws {PlatformError} when no service can serve it now.
    */
   async place(name: string): Promise<'here' | Elsewhere> {
     const project = projectOf(name);
@@ -153,10 +154,10 @@ export class Homes {
     return (await this.#take(table, project, peer)) ?? { at: peer.address };
   }
 
-  /** A project without a home gets one where there is room. */
+  /** A project without a home gets one on a service with room. */
   async #assign(table: HomesTable, project: string): Promise<HomeRow | Elsewhere> {
     const { peers } = this.#lease;
-    // It has what it had before there were homes, and has not said what.
+    // The service still has its databases from before there were homes, and has not registered them.
     const alone = peers.all.find(({ isLeased, isRemoved }) => !isLeased && !isRemoved);
     if (alone !== undefined) {
       const why = peers.isLost(alone.id) ? this.#whyNotTaken(alone) : null;
@@ -182,14 +183,14 @@ export class Homes {
     return own;
   }
 
-  /** Why the projects of a lost service stay where they are; null: they do not. */
+  /** Why the projects of a lost service stay where they are; null if they do not. */
   #whyNotTaken(peer: ServiceRow): string | null {
     const { replication, machine } = this.#deps;
     const lost = `its databases are on machine ${peer.machine}, which does not answer`;
     if (!peer.hasReplicas || replication === null)
-      return `${lost}, and they have no replicas (DB_REPLICA_S3_*): start that machine again`;
+      return `${lost}, and they have no replicas (DB_REPLICA_S3_*): start the old machine again`;
     if (!peer.isLeased && !peer.isRemoved && peer.machine !== machine)
-      return `${lost}, and may serve them alone: start it again, or remove it (\`platform machines remove ${peer.machine}\`)`;
+      return `${lost}, and that machine may still serve them: start it again, or remove it (\`platform machines remove ${peer.machine}\`)`;
     return null;
   }
 
@@ -233,7 +234,7 @@ export class Homes {
     }
   }
 
-  /** What it has without a home is this service's. */
+  /** Projects in its folder that have no home belong to this service. */
   async #register(table: HomesTable, withFolder: boolean): Promise<void> {
     const projects = [...new Set([...(withFolder ? this.#folders.projects() : []), ...this.#unregistered])];
     if (projects.length === 0 && !withFolder) return;
@@ -259,7 +260,10 @@ export class Homes {
     this.#folders.expire(this.#deps.limits.replicaRetentionDays);
   }
 
-  /** What a service does in the background: takes projects of lost ones, hands over its own when it drains. */
+  /**
+   * Background work of a service: takes over projects of lost services, and hands over its own projects when its
+   * machine drains.
+   */
   async #work(table: HomesTable): Promise<void> {
     const { peers } = this.#lease;
     if (peers.own?.isDraining === true) {
@@ -277,7 +281,10 @@ export class Homes {
     }
   }
 
-  /** Moves a project to the service of a machine. @throws {SqlRefusal} when it cannot; it stays here then. */
+  /**
+   * Moves a project to the service of a machine. @throws {SqlRefusal} when the project cannot be moved; it then stays
+   * here.
+   */
   async move(name: string, to: unknown): Promise<Elsewhere | object> {
     const placed = await this.place(name);
     return placed === 'here' ? this.#handOver.move(projectOf(name), to) : placed;
@@ -295,13 +302,13 @@ export class Homes {
   }
 }
 
-/** Loaded only where there can be several services. */
+/** Loaded only if there can be several services. */
 export function startHomes(deps: HomesDeps): Homes {
   return new Homes(deps);
 }
 
 async function asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
   return answer.catch((error: unknown) => {
-    throw unavailable(`Postgres does not say where it is: ${reasonOf(error)}`);
+    throw unavailable(`Postgres did not say which machine has the databases: ${reasonOf(error)}`);
   });
 }

@@ -1,5 +1,5 @@
-// The parent of the shards: starts and replaces them, tells engines which one owns a database and why one ended, and
-// accepts engines on other machines. Runs no SQL and opens no database, so no tenant can stop it.
+// The parent of the shards: starts and replaces them, tells engines which shard owns a database and why a shard ended,
+// and accepts engines on other machines. Runs no SQL and opens no database, so no tenant can stop it.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
@@ -29,15 +29,15 @@ export interface DatabaseServiceOptions {
   /** Number of processes that share the projects. */
   readonly shards: number;
   readonly synchronous: 'normal' | 'full';
-  /** `FS_PATH`: contains the organizations' remaining storage; null: no limit. */
+  /** `FS_PATH`: contains the organizations' remaining storage; null means no limit. */
   readonly dataFolder?: string | null;
   /** For engines on other machines. */
   readonly tcp?: TcpOptions;
-  /** Private folder of the sockets, the same after a restart, and short; default: a new one. */
+  /** Private folder of the sockets, the same after a restart, with a short path; by default a new folder. */
   readonly socketFolder?: string;
-  /** Variables of the replicator (replica/settings.ts); absent: nothing is replicated. */
+  /** Variables of the replicator (replica/settings.ts); if absent, nothing is replicated. */
   readonly replica?: Readonly<Record<string, string>>;
-  /** Set if other services can be homes of projects, too; absent: this service has all databases. Needs `tcp`. */
+  /** Set if other services can be homes of projects, too; if absent, this service has all databases. Needs `tcp`. */
   readonly homes?: HomesOptions;
   /** Writes are acknowledged when the replica has stored them. Needs `replica`. */
   readonly confirms?: boolean;
@@ -57,13 +57,13 @@ export interface TcpOptions {
 /** The running service. */
 export interface DatabaseService {
   readonly socketPath: string;
-  /** Port of the TCP listener; null without one. */
+  /** Port of the TCP listener, or null. */
   readonly port: number | null;
   /** Process ids of running shards. */
   pids(): number[];
   /** Process ids of the replicator. */
   replicatorPids(): number[];
-  /** Status of replication; null: nothing is replicated. */
+  /** Status of replication; null if nothing is replicated. */
   replica(): ReplicaFigures | null;
   /** Postgres is ready: its URL for the tables of bindings. */
   usePostgres(url: string): void;
@@ -138,7 +138,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     if (ended === 'alive')
       return { alive: true, blamed: null, reason: null, limitMs: 0, again: false, applied: 0, begun: null };
     if (ended === null || ended === undefined) {
-      // Every engine reports the databases that it had in flight; two deaths make a suspect.
+      // Every engine reports the databases of its pending requests; two deaths make a database a suspect.
       routes.died(names.filter(isDatabaseName), Date.now());
       return { alive: false, blamed: null, reason: null, limitMs: 0, again: false, applied: 0, begun: null };
     }
@@ -176,7 +176,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     const onData = (chunk: Buffer): void => {
       try {
         reader.push(chunk, (frame) => {
-          if (passedOn) throw new RangeError('Nothing may follow a greeting before it is answered');
+          if (passedOn) throw new RangeError('No frame may follow a greeting before the reply');
           const request = readRequest(frame);
           const args = JSON.parse(request.payload.toString('utf8')) as Record<string, unknown>;
           if (request.op === ops.hello) {
@@ -299,7 +299,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   // Left behind by a killed service.
   rmSync(socketPath, { force: true });
   try {
-    // Before anyone can create an empty database in place of a replicated one.
+    // This runs before anyone can create an empty database in place of a replicated one.
     if (options.homes === undefined) await replication?.fill();
     const local = createServer((socket) => serve(socket, true));
     servers.push(local);

@@ -20,8 +20,8 @@ const parts = ['', '-wal'];
 /**
  * Copies a database file, including its server's log, to an unused path.
  *
- * @param migrations files, name and SQL, that count as applied.
- * @throws {Failure} `unreadable_database` then nothing is left at the target.
+ * @param migrations files, name and SQL, that count as applied. @throws {Failure} `unreadable_database`; no file is
+ * then left at the target.
  */
 export function takeLibsqlFile(
   source: string,
@@ -59,7 +59,10 @@ function prepare(
       .prepare(`SELECT name FROM sqlite_schema WHERE name LIKE 'platform\\_internal\\_%' ESCAPE '\\'`)
       .get();
     if (own !== undefined)
-      throw new Failure('unreadable_database', `It is already a database of this platform: it has ${own['name']}`);
+      throw new Failure(
+        'unreadable_database',
+        `The file is already a database of this platform: it has ${own['name']}`,
+      );
     db.exec(migrationLedger);
     const remember = db.prepare(rememberMigration);
     const now = new Date().toISOString();
@@ -68,7 +71,7 @@ function prepare(
       .prepare(`SELECT count(*) AS tables FROM sqlite_schema
         WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE 'platform\\_internal\\_%' ESCAPE '\\'`)
       .get() as { tables: number };
-    // Checkpoints everything into the one file.
+    // Checkpoints all content into the single file.
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     return { tables, leftOut };
   } finally {

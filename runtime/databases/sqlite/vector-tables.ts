@@ -19,7 +19,7 @@ interface PlainColumn {
 /** A `vec0` table. The order within each list is that of the statement. */
 export interface VectorTable {
   readonly name: string;
-  /** Column of its primary key; null: only `rowid`. */
+  /** Column of its primary key; null means only `rowid`. */
   readonly key: PlainColumn | null;
   readonly vectors: readonly VectorColumn[];
   readonly partitions: readonly PlainColumn[];
@@ -128,7 +128,7 @@ const advice: readonly (readonly [error: RegExp, advice: string])[] = [
   [/^(?:Only integers are allow|Expected integer for INTEGER .* received FLOAT)/, 'bind a bigint, such as BigInt(id)'],
   [/^Expected 0 or 1 for BOOLEAN/, 'bind 1n or 0n'],
   [/^Expected float for FLOAT .* received INTEGER/, 'bind a number, not a bigint'],
-  [/^UNIQUE constraint failed/, '`vec0` replaces no row: delete it before, in the same batch'],
+  [/^UNIQUE constraint failed/, '`vec0` cannot replace a row: delete the row before, in the same batch'],
 ];
 
 /** Completes a message of a statement of `vec0` tables. */

@@ -18,7 +18,7 @@ function project({ deps }: DashboardRequest): object {
   return { name: nameOf(deps), url: deps.url() };
 }
 
-/** The name in platform.yaml, or the one dev uses. */
+/** The name in platform.yaml, or the name that dev uses. */
 function nameOf({ current, project: name }: DashboardDeps): string {
   const config = current()?.config as { name?: string | null } | null | undefined;
   return config?.name ?? name;
@@ -84,8 +84,8 @@ async function replay(asked: DashboardRequest): Promise<object> {
   const { method, path, seq } = requestOf(asked);
   const recorded = asked.deps.activity.recorded(seq);
   if (recorded === null)
-    throw invalid('Its headers and body are lost after a restart of dev: send it as a new request');
-  if (recorded.body === null) throw invalid('Its body was too long to be recorded: send it as a new request');
+    throw invalid('The headers and body are lost after a restart of dev: send it as a new request');
+  if (recorded.body === null) throw invalid('The body was too long to be recorded: send it as a new request');
   const { hostname, port } = new URL(asked.deps.url());
   const headers = recorded.requestHeaders.filter(([name]) => !NOT_SENT.test(name)).flat();
   const host = recorded.requestHeaders.find(([name]) => name === 'host')?.[1] ?? `${hostname}:${port}`;
@@ -109,7 +109,7 @@ async function replay(asked: DashboardRequest): Promise<object> {
   }
 }
 
-/** Server-sent events: kept records, then new ones. `Last-Event-ID` resumes a broken connection. */
+/** Server-sent events: kept records, then new records. `Last-Event-ID` resumes a broken connection. */
 function stream(asked: DashboardRequest): typeof answered {
   const { request, response, deps } = asked;
   const last = request.headers['last-event-id'] ?? asked.query.get('after');

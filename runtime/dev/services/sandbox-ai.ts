@@ -38,7 +38,9 @@ export async function openSandboxAi(
     const given = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     const isOurs = given !== undefined && tokens.isGood(given);
     if (!isOurs || !/^\/ai(?:\/|$)/.test(path)) {
-      const message = isOurs ? 'Sandboxes can only reach /ai here' : 'This is not the token of a running sandbox';
+      const message = isOurs
+        ? 'Sandboxes can only reach /ai at this address'
+        : 'This is not the token of a running sandbox';
       const text = JSON.stringify({ error: { message, type: 'sandbox', param: null, code: null } });
       response.writeHead(isOurs ? 404 : 401, { 'content-type': 'application/json', connection: 'close' }).end(text);
       return;

@@ -9,6 +9,6 @@ export function sandboxChoice(environment: Readonly<Record<string, string | unde
   const given = environment['PLATFORM_DEV_SANDBOX']?.trim() ?? '';
   if (given === '') return null;
   const choice = CHOICES.find((each) => each === given);
-  if (choice === undefined) throw new Error(`PLATFORM_DEV_SANDBOX is "${given}": it takes ${CHOICES.join(' or ')}`);
+  if (choice === undefined) throw new Error(`PLATFORM_DEV_SANDBOX is "${given}": it must be ${CHOICES.join(' or ')}`);
   return choice;
 }

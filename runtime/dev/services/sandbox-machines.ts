@@ -25,7 +25,7 @@ interface DevMachinesDeps {
   readonly choice: SandboxChoice | null;
   readonly limits: SandboxLimits;
   readonly environment: Environment;
-  /** URL of the AI gateway of sandboxes on this computer; null: there is none. */
+  /** URL of the AI gateway of sandboxes on this computer, or null. */
   readonly aiUrl: string | null;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -99,11 +99,11 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
   };
 }
 
-/** The socket of the first engine that has the image. @throws {Error} with instructions if there is none. */
+/** The socket of the first engine that has the image. @throws {Error} with instructions if there is no engine. */
 async function findEngine(environment: Environment): Promise<string> {
   const named = environment['DOCKER_HOST']?.trim() ?? '';
   if (named !== '' && !named.startsWith('unix:///'))
-    throw new Error('DOCKER_HOST names no Unix socket, and dev uses no other engine');
+    throw new Error('DOCKER_HOST is not a Unix socket, and dev supports no other engine address');
   const image = environment['SANDBOX_DEFAULT_IMAGE']?.trim() || DEFAULT_IMAGE;
   const sockets = named === '' ? defaultSockets(environment) : [named.slice('unix://'.length)];
   const found = await Promise.all(
@@ -141,7 +141,7 @@ function defaultSockets(environment: Environment): string[] {
   ];
 }
 
-/** Null: no response in time. */
+/** Null means no response in time. */
 function statusOf(socketPath: string, asked: string): Promise<number | null> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(PING_MS);

@@ -72,7 +72,7 @@ export class Codec {
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #error: Error | null = null;
-  /** Null once the last push is processed and its last byte returned. */
+  /** The current input; null when the last push is processed and its last byte returned. */
   #input: Input | null = null;
   #ended = false;
   #isClosed = false;
@@ -116,7 +116,7 @@ export class Codec {
 
   /** @param flush a flush mode of zlib, applied after these bytes */
   async push(call: WorkFor, bytes: Uint8Array, last: boolean, flush?: number): Promise<Output> {
-    if (this.#input !== null || this.#isClosed) throw new TypeError('The codec is still working on the chunk before');
+    if (this.#input !== null || this.#isClosed) throw new TypeError('The codec is still working on the previous chunk');
     this.#inputBytes += bytes.byteLength;
     // The rest of a chunk after a full reply waits here.
     if (bytes.byteLength > 0) this.#first ??= bytes.slice(0, HEAD_BYTES);
@@ -127,7 +127,7 @@ export class Codec {
   }
 
   async pull(call: WorkFor): Promise<Output> {
-    if (this.#isAsked) throw new TypeError('The codec is already being asked for output');
+    if (this.#isAsked) throw new TypeError('The codec is already producing output');
     this.#isAsked = true;
     try {
       while (this.#input !== null && this.#bytes < ANSWER_BYTES_MAX)

@@ -50,8 +50,8 @@ export interface StateStore {
    */
   get(place: StatePlace, keys: readonly string[], now: number): Eventually<(StoredState | null)[]>;
   /**
-   * @param version writes only if the current version is this one (null: only if the key does not exist).
-   * @returns whether it was written.
+   * @param version writes only if this is the current version (null: only if the key does not exist). @returns whether
+   * the value was written.
    */
   put(place: StatePlace, key: string, record: StateRecord, now: number, version?: string | null): Eventually<boolean>;
   delete(place: StatePlace, key: string): Eventually<void>;
@@ -62,8 +62,8 @@ export interface StateStore {
     now: number,
   ): Eventually<{ keys: StateKey[]; more: boolean }>;
   /**
-   * Atomically replaces a text by the result of `change` (undefined: the key does not exist); if `change` throws,
-   * nothing changes.
+   * Atomically replaces a text by the result of `change`, which gets undefined if the key does not exist. If `change`
+   * throws, the text does not change.
    */
   update(
     place: StatePlace,
@@ -179,7 +179,7 @@ export function createStateCalls(
       const key = toKey(args['key']);
       const change = (before: string | undefined): string => {
         if (work !== null && before !== undefined && before.length > UPDATED_CHARS_MAX)
-          throw new Failure('state_value_large', 'The value is changed on a thread');
+          throw new Failure('state_value_large', 'Large values are updated on a separate thread');
         return toJsonText(
           applyUpdate(before === undefined ? undefined : fromJson(before), update),
           'The value',
@@ -232,7 +232,7 @@ const KEYS_TOGETHER = 1000;
 export async function clearState(state: Pick<StateStore, 'list' | 'delete'>, place: StatePlace): Promise<number> {
   let count = 0;
   for (let after: string | null = null; ;) {
-    // With time 0 nothing has expired, so all keys are listed.
+    // At time 0, no key has expired, so all keys are listed.
     const { keys, more } = await state.list(place, { prefix: '', after, limit: KEYS_TOGETHER }, 0);
     await Promise.all(keys.map(({ name }) => state.delete(place, name)));
     count += keys.length;

@@ -1,4 +1,5 @@
-// One TCP connection of a worker: bytes both ways with back-pressure, an upgrade to TLS, its end. Made by tcp.ts.
+// One TCP connection of a worker: bytes in both directions with back-pressure, an upgrade to TLS, and its end. Made by
+// tcp.ts.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
@@ -18,7 +19,7 @@ interface Opening {
   readonly out: number;
   /** The name that a certificate must have. */
   readonly name: string;
-  /** Where it leads, for errors. */
+  /** Target of the connection, for errors. */
   readonly target: string;
   readonly open: () => Wire;
   /** False: it is a pool's, which encrypts on its way to the server. */
@@ -38,7 +39,7 @@ export interface Opened {
   readonly alpn?: string | false;
   readonly protocol?: string | null;
   readonly certificate?: object | null;
-  /** Why the certificate would not have been accepted; the worker has asked to accept all. */
+  /** Why the certificate was not valid, for a worker that accepts all certificates. */
   readonly authorizationError?: string | null;
 }
 
@@ -79,7 +80,7 @@ export class TcpConnection {
   #onReceived: (() => void) | null = null;
 
   /**
-   * Begins to connect, and routes the guest's stream `out`, whose first chunk may already be on its way.
+   * Starts to connect, and routes the guest's stream `out`, whose first chunk may already be on its way.
    *
    * @throws {PlatformError} `host_memory_exceeded`.
    */
@@ -125,14 +126,15 @@ export class TcpConnection {
   }
 
   /**
-   * Continues with TLS, after the bytes that the guest has sent so far; its stream of incoming bytes ends, and
-   * another one begins.
+   * Continues with TLS after the bytes that the guest has sent so far. The stream of incoming bytes ends, and another
+   * one begins.
    *
-   * @param sent how many bytes the guest has sent. It sends none until the reply.
+   * @param sent how many bytes the guest has sent. The guest sends no bytes until the reply.
    */
   async startTls(sent: number, options: ConnectionOptions, call: HostCall): Promise<Opened> {
-    if (!this.#mayStartTls) throw failed('EPROTO', 'Connections to a pool do not use TLS: the pool encrypts');
-    if (this.#isTls || this.#early !== null) throw failed('EPROTO', 'TLS has begun on this socket already');
+    if (!this.#mayStartTls)
+      throw failed('EPROTO', 'Connections to a pool do not use TLS: the pool encrypts its own connections');
+    if (this.#isTls || this.#early !== null) throw failed('EPROTO', 'TLS has already started on this socket');
     this.#isTls = true;
     while (this.#received < sent) {
       if (this.#socket.destroyed) throw this.#lost();
@@ -140,7 +142,7 @@ export class TcpConnection {
     }
     this.#onReceived = null;
     this.#early = [];
-    if (this.#received > sent) this.#fail(failed('EPROTO', 'Bytes were sent while TLS began'));
+    if (this.#received > sent) this.#fail(failed('EPROTO', 'Bytes were sent while TLS was starting'));
     const { plainSocket } = this;
     plainSocket.pause();
     plainSocket.removeAllListeners('data').removeAllListeners('end');
@@ -164,7 +166,7 @@ export class TcpConnection {
     try {
       secure = connectTls({ ...options, socket: plainSocket, allowHalfOpen: true } as ConnectionOptions);
     } catch (error) {
-      // A certificate or key that is none.
+      // The certificate or key is not valid.
       this.#fail(error as Error);
       throw error;
     }
@@ -193,7 +195,7 @@ export class TcpConnection {
     return this.#error ?? failed('ECONNRESET', 'The connection was closed');
   }
 
-  /** Sends what arrives to the guest. */
+  /** Sends received bytes to the guest. */
   #opened(call: HostCall): Opened {
     const socket = this.#socket;
     const stream = call.isolate.openStream({
@@ -292,7 +294,7 @@ export class TcpConnection {
     else this.#socket.end(() => this.#closeWhenDone());
   }
 
-  /** With both directions over, nothing is left to wait for. */
+  /** When both directions have ended, there is nothing left to wait for. */
   #closeWhenDone(): void {
     const { writableFinished, readableEnded } = this.#socket;
     if (writableFinished && (this.#isReaderGone || readableEnded)) this.close();
@@ -303,7 +305,7 @@ export class TcpConnection {
     this.close();
   }
 
-  /** Called with the end of its invocation or isolate as well. */
+  /** Also called at the end of the invocation or isolate. */
   close(): void {
     this.#socket.destroy();
     this.plainSocket.destroy();
@@ -319,7 +321,7 @@ function failureOf({ code = 'ECONNRESET', message }: NodeJS.ErrnoException): { c
   return { code, message: message === '' ? code : message };
 }
 
-/** The other side's certificate, as `getPeerCertificate` of Node has it; `raw` in base64. */
+/** The certificate of the other side, in the format of Node's `getPeerCertificate`; `raw` is base64. */
 function certificateOf(secure: TLSSocket): object | null {
   const { subject, issuer, subjectaltname, valid_from, valid_to, fingerprint, fingerprint256, serialNumber, raw } =
     secure.getPeerCertificate();

@@ -1,4 +1,4 @@
-// The host calls of one isolate: finds the host function, begins a limited number per tick, and passes on the result.
+// The host calls of one isolate: finds the host function, starts a limited number per tick, and returns the result.
 // Used by link.ts, which writes the replies; independent of records and streams.
 import { PlatformError } from '#core/errors.ts';
 import { isWhole } from '#core/free-buffers.ts';
@@ -75,7 +75,7 @@ class WaitingOwner implements CallOwner {
 
   reserveCpu(cpuMs: number): void {
     if (cpuMs <= this.cpuLeftMs - this.cpuMs) return;
-    // More than it has left. If its code continues, the watch terminates it.
+    // More than it has left. If the code of the invocation continues, the watch terminates it.
     this.cpuMs += cpuMs;
     this.#of.reserveCpu(this.cpuMs);
     throw new PlatformError('cpu_limit_exceeded');
@@ -104,7 +104,7 @@ const BEGIN_MS_MAX = 0.1;
 const CHAR_MS_MAX = 1 / 15_000;
 
 /** Created once, because each error captures a stack. */
-const DROPPED = new DOMException('The reply is not needed any more', 'AbortError');
+const DROPPED = new DOMException('The reply is no longer needed', 'AbortError');
 
 /** A pending call. Few host functions use its signal, which costs more than many calls, so it is created on demand. */
 class Call implements HostCall {
@@ -157,7 +157,7 @@ export class GuestCalls {
     this.#begunInTurn = 0;
   }
 
-  /** Begins a call, now or when it is its turn; `answered` or `failed` receives the result. @param args as JSON. */
+  /** Starts a call, now or later in its turn; `answered` or `failed` receives the result. @param args as JSON. */
   begin(id: number, owner: CallOwner, name: string, args: string, parts: readonly Part[]): void {
     const { hostFunctions, callsMax, isolate } = this.#deps;
     const call = new Call(parts, isolate, owner);
@@ -190,7 +190,7 @@ export class GuestCalls {
     }
   }
 
-  /** Whether calls are deferred: streams that they name may arrive before they begin. */
+  /** Whether calls are deferred: their streams may arrive before they start. */
   get hasDeferred(): boolean {
     return this.#deferred > 0;
   }
@@ -252,7 +252,7 @@ export class GuestCalls {
     return hostFunctions.sync[name](JSON.parse(args), part, isolate);
   }
 
-  /** A call that a thread of the guest waits for. Never rejects: failures are in the reply. */
+  /** A call that a thread of the guest waits for. Never rejects, because the reply contains failures. */
   async waiting(of: CallOwner, name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
     const { hostFunctions, isolate } = this.#deps;
     const bytes = callBytes(args.length, parts);

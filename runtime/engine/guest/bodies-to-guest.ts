@@ -22,9 +22,9 @@ export class BodyToGuest implements HostBody, Owned {
   #waiter: { resolve(chunk: Uint8Array | null): void; reject(error: unknown): void } | null = null;
   /** Whether a pending read counts as work of its owner. */
   #isWork = false;
-  /** The host forwards the rest, as soon as it is asked to. */
+  /** The host forwards the rest when the guest asks for it. */
   #isSpliced = false;
-  /** Called then if its pump waits for a chunk that will not come. */
+  /** Called then, in case a pump waits for a chunk that will not come. */
   onSpliced: (() => void) | null = null;
   nextOwned: Owned | null = null;
   previousOwned: Owned | null = null;
@@ -36,14 +36,14 @@ export class BodyToGuest implements HostBody, Owned {
   }
 
   /**
-   * Ends with its invocation, read or not: its source must not stay open for it, and nothing else would limit that
-   * time.
+   * The stream ends with its invocation, even if it was not read: nothing else would limit how long its source stays
+   * open.
    */
   abandon(): void {
     if (this.#ended) return;
     this.break(
       new OverError(
-        'The invocation that this body came with is over: read it before, or in a promise that is given to waitUntil',
+        'The invocation of this body has ended: read the body earlier, or in a promise that is passed to waitUntil',
       ),
     );
     send(toHost.cancel, this.id);

@@ -1,5 +1,5 @@
 // Modules of lazy/ that other guest files use: each registers itself when it runs, and is loaded on first use
-// (lazy.ts sets how). Nothing is imported from them, since they are not part of the snapshot.
+// (lazy.ts sets how). This file must not import them, since they are not part of the snapshot.
 
 /** Exports of each module of lazy/, declared there. */
 // oxlint-disable-next-line typescript/no-empty-object-type -- filled in by declarations
@@ -10,16 +10,16 @@ const provided: Partial<Modules> = { __proto__: null } as object;
 /** Loads a module, and provides parts of another: set by lazy.ts. */
 export const loader = {
   load: (_name: string): unknown => {
-    throw new Error('Modules cannot be loaded before the guest has its host');
+    throw new Error('Modules cannot be loaded before the guest is connected to its host');
   },
 };
 
-/** Called by a module of lazy/ with the value for `useModule`. */
+/** A module of lazy/ calls this with the value for `useModule`. */
 export function provideModule<Name extends keyof Modules>(name: Name, module: Modules[Name]): void {
   provided[name] = module;
 }
 
-/** A loaded module; undefined: it is not loaded, so no object of its classes exists. */
+/** A loaded module; undefined if it is not loaded, so no object of its classes exists. */
 export function loadedModule<Name extends keyof Modules>(name: Name): Modules[Name] | undefined {
   return provided[name];
 }

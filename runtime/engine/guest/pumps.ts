@@ -30,7 +30,7 @@ const Bytes = Uint8Array;
 const { apply } = Reflect;
 const setBytes = Uint8Array.prototype.set;
 
-/** Smaller chunks sent in one entry are joined: each would cost a copy and a write. */
+/** Smaller chunks sent in one entry are joined, because each would cost a copy and a write. */
 const JOINED_BYTES_MAX = 16 * 1024;
 
 /** Sends chunks under an id until the host's window is used up. `Source` is the source of the chunks. */
@@ -70,8 +70,8 @@ abstract class Pump {
     this.#credit -= bytes;
     if (bytes >= JOINED_BYTES_MAX) {
       this.flush();
-      // No copy is needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them
-      // meanwhile.
+      // No copy is needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them before
+      // that.
       this.#send(chunk);
       return;
     }
@@ -102,7 +102,7 @@ abstract class Pump {
     this.#send(joined);
   }
 
-  /** At the end of the entry: nothing stays buffered. */
+  /** At the end of the entry, nothing stays buffered. */
   release(): void {
     this.flush();
     this.#held = null;
@@ -185,7 +185,7 @@ class BodyPump extends Pump {
     super(id, onEnd);
     this.#body = body;
     this.#incoming = body instanceof BodyToGuest ? body : null;
-    // In two steps: a closure directly assigned to a property is allocated in the old generation.
+    // In two steps, because a closure directly assigned to a property is allocated in the old generation.
     const onSpliced = (): void => this.#handOver();
     if (this.#incoming !== null) this.#incoming.onSpliced = onSpliced;
   }
@@ -274,7 +274,7 @@ export const WHOLE_BYTES_MAX = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
 /**
- * Bytes as a body that is sent in pieces: sent at once, they would block the host's main thread, which all
+ * Bytes as a body that is sent in pieces: sending them together would block the host's main thread, which all
  * deployments share.
  */
 export function inPieces(bytes: Uint8Array): HostBody {
@@ -323,8 +323,8 @@ function toHostBody(source: StreamSource): HostBody {
   return source instanceof Bytes ? inPieces(source) : source;
 }
 
-// A stream that has already ended or failed reports it at once: the record that names it, for instance of a call, has
-// to go first.
+// A stream that has already ended or failed reports this immediately. The record that names the stream, for instance of
+// a call, must be sent before.
 async function begin(pump: Pump): Promise<void> {
   await undefined;
   pump.run();
@@ -335,7 +335,7 @@ export function creditPump(id: number, bytes: number): void {
 }
 
 export function cancelPump(id: number): void {
-  const error = new Error('The reader of this body is gone');
+  const error = new Error('The reader of this body no longer exists');
   error.name = 'AbortError';
   pumps.get(id)?.stop(error);
 }

@@ -1,5 +1,5 @@
-// All metrics of the platform: name, type, meaning. exposition.ts prints only those listed here, and a test compares
-// docs/operating.md with it. Pure.
+// All metrics of the platform: name, type, meaning. exposition.ts prints only these, and a test compares
+// docs/operating.md with this list. Pure.
 
 /** Type of a family in Prometheus. */
 type FamilyType = 'counter' | 'gauge' | 'histogram';
@@ -16,7 +16,7 @@ export const families = {
   platform_responses_total: { type: 'counter', help: 'Responses of workers, by status class such as 5xx' },
   platform_cpu_milliseconds_total: {
     type: 'counter',
-    help: 'Thread CPU charged to invocations, by kind; none: entries without an invocation',
+    help: 'Thread CPU charged to invocations, by kind; `none` is CPU of entries without an invocation',
   },
   platform_wall_milliseconds: {
     type: 'histogram',
@@ -145,7 +145,7 @@ export const families = {
   platform_builds_running: { type: 'gauge', help: 'Builds that are running in the builder' },
   platform_routes_age_seconds: {
     type: 'gauge',
-    help: 'Age of the routes of this machine, with ARTIFACTS_S3_*: below 3 while they are followed',
+    help: 'Age of the routes of this machine, with ARTIFACTS_S3_*: below 3 while they are updated',
   },
   platform_routes_waiting: { type: 'gauge', help: 'Changed routes that are not on this machine yet' },
   platform_artifacts_waiting: {
@@ -177,7 +177,7 @@ export const families = {
   platform_web_requests_total: { type: 'counter', help: 'Requests that the web process served, by site' },
   platform_telemetry_records_total: {
     type: 'counter',
-    help: 'Lines, invocations and spans that the API process stored, and those lost before that',
+    help: 'Lines, invocations and spans that the API process stored, and those lost before they were stored',
   },
   platform_spans_exported_total: {
     type: 'counter',

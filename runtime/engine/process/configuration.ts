@@ -10,9 +10,9 @@ import { parsePort } from '#core/parse-integer.ts';
 import { proxyProblem } from '../http/client-address.ts';
 
 /**
- * V8 13.6 has one table for the code of all functions in a process, and gives an isolate one of its 4,096 segments,
- * or one for each 4,096 functions: when none is left the process crashes (at about 4,060 hello workers). A quarter is
- * reserved for workers with many functions.
+ * V8 13.6 has one table for the code of all functions in a process, and gives an isolate one of its 4,096 segments, or
+ * one for each 4,096 functions. When no segment is left, the process crashes (at about 4,060 hello workers). A quarter
+ * is reserved for workers with many functions.
  */
 const ISOLATES_MAX = 3072;
 
@@ -27,7 +27,7 @@ export interface EngineConfig {
   readonly port: number;
   readonly listener: 'auto' | 'node' | 'uws';
   readonly protocol: 'http' | 'https';
-  /** `PUBLIC_PORT`: port in public URLs, 443 with https; null: the port of the request. */
+  /** `PUBLIC_PORT`: port in public URLs, 443 with https; null means the port of the request. */
   readonly publicPort: number | null;
   readonly limits: Limits;
   readonly egress: EgressPolicy;
@@ -39,18 +39,18 @@ export interface EngineConfig {
   readonly migrationsExecutor: MigrationsExecutor;
   /** `TRACE_SAMPLE_RATE`: share of invocations that are sampled, 0 to 1. */
   readonly traceSampleRate: number;
-  /** `EDGE_TOKEN`: identifies requests that came through the edge; '': there is none. */
+  /** `EDGE_TOKEN`: identifies requests that came through the edge; '' if it is not set. */
   readonly edgeToken: string;
   /**
    * `ENGINE_AI_SOCKET`, or `ENGINE_AI_ORIGIN` of an API elsewhere, and `ENGINE_AI_URL`, the workers' PLATFORM_AI_URL;
-   * null: there is no AI gateway.
+   * null if there is no AI gateway.
    */
   readonly ai: { readonly socket: string; readonly origin: string; readonly url: string | null } | null;
-  /** `ENGINE_SANDBOX_URL` and `ENGINE_SANDBOX_TOKEN`: the sandbox service; null: there is none. */
+  /** `ENGINE_SANDBOX_URL` and `ENGINE_SANDBOX_TOKEN`: the sandbox service, or null. */
   readonly sandboxes: { readonly origin: string; readonly token: string } | null;
   /** `ENGINE_SSR_SOCKET`: socket of the process that runs servers of ssr projects; '': none run here. */
   readonly ssrSocket: string;
-  /** `ENGINE_SSR_CALLS`: prefix of the path of the socket for their calls; '': that of its own socket. */
+  /** `ENGINE_SSR_CALLS`: prefix of the path of the socket for their calls; '' uses the prefix of its own socket. */
   readonly ssrCalls: string;
   /** Set by the supervisor; null for a standalone engine. */
   readonly supervision: Supervision | null;
@@ -73,7 +73,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const folder = get('FS_PATH');
   if (folder === '')
-    throw new Failure('configuration', 'FS_PATH is not set: name the folder that holds artifacts and routes');
+    throw new Failure('configuration', 'FS_PATH is not set: set it to the folder of artifacts and routes');
   const protocol = choice(
     'PUBLIC_PROTOCOL',
     get('PUBLIC_PROTOCOL'),

@@ -22,11 +22,11 @@ export function parseUpdate(document: unknown): UpdateDocument {
   if (document === null || typeof document !== 'object' || Array.isArray(document))
     throw invalid('The update document must be an object');
   const given = Object.keys(document);
-  if (given.length === 0) throw invalid(`The update document is empty: it takes ${operators.join(', ')}`);
+  if (given.length === 0) throw invalid(`The update document is empty: it must use ${operators.join(', ')}`);
   const update: { operator: Operator; path: string[]; value: unknown }[] = [];
   for (const operator of given) {
     if (!isOperator(operator))
-      throw invalid(`The update document has "${operator.slice(0, 100)}", and takes ${operators.join(', ')}`);
+      throw invalid(`The update document has "${operator.slice(0, 100)}", but supports only ${operators.join(', ')}`);
     const fields = (document as Record<string, unknown>)[operator];
     if (fields === null || typeof fields !== 'object' || Array.isArray(fields))
       throw invalid(`${operator} must be an object of fields`);

@@ -1,13 +1,13 @@
 // The parts of the platform that one supervisor runs (`PLATFORM_PARTS`), so that they can run separately, in
-// containers or on several machines. Dependencies on parts that run elsewhere are checked here by name, before
-// anything starts.
+// containers or on several machines. Dependencies on parts that run elsewhere are checked here by name, before any part
+// starts.
 
 import { artifactVariables } from '#core/s3/bucket-variables.ts';
 import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
 
-/** Valid names in `PLATFORM_PARTS`; by default all, the last ones depending on other variables. */
+/** Valid names in `PLATFORM_PARTS`; by default all parts, and the last ones only with certain variables. */
 const names = [
   'handler',
   'databases',
@@ -88,17 +88,17 @@ export function partsFrom(environment: Environment): Parts {
       : []),
     ...(has('handler') && !has('databases')
       ? [
-          ...missing('DB_URL', 'name the database service, such as http://internal'),
+          ...missing('DB_URL', 'set it to the address of the database service, such as http://internal'),
           ...secret('DB_SERVICE_TOKEN', 'handlers and the database service know each other by it'),
         ]
       : []),
     ...(has('migrator') && !has('databases') && !has('handler')
       ? [
-          ...missing('DB_URL', 'name the database service, such as tcp://internal:80'),
+          ...missing('DB_URL', 'set it to the address of the database service, such as tcp://internal:80'),
           ...secret('DB_SERVICE_TOKEN', 'the migrator and the database service know each other by it'),
         ]
       : []),
-    // With other parts it is just not started.
+    // With other parts, it is not started.
     ...(has('migrator') && chosen.size === 1 && migrationsExecutorFrom(environment) !== 'migrator'
       ? ['DB_MIGRATIONS_EXECUTOR must be migrator: set it for the migrator, the API and the handlers']
       : []),
@@ -129,7 +129,7 @@ export function partsFrom(environment: Environment): Parts {
         ]
       : []),
     ...(isHttpsOn(get('PUBLIC_HTTPS')) && !has('edge') && (has('handler') || has('api'))
-      ? secret('EDGE_TOKEN', 'PUBLIC_HTTPS is on, and it identifies requests through the edge')
+      ? secret('EDGE_TOKEN', 'PUBLIC_HTTPS is on, and this secret identifies requests that come through the edge')
       : []),
     ...(has('web') && !has('api') && get('UI_PORT').toLowerCase() !== 'off'
       ? missing(

@@ -10,7 +10,7 @@ export interface MachineSettings {
   readonly name: string;
   /** Whether MACHINE_NAME is set. */
   readonly isNameChosen: boolean;
-  /** Host by which others reach it, with brackets for IPv6; null: nobody does. */
+  /** Host by which others reach it, with brackets for IPv6; null if nobody does. */
   readonly address: string | null;
 }
 
@@ -33,12 +33,12 @@ export function machineSettings(
   const chosen = get('MACHINE_NAME');
   if (chosen !== '' && !NAME.test(chosen))
     throw new Error(
-      `MACHINE_NAME is "${chosen}": it takes lower-case letters, digits and hyphens, at most 63, such as m1`,
+      `MACHINE_NAME is "${chosen}": it must have at most 63 lower-case letters, digits and hyphens, such as m1`,
     );
   const given = get('MACHINE_ADDRESS').replace(/^\[(.*)\]$/, '$1');
   if (given !== '' && isIP(given) === 0 && !HOST_NAME.test(given))
     throw new Error(
-      `MACHINE_ADDRESS is "${given}": it takes the IP address or name by which other machines reach this one, without a port`,
+      `MACHINE_ADDRESS is "${given}": it must be the IP address or name by which other machines reach this one, without a port`,
     );
   if (given !== '' && !isLoopback(given))
     for (const [variable, host] of Object.entries(listens))

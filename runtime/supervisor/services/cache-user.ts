@@ -9,7 +9,7 @@ const rights = ['~cache:*', '+get', '+set', '+del', '+ping', '+hello', '+auth', 
 const CONNECT_MS = 5000;
 
 /**
- * Creates the engines' user of the cache, and returns their URL. Their password is derived from the owner's.
+ * Creates the engines' user of the cache, and returns their URL. The password of the user is derived from the owner's.
  *
  * @param url `CACHE_URL`.
  * @throws {Error} with instructions, when the server cannot be reached or the owner may not create users.
@@ -34,7 +34,7 @@ export async function openCacheUser(url: string): Promise<string> {
     await client.sendCommand(['ACL', 'SETUSER', user, 'reset', 'on', `>${password}`, ...rights]);
   } catch (error) {
     throw new Error(
-      'The user of CACHE_URL may not create one for engines (ACL SETUSER). Create one yourself with access to the keys cache:* only, ' +
+      'The user of CACHE_URL is not allowed to create a user for engines (ACL SETUSER). Create that user yourself with access to the keys cache:* only, ' +
         'and set ENGINE_CACHE_URL',
       { cause: error },
     );

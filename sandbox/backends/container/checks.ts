@@ -76,7 +76,7 @@ async function checkNetworks(api: EngineApi, labels: Readonly<Record<string, str
           name: 'isolation',
           status: 'fail',
           message: `${connected} of ${looked} containers of sandboxes have a network of their own`,
-          advice: 'They were changed: destroy these sandboxes, and check who can use the engine.',
+          advice: 'The limits of these sandboxes were changed: destroy them, and check who can use the engine.',
         }
       : { name: 'isolation', status: 'ok', message: `None of ${looked} containers has a network`, advice: null };
   } catch (error) {
@@ -85,7 +85,7 @@ async function checkNetworks(api: EngineApi, labels: Readonly<Record<string, str
   }
 }
 
-/** Null: it was deleted meanwhile. */
+/** Null if the container was deleted in the meantime. */
 async function networkOf(api: EngineApi, container: string): Promise<string | null> {
   try {
     const { HostConfig } = await api.call<{ HostConfig: { NetworkMode: string } }>(

@@ -8,21 +8,21 @@ const DAY_MS = 86_400_000;
 const DAYS_SOON = 30;
 const ADVICE = 'make a key with the actions of docs/sandbox-provider.md, and no others';
 
-/** The permissions that the key should not have; null: none. */
+/** The permissions that the key should not have, or null. */
 export function keyExcess(key: ProviderKey): string | null {
   const what = !key.isScoped
     ? 'HOSTED_API_KEY is not restricted to actions'
     : key.actions.includes('snapshot.write')
-      ? 'HOSTED_API_KEY may write snapshots, which is for building templates alone'
+      ? 'HOSTED_API_KEY may write snapshots, which only the building of templates needs'
       : null;
   return what === null ? null : `${what}; ${ADVICE}`;
 }
 
-/** The problem with its expiry; null: none. */
+/** The problem with its expiry, or null. */
 export function keyExpiry(key: ProviderKey, now: number): string | null {
-  if (key.expiresAt === null) return 'HOSTED_API_KEY never expires: make one that ends within 365 days';
+  if (key.expiresAt === null) return 'HOSTED_API_KEY never expires: create one that expires within 365 days';
   if (key.expiresAt - now >= DAYS_SOON * DAY_MS) return null;
-  return `HOSTED_API_KEY expires on ${new Date(key.expiresAt).toISOString().slice(0, 10)}: make a new one`;
+  return `HOSTED_API_KEY expires on ${new Date(key.expiresAt).toISOString().slice(0, 10)}: create a new one`;
 }
 
 /** Null if templates are at their pinned snapshots. */
@@ -43,7 +43,7 @@ export async function checkProvider(
   settings: HostedSettings,
   now: number,
 ): Promise<SandboxCheck[]> {
-  const make = 'Run `platform secrets sandbox-key`, and set HOSTED_API_KEY to what it prints.';
+  const make = 'Run `platform secrets sandbox-key`, and set HOSTED_API_KEY to the key that it prints.';
   try {
     const key = await provider.key();
     const excess = keyExcess(key);

@@ -5,9 +5,9 @@ import { parseInteger } from '#core/parse-integer.ts';
 
 /** The template of machines. */
 export interface PinnedTemplate {
-  /** Null: the provider's default. */
+  /** Null means the provider's default. */
   readonly template: string | null;
-  /** Machines are refused if the template is at another snapshot; null: any snapshot. */
+  /** Machines are refused if the template is at another snapshot; null means any snapshot. */
   readonly snapshotId: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface HostedSettings extends PinnedTemplate {
   readonly apiKey: string;
   /** `HOSTED_ORG`. */
   readonly organization: string;
-  /** `BUILD_SANDBOX_TEMPLATE` and its pinned snapshot, for build sandboxes; null: the same as others. */
+  /** `BUILD_SANDBOX_TEMPLATE` and its pinned snapshot, for build sandboxes; null means the same as others. */
   readonly builds: PinnedTemplate | null;
   /** `HOSTED_MACHINE_TYPE`. */
   readonly machineType: 'small' | 'default' | 'large';
@@ -34,7 +34,7 @@ export interface HostedSettings extends PinnedTemplate {
 const MACHINE_TYPES = ['small', 'default', 'large'] as const;
 const TTL_SECONDS_MAX = 30 * 86_400;
 
-/** @throws {Error} naming the variable, its value and what it accepts; never the value of the key. */
+/** @throws {Error} that names the variable, its value and the accepted values; never the value of the key. */
 export function hostedSettings(environment: Readonly<Record<string, string | undefined>>): HostedSettings {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const missing = ['HOSTED_API_KEY', 'HOSTED_ORG', 'HOSTED_BASE_URL', 'SANDBOX_AI_URL'].filter(
@@ -43,20 +43,18 @@ export function hostedSettings(environment: Readonly<Record<string, string | und
   if (missing.length > 0) throw new Error(`SANDBOX_PROVIDER=hosted needs ${missing.join(', ')}`);
   const machineType = get('HOSTED_MACHINE_TYPE') || 'default';
   if (!isMachineType(machineType))
-    throw new Error(`HOSTED_MACHINE_TYPE is "${machineType}": it takes ${MACHINE_TYPES.join(', ')}`);
+    throw new Error(`HOSTED_MACHINE_TYPE is "${machineType}": it must be one of ${MACHINE_TYPES.join(', ')}`);
   const scoped = get('HOSTED_REQUIRE_SCOPED_KEY') || 'false';
   if (scoped !== 'true' && scoped !== 'false')
-    throw new Error(`HOSTED_REQUIRE_SCOPED_KEY is "${scoped}": it takes true or false`);
+    throw new Error(`HOSTED_REQUIRE_SCOPED_KEY is "${scoped}": it must be true or false`);
   const template = get('HOSTED_TEMPLATE') || null;
   const snapshotId = get('HOSTED_TEMPLATE_SNAPSHOT_ID') || null;
   if (template === null && snapshotId !== null)
-    throw new Error('HOSTED_TEMPLATE_SNAPSHOT_ID pins a template: set HOSTED_TEMPLATE, or leave both out');
+    throw new Error('HOSTED_TEMPLATE_SNAPSHOT_ID pins a template: set HOSTED_TEMPLATE, or unset both');
   const buildTemplate = get('BUILD_SANDBOX_TEMPLATE') || null;
   const buildSnapshotId = get('BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID') || null;
   if (buildTemplate === null && buildSnapshotId !== null)
-    throw new Error(
-      'BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID pins a template: set BUILD_SANDBOX_TEMPLATE, or leave both out',
-    );
+    throw new Error('BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID pins a template: set BUILD_SANDBOX_TEMPLATE, or unset both');
   return {
     baseUrl: providerUrl(get('HOSTED_BASE_URL')),
     apiKey: get('HOSTED_API_KEY'),

@@ -1,5 +1,5 @@
-// Sandboxes for `platform dev` without a container engine: local processes, with a folder each. They are NOT isolated:
-// commands run as the developer, with access to the developer's files and network.
+// Sandboxes for `platform dev` without a container engine: local processes, with a folder each. These sandboxes are NOT
+// isolated: commands run as the developer, with access to the developer's files and network.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { cp, lstat, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ const MAIN = path.join(import.meta.dirname, `main${path.extname(import.meta.file
 /** Variables of the developer's environment that commands get. */
 const PASSED = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'TZ', 'TMPDIR', 'SHELL'];
 
-const NO_ENGINE = 'Start Docker or podman for sandboxes that are fenced';
+const NO_ENGINE = 'Start Docker or podman for isolated sandboxes';
 
 /** How long an agent may take to exit. */
 const END_MS = 3000;

@@ -44,7 +44,7 @@ describe('a build', () => {
     place.commit({ 'platform.yaml': 'kind: static\nbuild: ln -s /etc dist\nout: dist\n' });
     const { failure } = await buildIn(place, confinement);
     assert.equal(failure?.reason, 'build_failed');
-    assert.match(failure.message, /leads out of the project/);
+    assert.match(failure.message, /outside the project/);
   });
 
   test('names an artifact of its own over the descriptor of its parent', async (t) => {

@@ -138,7 +138,7 @@ describe('a repository that cannot be built', () => {
       place.git('push', '-q', '--force', place.bare, 'HEAD:main');
       const { failure } = await buildIn(place, confinement);
       assert.equal(failure?.reason, 'source_unsafe');
-      assert.match(failure.message, /"public\/link" in the repository is a link that leads out of it/);
+      assert.match(failure.message, /"public\/link" in the repository is a link to a path outside it/);
     });
 
   for (const [what, wishes] of [

@@ -124,7 +124,7 @@ test('few invocations make no rate, and an evaluation that fails changes no stat
   const rule = await readRule();
   assert.deepEqual(
     [rule.state, rule.value, rule.message],
-    ['ok', null, '9 of 9 invocations failed in 5 min: too few for a rate'],
+    ['ok', null, '9 of 9 invocations failed in 5 min: too few to calculate a rate'],
   );
   await alerts.control.sql`UPDATE control.alert_rule SET is_firing = true, next_at = now()`;
   const isDone = await evaluateNext(partsOf(), (tx) => tx`SELECT 1 / 0` as never);

@@ -155,7 +155,7 @@ test('a collector whose headers no key decrypts shows that, and others get their
     const { body } = await control.call('GET', `/projects/${other}/collector`);
     return body.collector.error;
   });
-  assert.equal(problem, 'Its secret cannot be decrypted: delete it and create it again');
+  assert.equal(problem, 'The secret cannot be decrypted: delete this entry and create it again');
   const { length } = receiver.spans;
   await until(() => {
     if (batches.length === 0 && receiver.spans.length === length) hand('shop', 1);

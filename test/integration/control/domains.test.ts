@@ -141,7 +141,7 @@ test('a domain without its proof is lost after the time it has; silent name serv
   const silent = await read(id);
   assert.deepEqual(
     [typeof silent.verifiedAt, silent.failingSince, silent.problem],
-    ['string', null, 'The name servers did not answer: ETIMEOUT'],
+    ['string', null, 'The name servers did not respond: ETIMEOUT'],
   );
   isSilent = false;
   txt.clear();

@@ -150,7 +150,7 @@ test('the way back works once, in the browser and for the operator that began, a
     assert.match(answer.text, pattern);
     assert.equal(await readApplication(site.control.sql, site.deps.keys), null);
   };
-  const lost = /took too long, was begun in another browser, or was used already/;
+  const lost = /took too long, was started in another browser, or was already completed/;
   // An attacker sends the operator the way back of an application of their own.
   const attacker = await signedIn();
   const theirs = await createThere(await formOf(attacker));

@@ -37,7 +37,7 @@ test('a commit has the status of its deployment, each state once', async () => {
   for (const status of ['building', 'uploading', 'migrating']) await end(projectId, status);
   await end(projectId, 'success');
   assert.deepEqual(statuses(repository), [
-    ['pending', 'Waits to be built', 'platform/status'],
+    ['pending', 'Waiting for a builder', 'platform/status'],
     ['pending', 'In progress', 'platform/status'],
     ['success', 'Deployed', 'platform/status'],
   ]);
@@ -63,7 +63,7 @@ test('a guarded release is pending until it ends, and a rollback is a failure un
   await sql.begin((tx) => pointProduction(tx, projectId, before, release.deploymentId));
   await connected.work();
   assert.deepEqual(statuses(repository), [
-    ['pending', 'Waits to be built', 'platform/guarded'],
+    ['pending', 'Waiting for a builder', 'platform/guarded'],
     ['pending', 'Guarded release: 5 % of the visitors', 'platform/guarded'],
     ['failure', 'Rolled back. Errors: 3.3 % of 300 requests failed', 'platform/guarded'],
     ['success', 'Deployed', 'platform/guarded'],
@@ -79,9 +79,9 @@ test('failed, superseded and skipped commits say so', async () => {
   assert.deepEqual(
     repository.statuses.map(({ state, description }) => [state, description]),
     [
-      ['pending', 'Waits to be built'],
+      ['pending', 'Waiting for a builder'],
       ['error', 'Superseded by a newer commit'],
-      ['pending', 'Waits to be built'],
+      ['pending', 'Waiting for a builder'],
       ['failure', 'Failed: migration failed'],
       ['success', 'Skipped: The commit says [skip ci]'],
     ],
@@ -95,7 +95,7 @@ test('a pull request has one comment, which is kept up to date', async () => {
   const about = { action: 'opened', number: 3, branch: 'topic', sha };
   await connected.deliver('pull_request', connected.pullRequestBody(repository, about));
   assert.equal(repository.comments.length, 1);
-  assert.match(repository.comments[0]!.body, /Waits to be built/);
+  assert.match(repository.comments[0]!.body, /Waiting for a builder/);
   await end(projectId, 'success');
   assert.equal(repository.comments.length, 1);
   const id = await newest(projectId);
@@ -110,7 +110,7 @@ test('a pull request has one comment, which is kept up to date', async () => {
   );
   const next = await connected.push(repository, 'topic', { a: '2' });
   assert.equal(repository.comments.length, 1);
-  assert.match(repository.comments[0]!.body, new RegExp(`Waits to be built.*Visit.*${next.slice(0, 7)}`));
+  assert.match(repository.comments[0]!.body, new RegExp(`Waiting for a builder.*Visit.*${next.slice(0, 7)}`));
 });
 
 test('a comment that a process wrote and did not live to note is found again; one that was deleted is written anew', async () => {
@@ -152,8 +152,8 @@ test("a fork's commit says that it waits for a member", async () => {
     'pull_request',
     connected.pullRequestBody(repository, { action: 'opened', number: 2, branch: 'main', sha, head }),
   );
-  assert.deepEqual(statuses(repository), [['pending', 'Waits for the approval of a member', 'platform/fork-status']]);
-  assert.match(repository.comments[0]!.body, /Waits for the approval of a member/);
+  assert.deepEqual(statuses(repository), [['pending', 'Waiting for approval by a member', 'platform/fork-status']]);
+  assert.match(repository.comments[0]!.body, /Waiting for approval by a member/);
 });
 
 test('what the installation does not grant is left out, without asking the host', async () => {
@@ -192,6 +192,6 @@ test('a host that is away is told later, as things are by then', async () => {
   host.state.failures.length = 0;
   await control.sql`UPDATE control.git_report SET due_at = now() WHERE due_at IS NOT NULL`;
   await workOnReports(control.deps);
-  assert.deepEqual(statuses(repository), [['pending', 'Waits to be built', 'platform/away']]);
+  assert.deepEqual(statuses(repository), [['pending', 'Waiting for a builder', 'platform/away']]);
   assert.deepEqual((await report()).due, false);
 });

@@ -36,7 +36,7 @@ test('what was pushed while no API process ran is deployed when one starts', asy
   const [row] = await control.sql<{ repository_id: string }[]>`
     SELECT repository_id FROM control.project WHERE name = 'shop'`;
   const said = await git('push', path.join(folderOfIt, 'repositories', `${row!.repository_id}.git`), 'main:later');
-  assert.match(said, /remote: The platform is not running: the push is deployed when it starts/);
+  assert.match(said, /remote: The platform is not running: it deploys the push at its next start/);
   const built = buildNext('success');
   pushes.gitPush = await openGitPush(control.deps);
   const id = await built;

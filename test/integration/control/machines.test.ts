@@ -198,7 +198,7 @@ test('a machine that serves old routes for a while is reported once, and when th
       type: 'fired',
       name: 'Routes of machine m1 are old',
       message:
-        'It serves those of 61 seconds ago: its mirror cannot read Postgres or the bucket of artifacts, or its disk is full. Look at its log.',
+        'It serves those of 61 seconds ago: its mirror cannot read Postgres or the bucket of artifacts, or its disk is full. Check its log.',
     },
   ]);
   await control.sql`UPDATE control.machine SET routes_age_seconds = 0`;

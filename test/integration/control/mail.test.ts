@@ -219,9 +219,9 @@ test('servers that close, talk nonsense or without end, or say 421 are temporary
     assert.deepEqual(results, [
       ['The mail server closed the connection', true, null],
       ['The mail server refused the email (421 4.3.2)', true, 421],
-      ['The mail server gave no readable answer', true, null],
-      ['The mail server gave no readable answer', true, null],
-      ['The mail server gave no readable answer', true, null],
+      ['The mail server sent an invalid reply', true, null],
+      ['The mail server sent an invalid reply', true, null],
+      ['The mail server sent an invalid reply', true, null],
       ['TLS to the mail server failed: ERR_SSL_WRONG_VERSION_NUMBER', true, null],
     ]);
   } finally {

@@ -15,8 +15,8 @@ import { startSignIn, type TestBrowser, type TestSignIn } from '#test/setup/sign
 import { createAuthenticator, type Authenticator } from '#test/setup/software-authenticator.ts';
 import { withinWindow } from '#test/setup/window.ts';
 
-const REFUSED = /That passkey opens no session here/;
-const EXPIRED = /The sign-in took too long or was begun in another browser/;
+const REFUSED = /That passkey cannot be used to sign in here/;
+const EXPIRED = /The sign-in took too long, or was started in another browser/;
 
 let site: TestSignIn;
 let person: { readonly browser: TestBrowser; readonly accountId: string };

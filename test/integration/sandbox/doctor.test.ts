@@ -156,7 +156,7 @@ test('a provider is looked at: its key, its template, and whether it answers', a
   assert.deepEqual(short(await backend.checks!()), [
     `ok ${host} answers over HTTPS`,
     'warn HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
-    'warn HOSTED_API_KEY expires on 2020-02-03: make a new one',
+    'warn HOSTED_API_KEY expires on 2020-02-03: create a new one',
     'fail Template node is at snapshot s2, and HOSTED_TEMPLATE_SNAPSHOT_ID pins s1: look at what changed, then pin the new one',
   ]);
   provider.misbehave(/^GET \/v1\/account$/, { kind: 'status', status: 401 });

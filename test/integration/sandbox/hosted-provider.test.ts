@@ -40,7 +40,7 @@ test('a key that is not restricted is warned of, or refused where it must be', a
   const { reports } = await open(context, provider);
   assert.deepEqual(reports, [
     'HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
-    'HOSTED_API_KEY never expires: make one that ends within 365 days',
+    'HOSTED_API_KEY never expires: create one that expires within 365 days',
   ]);
   await assert.rejects(openFakeHostedBackend(provider, { environment: { HOSTED_REQUIRE_SCOPED_KEY: 'true' } }), {
     message:

@@ -57,7 +57,7 @@ before(async () => {
   ({ location } = report);
   assert.equal(
     report.leftOut.at(-1),
-    'Files of sandboxes: after a restore, sandboxes without their machine start with no files',
+    'Files of sandboxes: after a restore, sandboxes whose machine is missing start without files',
   );
   service = await startReplica({ url, folder: machines, name: 'a' });
   assert.equal(await service.exec('later', 'echo of later > mine'), '');

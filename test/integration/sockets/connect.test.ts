@@ -227,7 +227,7 @@ test('a socket ends with its invocation', async () => {
   assert.equal((await handler.fetch('shop', `/leave?port=${port}`)).text, 'left open');
   await closed;
   const [, read] = (await asked(`/kept?port=${port}`)) as [unknown, { message: string }];
-  assert.match(read.message, /The invocation that this body came with is over/);
+  assert.match(read.message, /The invocation of this body has ended/);
 });
 
 test('each socket counts as a subrequest', async () => {

@@ -224,7 +224,7 @@ test('messages, timers, schedules and runs of workflows come to the route of the
 
 test('neither a visitor nor a worker of another project gets events in, or reaches the server past its gates', async () => {
   const visitor = await platform.fetch('app', '/__platform/message', { method: 'POST', body: '{}' });
-  assert.deepEqual([visitor.status, visitor.text], [401, '{"error":"This route is for the platform alone"}']);
+  assert.deepEqual([visitor.status, visitor.text], [401, '{"error":"Only the platform can call this route"}']);
   const { text: url } = await platform.fetch('app', '/address');
   assert.match(url, /^http:\/\/d[0-9a-z]+\.app\.app\.platform\.internal$/);
   for (const init of [

@@ -78,19 +78,19 @@ test('a base that is not there, or leads out of the repository, is refused with 
     /platform\.yaml:2:1: base: folder src does not exist in the repository .*\n> 2 \| base: src\n.*\nDid you mean "apps\/web\/src"\? /s,
   );
   symlinkSync('/etc', path.join(root, 'away'));
-  assert.match(load('.'), /^platform\.yaml:1:1: base: away leads out of the repository\n/);
+  assert.match(load('.'), /^platform\.yaml:1:1: base: away is outside the repository\n/);
 });
 
 test('a platform.yaml that is a link out of the repository is not read', (t) => {
   const root = repository(t, { 'kept.yaml': 'name: kept\n', 'web/a': '' });
   symlinkSync('/etc/passwd', path.join(root, 'platform.yaml'));
   const said = failure(() => loadProject(recordingShell(root), root, null));
-  assert.match(said, /^.*platform\.yaml: This symbolic link leads out of the repository/);
+  assert.match(said, /^.*platform\.yaml: This symbolic link points outside the repository/);
   assert.ok(!said.includes('root:'), said);
   symlinkSync('/etc/passwd', path.join(root, 'platform-workspace.yaml'));
   assert.match(
     failure(() => loadProject(recordingShell(root), path.join(root, 'web'), null)),
-    /platform-workspace\.yaml: This symbolic link leads out/,
+    /platform-workspace\.yaml: This symbolic link points outside/,
   );
   unlinkSync(path.join(root, 'platform-workspace.yaml'));
   symlinkSync('../kept.yaml', path.join(root, 'web/platform.yaml'));

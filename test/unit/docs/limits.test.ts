@@ -64,7 +64,7 @@ test('the limits of the AI gateway of each plan are there, and off', () => {
 
 test('each call of the host is in one table of what runs on the main thread, synchronous ones with a row of their own', () => {
   const section = page.slice(page.indexOf("## What runs on an engine's main thread"));
-  const split = section.indexOf('Others:');
+  const split = section.indexOf('For other calls,');
   const named = (part: string): string[] =>
     part
       .split('\n')

@@ -54,10 +54,7 @@ test('AI providers are looked at: their variables, their prices, keys over plain
     checkAi(environment).map(({ status, message }) => [status, message]);
   const key = 'sk-0123456789';
   assert.deepEqual(said({}), [
-    [
-      'warn',
-      'No AI provider is set: calls of models fail, but for `npm start`, which answers them from the mock provider',
-    ],
+    ['warn', 'No AI provider is set: model calls fail, except with `npm start`, where the mock provider answers them'],
   ]);
   assert.deepEqual(said({ AI_GATEWAY_URL: 'http://api:4002' }), []);
   assert.deepEqual(said({ AI_PROVIDER_MOCK_KIND: 'mock' }), [['ok', 'AI providers: mock, which asks no model']]);
@@ -161,7 +158,7 @@ test('builds in sandboxes are named, and what keeps a builder from starting', ()
   assert.deepEqual(said({ ...sandbox, SANDBOX_NETWORK_ISOLATION: '' }), [
     'fail BUILD_EXECUTOR=sandbox: SANDBOX_NETWORK_ISOLATION must be true: builds must run in sandboxes without access to your network',
   ]);
-  assert.deepEqual(said({ BUILD_EXECUTOR: 'vm' }), ['fail BUILD_EXECUTOR is "vm": it takes local or sandbox']);
+  assert.deepEqual(said({ BUILD_EXECUTOR: 'vm' }), ['fail BUILD_EXECUTOR is "vm": it must be local or sandbox']);
 });
 
 test('replicas of databases are up to date, behind, or failing with the reason', () => {

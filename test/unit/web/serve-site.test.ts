@@ -163,5 +163,5 @@ test('a site adds no sources that open it to others', async () => {
   mkdirSync(other);
   writeFileSync(path.join(other, 'index.html'), 'x');
   await finishSite(other, { isHashed: () => false, policy: { 'frame-ancestors': ['*'] } });
-  await assert.rejects(openSite(other, false), { message: 'A site adds no sources to frame-ancestors' });
+  await assert.rejects(openSite(other, false), { message: 'A site cannot add sources to frame-ancestors' });
 });

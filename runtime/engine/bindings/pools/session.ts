@@ -1,6 +1,7 @@
-// One connection of a worker to a pool: the worker's client sees a Postgres server that accepts it, and its messages
-// pass to a connection of the pool. When the client ends between two queries, outside of a transaction, the connection
-// goes back; otherwise it is closed. Made by hyperdrive.ts. Everything that is written to it comes from a worker.
+// One connection of a worker to a pool. The worker's client sees a Postgres server that accepts it, and its messages
+// are forwarded over a connection of the pool. When the client ends between two queries, outside of a transaction, the
+// connection goes back; otherwise it is closed. Made by hyperdrive.ts. Everything that is written to it comes from a
+// worker.
 import { randomInt } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import { isFailure } from '#core/failure.ts';
@@ -30,7 +31,7 @@ interface SessionPool {
 }
 
 const BUFFER_BYTES = 64 * 1024;
-/** CPU of following one message, beside that of its bytes. */
+/** CPU to follow one message, in addition to the cost of its bytes. */
 const MESSAGE_MS = 0.0002;
 /** As Postgres. */
 const STARTUP_BYTES_MAX = 10_000;
@@ -44,7 +45,7 @@ const ANSWERED = new Set([...'QSF'].map(codeOf));
 const EXTENDED = new Set([...'PBEDC'].map(codeOf));
 const SYNCED = new Set([...'QS'].map(codeOf));
 
-/** A socket, as bindings/tcp-connection.ts uses one. */
+/** A socket, as bindings/tcp-connection.ts uses it. */
 export class PoolSession extends Duplex implements ConnectionUser {
   readonly remoteAddress = '240.0.0.1';
   readonly remotePort = 5432;
@@ -59,7 +60,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
   #connection: ServerConnection | null = null;
   #reader: MessageReader;
   #abort = new AbortController();
-  /** Called when the next bytes of the client may come. */
+  /** Called when the client may send the next bytes. */
   #next: (() => void) | null = null;
   /** Answers that the client waits for. */
   #asked = 0;
@@ -80,7 +81,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
     process.nextTick(() => this.destroyed || this.emit('connect'));
   }
 
-  /** There is nothing to wait for: the pool has its own limits of time. */
+  /** No timeout is needed here: the pool has its own time limits. */
   setTimeout(): this {
     return this;
   }
@@ -132,7 +133,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
       return done();
     }
     if (code !== PROTOCOL) {
-      this.#refuse('0A000', 'The pool takes version 3.0 of the protocol of Postgres');
+      this.#refuse('0A000', 'The pool supports only version 3.0 of the Postgres protocol');
       return done();
     }
     const given = readParameters(bytes.subarray(8, length));
@@ -205,7 +206,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
     else this.#next = done;
   }
 
-  /** Cancels what the session does, for a CancelRequest. */
+  /** Cancels the running statement of the session, for a CancelRequest. */
   async cancelWork(opener: Opener): Promise<void> {
     await this.#connection?.cancel(opener);
   }

@@ -77,7 +77,7 @@ let originMs: number | null = null;
 let startMs = 0;
 
 /**
- * Milliseconds since the first reading in this isolate, in steps of 5 us: finer ones would let a worker time its
+ * Milliseconds since the first reading in this isolate, in steps of 5 us: smaller steps would let a worker measure its
  * neighbors.
  */
 function now(): number {
@@ -119,7 +119,7 @@ function timeOfMark(mark: unknown): number {
 }
 
 export class Performance extends EventTarget {
-  /** Checked by members that need nothing else of their object: only a Performance has it. */
+  /** Members that use no other state check this: only a Performance object has it. */
   readonly #brand = true;
   constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
@@ -160,7 +160,7 @@ export class Performance extends EventTarget {
       });
       const given = [start, end, duration].filter((one) => one !== undefined).length;
       if (given > 0 && endMark !== undefined) throw new TypeError('Measure options and an end mark exclude each other');
-      if (given === 3) throw new TypeError('A measure has no start, end and duration at once');
+      if (given === 3) throw new TypeError('A measure cannot have a start, an end and a duration');
       if (duration !== undefined && given === 1)
         throw new TypeError('The duration of a measure needs its start or end');
     }

@@ -22,13 +22,13 @@ interface IsolateObjectsDeps {
   readonly onBroken: (error: PlatformError) => void;
 }
 
-/** By isolate: host functions know it as the scope of their call. */
+/** By isolate, which host functions know as the scope of their call. */
 const isolates = new WeakMap<object, IsolateObjects>();
 
 export class IsolateObjects {
   readonly #deps: IsolateObjectsDeps;
   readonly #live = new Map<string, LiveObject>();
-  /** The WebSockets known to the isolate, by its numbers; it assigns the negative ones itself. */
+  /** The WebSockets that the isolate has loaded, by its numbers; the isolate assigns negative numbers itself. */
   readonly #sockets = new Map<number, { readonly live: LiveObject; readonly socket: ObjectSocket }>();
   #lastSocket = 0;
   #isGone = false;
@@ -58,12 +58,12 @@ export class IsolateObjects {
    * Storage of an entry.
    *
    * @param json `{object, end, writes, unconfirmed, alarm?}`; untrusted.
-   * @returns resolves when the entry's output may be sent; null: immediately.
+   * @returns resolves when the entry's output may be sent; null means immediately.
    */
   store(call: number, owner: CallOwner, json: string, steps: string): Promise<void> | null {
     const { link } = this.#deps;
     const args = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    // Nothing waits for unconfirmed writes: the event may have ended by then.
+    // No output waits for unconfirmed writes: the event may have ended by then.
     const done = this.#request(args, steps, args['unconfirmed'] === 1 ? undefined : owner);
     const isGated = args['end'] === 1 && args['writes'] === 1 && args['unconfirmed'] !== 1;
     const answered = done.then(
@@ -147,7 +147,7 @@ export class IsolateObjects {
     const live = this.#live.get(address.id);
     const isNew = socket.stay !== live?.stay;
     const known = live === undefined ? 0 : this.#introduce(live, socket);
-    // Closed already: nothing else refers to it.
+    // Already closed: no other code refers to it.
     if (!sockets.has(socket)) this.#forgetSocket(socket);
     return JSON.stringify({ ...address, ...content, ...(isNew ? described(socket, known) : { socket: known }) });
   }
@@ -155,12 +155,13 @@ export class IsolateObjects {
   /**
    * An object accepts a WebSocket. @param id the isolate's number for it. @param given JSON; untrusted.
    *
-   * @throws {Error} if the object is not allowed to accept it.
+   * @throws {Error} if the object is not allowed to accept the socket.
    */
   accept(id: number, given: string): { readonly live: LiveObject; readonly socket: ObjectSocket } {
     const { object, tags, attachment } = JSON.parse(given) as Readonly<Record<string, unknown>>;
     const live = typeof object === 'string' ? this.#live.get(object) : undefined;
-    if (live === undefined || !(id < 0) || this.#sockets.has(id)) throw new Error('The WebSocket is of no object');
+    if (live === undefined || !(id < 0) || this.#sockets.has(id))
+      throw new Error('The WebSocket does not belong to an object');
     const socket = live.sockets.accept({ tags, attachment });
     socket.known = id;
     socket.stay = live.stay;
@@ -179,13 +180,16 @@ export class IsolateObjects {
     this.#sockets.get(id)?.socket.bridged.close(code, reason);
   }
 
-  /** @throws {Error} for what no isolate sends. */
+  /** @throws {Error} for data that a correct isolate never sends. */
   attachToSocket(id: number, text: string): void {
     const found = this.#sockets.get(id);
     if (found !== undefined) found.live.sockets.attach(found.socket, text);
   }
 
-  /** @param json settings for all sockets of an object; untrusted. @throws {Error} for what no isolate sends. */
+  /**
+   * @param json settings for all sockets of an object; untrusted. @throws {Error} for data that a correct isolate never
+   * sends.
+   */
   setSocketState(json: string): void {
     const { object, ...state } = JSON.parse(json) as Readonly<Record<string, unknown>>;
     const live = typeof object === 'string' ? this.#live.get(object) : undefined;
@@ -204,7 +208,8 @@ export class IsolateObjects {
   }
 
   /**
-   * When the engine last answered a message of a socket itself, without the object; null: never. @param args untrusted.
+   * When the engine last answered a message of a socket itself, without the object; null if never. @param args
+   * untrusted.
    */
   answeredAt({ socket }: Readonly<Record<string, unknown>>): number | null {
     return this.#sockets.get(Number(socket))?.socket.answeredAt ?? null;
@@ -214,7 +219,7 @@ export class IsolateObjects {
     if (this.#isGone) return;
     const reason =
       error instanceof PlatformError ? error : new PlatformError('object_reset', { reason: String(error) });
-    // Its code may still handle the error and respond.
+    // The object's code may still handle the error and respond.
     setImmediate(() => this.#deps.onBroken(reason));
   }
 
@@ -246,7 +251,7 @@ export class IsolateObjects {
     return this.#deps.objects.areValid;
   }
 
-  /** The isolate is gone. */
+  /** The isolate has ended. */
   close(): void {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -269,7 +274,7 @@ export const objectSocketCalls: Readonly<Record<string, SyncHostFunction>> = {
 export const objectStorageCall = {
   'object.storage': (call: HostCall): Promise<HostReply> => {
     const objects = isolates.get(call.isolate);
-    if (objects === undefined) throw new PlatformError('not_supported', { what: 'Storage outside of an object' });
+    if (objects === undefined) throw new PlatformError('not_supported', { what: 'Storage used outside an object' });
     return objects.wait(call);
   },
 };

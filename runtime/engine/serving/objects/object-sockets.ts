@@ -1,6 +1,6 @@
-// The WebSockets that a durable object has accepted, in the engine that has the object. They stay open while the object
-// moves to another isolate or has none. Stores their attachments and tags, and passes their events to the object in
-// order, as fast as it accepts them. Made by live-objects.ts.
+// The WebSockets that a durable object has accepted, in the engine that has the object. The sockets stay open while the
+// object moves to another isolate or is in none. Stores their attachments and tags, and passes their events to the
+// object in order, as fast as the object accepts them. Made by live-objects.ts.
 import type { CallOwner } from '../../bridge/call-owner.ts';
 import type { Part } from '../../bridge/protocol.ts';
 import { BridgedSocket, type SocketDeps } from '../../bridge/sockets.ts';
@@ -14,7 +14,7 @@ export type ObjectSocketLimits = SocketDeps['limits'] & { readonly webSocketsMax
 
 interface ObjectSocketsDeps {
   readonly limits: ObjectSocketLimits;
-  /** Of all objects of the project, or of one preview. */
+  /** Limit for all objects of the project, or of one preview. */
   readonly account: SocketAccount;
   /** Passes an event on; its end is reported to `event.ended`. */
   readonly deliver: (event: SocketEvent) => void;
@@ -45,9 +45,9 @@ export class ObjectSocket {
   readonly tags: readonly string[];
   readonly bridged: BridgedSocket;
   attachment: string | null;
-  /** When a message was last answered without the object; null: never. */
+  /** When a message was last answered without the object; null if never. */
   answeredAt: number | null = null;
-  /** Its number in the object's isolate at the time that the isolate got to know it. */
+  /** Number of the socket in the object's isolate when the isolate loaded it. */
   known = 0;
   stay: object | null = null;
 
@@ -187,7 +187,7 @@ export class ObjectSockets {
     account.remove(socket.bridged);
   }
 
-  /** @throws {Error} for what no isolate sends. */
+  /** @throws {Error} for data that a correct isolate never sends. */
   attach(socket: ObjectSocket, attachment: string): void {
     if (!isAttachment(attachment)) throw new Error('attachment too large');
     if (!this.#sockets.has(socket.number)) return;
@@ -211,7 +211,7 @@ export class ObjectSockets {
     this.#sender = null;
   }
 
-  /** State of all sockets, from an isolate. @throws {Error} for what no isolate sends. */
+  /** State of all sockets, from an isolate. @throws {Error} for data that a correct isolate never sends. */
   setState(state: Readonly<Record<string, unknown>>): void {
     const { auto, eventMs, closes } = state;
     if (eventMs !== undefined) {
@@ -267,7 +267,7 @@ export class ObjectSockets {
     const socket = this.#sockets.get(number);
     if (socket === undefined) return;
     if (this.#queue.push(new SocketEvent(this, socket, content, data, ++this.#lastNumber))) return;
-    this.#deps.log('WebSocket closed: too much waits for the objects of this project');
+    this.#deps.log('WebSocket closed: too much data is queued for the objects of this project');
     socket.bridged.close(1013, 'Too slow');
   }
 

@@ -1,5 +1,5 @@
-// The storage of one durable object in this engine. It sends requests to the database service one after the other, with
-// the number of this holder. It sets the alarm's timer before the alarm is committed, and clears it afterwards. Made by
+// The storage of one durable object in this engine. Sends requests to the database service one after the other, with
+// the number of this holder. The alarm's timer is set before the alarm is committed, and cleared afterwards. Made by
 // live-objects.ts.
 import { PlatformError } from '#core/errors.ts';
 import { objectOps, SHUT_OUT, transactionEnds } from '#core/object-storage.ts';
@@ -22,7 +22,7 @@ export interface StorageRequest {
   readonly steps: string;
   /** Whether the transaction is committed afterwards. */
   readonly commits: boolean;
-  /** A new alarm; -1: none; undefined: unchanged. */
+  /** A new alarm; -1: none; undefined if unchanged. */
   readonly alarm: number | undefined;
   readonly owner: StatementOwner | undefined;
 }
@@ -41,11 +41,11 @@ export class ObjectStore {
   #instance = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  /** Time of its timer; undefined: unknown. */
+  /** Time of the alarm's timer; undefined if unknown. */
   #timerAt: number | null | undefined = undefined;
   /** Operators' requests that wait for a transaction to end. */
   #asides: (() => void)[] = [];
-  /** The alarm that the next commit sets; undefined: unchanged. */
+  /** The alarm that the next commit sets; undefined if unchanged. */
   #nextAlarm: number | undefined = undefined;
 
   constructor(deps: ObjectStoreDeps) {
@@ -78,9 +78,9 @@ export class ObjectStore {
   }
 
   /**
-   * Runs an operator's steps in a separate transaction, between those of the object.
+   * Runs an operator's steps in a separate transaction, between the transactions of the object.
    *
-   * @returns JSON of the reply. @throws {PlatformError} with the reason; nothing was changed then.
+   * @returns JSON of the reply. @throws {PlatformError} with the reason; the data is then unchanged.
    */
   async aside(steps: string): Promise<string> {
     const until = performance.now() + ASIDE_MS;
@@ -90,7 +90,7 @@ export class ObjectStore {
       );
       if (reply !== null) return reply;
       if (performance.now() > until)
-        throw new PlatformError('conflict', { reason: 'The object is in the middle of a transaction: try again' });
+        throw new PlatformError('conflict', { reason: 'The object is inside a transaction: try again' });
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ASIDE_MS);
         this.#asides.push(() => {
@@ -176,12 +176,12 @@ export class ObjectStore {
       else if (this.#timerAt !== alarm) await alarms.set(owner, alarm);
       this.#timerAt = alarm < 0 ? null : alarm;
     } catch {
-      // The timer fires early and finds nothing to do.
+      // The timer fires early and finds no due alarm.
       this.#timerAt = undefined;
     }
   }
 
-  /** Its timer has fired. */
+  /** The timer of the alarm has fired. */
   fired(): void {
     this.#timerAt = undefined;
   }

@@ -46,15 +46,15 @@ test('everything that means nothing is said with its line, all of it at once', (
     ),
     [
       'public/_headers:1:1 "X-A: b" stands before the first path: begin with a line such as /*',
-      'public/_headers:2:1 "/a b" is no pattern: it contains white space',
+      'public/_headers:2:1 "/a b" is not a valid pattern: it contains white space',
       'public/_headers:4:3 "nonsense" is neither a path nor a header: write Name: value, or ! Name',
       'public/_headers:5:3 "bad name" is not a header name',
       'public/_headers:6:3 The header x-empty has no value: to remove it, write ! x-empty',
       'public/_headers:7:3 The header content-length is set by the server and cannot be changed',
       'public/_headers:8:3 The header vary cannot be removed: caches would mix compressed and plain answers',
       'public/_headers:9:3 The value of x holds a character that headers cannot carry',
-      'public/_headers:10:1 "/*/*" is no pattern: it has * twice',
-      'public/_headers:11:1 "http://a/" is no pattern: write a path, or https://host/path without query',
+      'public/_headers:10:1 "/*/*" is not a valid pattern: it has * twice',
+      'public/_headers:11:1 "http://a/" is not a valid pattern: write a path, or https://host/path without query',
     ],
   );
 });

@@ -49,14 +49,14 @@ test('everything that means nothing is said with its line, all of it at once', (
     '/a ftp://x',
   ].join('\n');
   assert.deepEqual(problemsOf(text), [
-    '1 A redirect needs two fields: from and to, with a status after them if need be',
+    '1 A redirect needs a source and a target, and optionally a status',
     '2 The source of a redirect is a path: redirects of whole hosts are not supported',
     '3 The source "a" does not begin with /',
     '4 The source "/a?x=1" contains a query or a fragment: only paths are matched',
     '5 Query parameters in the source are not supported',
     '6 The status "404" is not one of 200, 301, 302, 303, 307, 308',
     '7 "Country=de" after the status is not supported',
-    '8 The source "/*/*" is no pattern: it has * twice',
+    '8 The source "/*/*" is not a valid pattern: it has * twice',
     '9 The target "//evil.example" is neither a path with a single leading / nor an http(s) URL',
     '10 The target "https://example.com" is not a path of this site: the status 200 serves one of its own files',
     '11 The target "/:b" uses :b, which the source does not have',

@@ -143,13 +143,13 @@ test('links inside the folder are followed', async (t) => {
 });
 
 for (const [title, target, message] of [
-  ['out of the folder', '/etc/hostname', 'Asset public/link is a link that leads out of the assets folder'],
+  ['out of the folder', '/etc/hostname', 'Asset public/link is a link to a path outside the assets folder'],
   [
     'to a neighbour whose name begins the same',
     '../../site-secret',
-    'Asset public/link is a link that leads out of the assets folder',
+    'Asset public/link is a link to a path outside the assets folder',
   ],
-  ['nowhere', 'gone', 'Asset public/link is a link that leads nowhere'],
+  ['nowhere', 'gone', 'Asset public/link is a link to a missing path'],
   ['to a folder around it', '..', 'Asset public/link is a link to a folder around it'],
   ['to a hidden file', '../.env', 'Asset public/link is a link to .env, which is not served'],
 ] as const) {

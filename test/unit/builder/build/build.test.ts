@@ -152,7 +152,7 @@ test('of a site with one page and a router it is said that links into it answer 
       { 'index.html': 'home', 'package.json': '{"dependencies":{"vue-router":"4"}}' },
       null,
       [
-        'The site has one page and uses vue-router: a link to any other path answers 404. To have index.html answer, write into platform.yaml:\nassets:\n  not_found_handling: single-page-application',
+        'The site has one page and uses vue-router: a link to any other path answers 404. To serve index.html for such links, add this to platform.yaml:\nassets:\n  not_found_handling: single-page-application',
       ],
     ],
     [{ 'index.html': 'home', 'package.json': '{"dependencies":{"vue-router":"4"}}' }, spa, []],
@@ -231,7 +231,7 @@ test('an output directory that leads out of the project is refused', async (t) =
   const root = projectFolder(t, { 'src/index.ts': worker });
   await assert.rejects(build({ root, config: { ...configOf(), out: '../' }, artifacts: root }), {
     code: 'assets',
-    message: 'The output directory "../" leads out of the project',
+    message: 'The output directory "../" is outside the project',
   });
 });
 

@@ -57,7 +57,7 @@ test('every syntax error of a build is reported', async (t) => {
 const unresolved: readonly [specifier: string, message: string][] = [
   [
     './nope',
-    'Cannot resolve "./nope", imported from src/index.ts. There is no such file: check the path and its upper and lower case',
+    'Cannot resolve "./nope", imported from src/index.ts. The file does not exist: check the path, including upper and lower case',
   ],
   ['hono', 'Cannot resolve "hono", imported from src/index.ts. Run: npm i hono'],
   ['@scope/kit/sub', 'Cannot resolve "@scope/kit/sub", imported from src/index.ts. Run: npm i @scope/kit'],
@@ -75,7 +75,7 @@ const unresolved: readonly [specifier: string, message: string][] = [
     'Cannot resolve "virtual:react-router/server-build", imported from src/index.ts. A plugin of Vite makes it: set "main" to the worker that the build writes, and "build" to its command',
   ],
   ['#own', 'Cannot resolve "#own", imported from src/index.ts. Add it to "imports" in package.json'],
-  ['node:nonsense', 'Cannot resolve "node:nonsense", imported from src/index.ts. Node has no such module'],
+  ['node:nonsense', 'Cannot resolve "node:nonsense", imported from src/index.ts. Node has no module with this name'],
   [
     'cloudflare:nope',
     'Cannot resolve "cloudflare:nope", imported from src/index.ts. There are cloudflare:email, cloudflare:node, cloudflare:sockets, cloudflare:workers, cloudflare:workflows; with import() it fails only where it is used',

@@ -92,7 +92,7 @@ test('an output folder outside of the project says where platform.yaml has to li
     }),
   );
   const [outside] = found.problems;
-  assert.match(outside!, /^vite\.config has outDir: \.\.\/public\/app, which is outside of this folder/);
+  assert.match(outside!, /^vite\.config has outDir: \.\.\/public\/app, which is outside this folder/);
   assert.match(outside!, /platform\.yaml at the root of the repository/);
   // Nothing out there is looked at, where platform.yaml says "kind: static" against it.
   assert.deepEqual(found.out, ['dist/client', 'dist']);

@@ -82,7 +82,7 @@ for (const [title, source, specifier] of ways) {
     const error = await refusal(bundled(root));
     const written = specifier.replace('{out}', outside);
     assert.equal(error.code, 'outside');
-    assert.ok(error.message.startsWith(`"${written}" leads out of the project, to ../outside/`), error.message);
+    assert.ok(error.message.startsWith(`"${written}" is outside the project, at ../outside/`), error.message);
     assert.equal(error.place?.file, 'src/index.ts');
     assert.equal(error.place?.line, 2);
     assert.match(error.frame ?? '', /^> 2 \|/m);
@@ -116,7 +116,7 @@ test('a tsconfig.json that extends or refers to a file outside is refused with i
   }
   const { root } = project(t, { 'src/index.ts': alone });
   symlinkSync('../outside/passwd', join(root, 'tsconfig.json'));
-  assert.equal((await refusal(bundled(root))).message, 'tsconfig.json is a link that leads out of the project');
+  assert.equal((await refusal(bundled(root))).message, 'tsconfig.json is a link to a path outside the project');
 });
 
 test('an entry that is a link out of the project is refused', async (t) => {
@@ -160,7 +160,7 @@ test('migrations are not read through a link that leads out', async (t) => {
     mkdirSync(dirname(join(root, link)), { recursive: true });
     symlinkSync(target, join(root, link));
     const error = await refusal(build({ root, config: configOf(yaml), artifacts: join(root, 'artifacts') }));
-    assert.equal(error.message, `${link} is a link that leads out of the project`);
+    assert.equal(error.message, `${link} is a link to a path outside the project`);
   }
 });
 
@@ -169,7 +169,7 @@ test('_headers and _redirects are not read through a link that leads out, and no
     const { root } = project(t, { 'src/index.ts': alone, 'public/a.txt': '' });
     symlinkSync('../../outside/_headers', join(root, 'public', name));
     const error = await refusal(build({ root, config: configOf(), artifacts: join(root, 'artifacts') }));
-    assert.equal(error.message, `Asset ${name} is a link that leads out of the assets folder`);
+    assert.equal(error.message, `Asset ${name} is a link to a path outside the assets folder`);
   }
 });
 
@@ -248,6 +248,6 @@ test('an output folder, and the public folder beside a worker, may not be a link
     writeFiles(outside, { 'index.html': secret });
     symlinkSync('../outside', join(root, link));
     const error = await refusal(build({ root, config: configOf(yaml), artifacts: join(root, 'artifacts') }));
-    assert.equal(error.message, `The output directory "${link}" leads out of the project`);
+    assert.equal(error.message, `The output directory "${link}" is outside the project`);
   }
 });

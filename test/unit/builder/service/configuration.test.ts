@@ -43,7 +43,7 @@ test('what is missing or not there yet is refused by name', () => {
   assert.match(refusal({ FS_PATH: '' }), /^FS_PATH is not set/);
   assert.match(refusal({ ENCRYPTION_KEY: '' }), /^ENCRYPTION_KEY is not set: make one with `openssl rand -hex 32`/);
   assert.match(refusal({ ENCRYPTION_KEY: 'short' }), /^ENCRYPTION_KEY is weak/);
-  assert.match(refusal({ BUILD_EXECUTOR: 'docker' }), /^BUILD_EXECUTOR is "docker": it takes local or sandbox$/);
+  assert.match(refusal({ BUILD_EXECUTOR: 'docker' }), /^BUILD_EXECUTOR is "docker": it must be local or sandbox$/);
   assert.match(refusal({ BUILD_TIMEOUT_MS: '1 hour' }), /^BUILD_TIMEOUT_MS must be a whole number .*"1 hour"$/);
   assert.equal(refusal({ BUILD_EXECUTOR: 'local' }), '');
 });
@@ -84,7 +84,7 @@ test('builds in sandboxes need the service, its token and isolation', () => {
     [{ SANDBOX_NETWORK_ISOLATION: 'false' }, /SANDBOX_NETWORK_ISOLATION must be true/],
     [
       { BUILD_SANDBOX_MACHINE_TYPE: 'huge' },
-      /^BUILD_EXECUTOR=sandbox: BUILD_SANDBOX_MACHINE_TYPE is "huge": it takes small, default, large, xlarge$/,
+      /^BUILD_EXECUTOR=sandbox: BUILD_SANDBOX_MACHINE_TYPE is "huge": it must be one of small, default, large, xlarge$/,
     ],
   ];
   for (const [more, message] of wrong) assert.throws(() => of(more), { message });

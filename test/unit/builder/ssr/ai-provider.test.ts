@@ -129,7 +129,7 @@ test("a file of the project's own in the place of ours, and a link out of the pr
   const folders = appOf(t, {});
   const elsewhere = appOf(t, { 'app/page.jsx': '' });
   symlinkSync(elsewhere.folder, path.join(folders.folder, 'src'));
-  assert.throws(() => writeAiProvider(folders.folder, ai), /leads out of the project/);
+  assert.throws(() => writeAiProvider(folders.folder, ai), /is outside the project/);
 });
 
 test('the provider is set where there is a gateway, and never over another', (t) => {

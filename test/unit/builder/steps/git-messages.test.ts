@@ -10,7 +10,7 @@ const failureOf = (stderr: string, commit: string | null = null) =>
 for (const [stderr, reason, message] of [
   ["fatal: couldn't find remote ref refs/heads/main\n", 'repository_empty', /no branch main/],
   ["fatal: Authentication failed for 'https://git.example/a/b/'\n", 'repository_unavailable', /refuses access/],
-  ["fatal: repository 'https://git.example/a/b/' not found\n", 'repository_unavailable', /not there any more/],
+  ["fatal: repository 'https://git.example/a/b/' not found\n", 'repository_unavailable', /does not exist any more/],
   [
     'ssh: connect to host git.example port 22: Connection refused\nfatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\n',
     'repository_unavailable',

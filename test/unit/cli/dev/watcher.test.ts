@@ -98,7 +98,7 @@ test('where the system allows no more watches, the error says what to do and lea
       return watcher;
     }) as typeof watch;
     assert.throws(() => watchFolder(folder, [], () => {}, { watch: scarce }), {
-      message: 'The system allows no more watches on folders',
+      message: 'The system does not allow more folder watches',
       advice: 'Raise fs.inotify.max_user_watches and max_user_instances (sysctl), or build once with --no-watch.',
     });
     assert.deepEqual([opened, open], [2, 0]);

@@ -36,7 +36,7 @@ test('what finds no room is dropped and counted, the rest arrives', async () => 
   });
   exporter.add(Array.from({ length: 25 }, (_, at) => span(at)));
   assert.deepEqual([exporter.waiting, exporter.dropped], [10, 15]);
-  assert.equal(exporter.problem, 'Spans came faster than they were taken');
+  assert.equal(exporter.problem, 'Spans arrived faster than the collector accepted them');
   const done = exporter.run();
   await until(() => exporter.sent === 10);
   assert.deepEqual([exporter.waiting, exporter.dropped, receiver.spans.length], [0, 15, 10]);

@@ -362,7 +362,7 @@ test('warnings leave the configuration usable', () => {
     ],
     [
       'assets: { run_worker_first: ["!/a"] }',
-      '1:29 assets.run_worker_first: Every pattern excludes, so no request goes to the worker first',
+      '1:29 assets.run_worker_first: All patterns exclude paths, so no request goes to the worker first',
     ],
   ];
   for (const [text, problem] of warned) {

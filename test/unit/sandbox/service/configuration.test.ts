@@ -65,7 +65,7 @@ const refusals: readonly (readonly [title: string, environment: Record<string, s
   [
     'an unknown provider',
     { ...least, SANDBOX_PROVIDER: 'vm' },
-    /SANDBOX_PROVIDER is "vm": it takes container or hosted/,
+    /SANDBOX_PROVIDER is "vm": it must be container or hosted/,
   ],
   ['no token', { ...least, SANDBOX_AUTH_TOKEN: '' }, /SANDBOX_AUTH_TOKEN must have at least 32/],
   ['a short token', { ...least, SANDBOX_AUTH_TOKEN: 'short' }, /SANDBOX_AUTH_TOKEN must have at least 32/],
@@ -89,7 +89,11 @@ const refusals: readonly (readonly [title: string, environment: Record<string, s
     /SANDBOX_EGRESS_HOSTS has "http:\/\/c"/,
   ],
   ['no name of an image', { ...least, SANDBOX_IMAGES: 'a,--privileged' }, /SANDBOX_IMAGES has "--privileged"/],
-  ['an unknown machine', { ...least, SANDBOX_MACHINE_MAX: 'huge' }, /SANDBOX_MACHINE_MAX is "huge": it takes small/],
+  [
+    'an unknown machine',
+    { ...least, SANDBOX_MACHINE_MAX: 'huge' },
+    /SANDBOX_MACHINE_MAX is "huge": it must be one of small/,
+  ],
   ['a limit that is no number', { ...least, SANDBOX_MEMORY_MB: 'lots' }, /SANDBOX_MEMORY_MB/],
   ['hosted without its key', { ...hosted, HOSTED_API_KEY: '' }, /SANDBOX_PROVIDER=hosted needs HOSTED_API_KEY/],
   [

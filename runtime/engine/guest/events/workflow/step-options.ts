@@ -6,7 +6,7 @@ export interface StepOptions {
   /** Retries after the first attempt. */
   readonly retries: number;
   readonly timeoutMs: number;
-  /** Milliseconds before the next attempt. @param failed attempts that failed before this one */
+  /** Milliseconds before the next attempt. @param failed number of attempts that failed before this one */
   delayOf(failed: number, error: unknown): number | Promise<number>;
 }
 
@@ -33,7 +33,7 @@ export function toOptions(given: unknown): StepOptions {
   return {
     retries: limit === undefined ? RETRIES_DEFAULT : wholeNumber(limit, 'retries'),
     timeoutMs: time === undefined ? TIMEOUT_MS_DEFAULT : wholeNumber(time, 'timeoutMs'),
-    // At most five minutes, unless the first delay is longer; with 25% jitter.
+    // The delay is at most five minutes, unless the first delay is longer, with 25% jitter.
     delayOf: (failed) =>
       Math.round(Math.min(base * factorOf(kind, failed), Math.max(base, BACKOFF_MS_MAX)) * (1 + Math.random() / 4)),
   };
@@ -92,7 +92,7 @@ export function toClassOptions(
 function checked(given: unknown): Record<string, unknown> {
   const options = (given ?? {}) as Record<string, unknown>;
   if (options['sensitive'] !== undefined)
-    throw new TypeError('A step does not support sensitive here: its result is kept in the history of its run');
+    throw new TypeError('A step does not support sensitive here: its result is stored in the history of its run');
   return options;
 }
 
@@ -111,7 +111,7 @@ function toBackoff(given: unknown, otherwise: Backoff): Backoff {
   return type;
 }
 
-/** @param failed attempts that failed before this one */
+/** @param failed number of attempts that failed before this one */
 function factorOf(kind: Backoff, failed: number): number {
   if (kind === 'constant') return 1;
   return kind === 'linear' ? failed + 1 : 2 ** failed;

@@ -16,7 +16,7 @@ export interface Edits {
 export interface ElementEdits extends Edits {
   name: string;
   attributes: AttributeToken[];
-  /** Whether its name or attributes were changed. */
+  /** Whether the element's name or attributes were changed. */
   changed: boolean;
   readonly hasContent: boolean;
   readonly namespace: string;
@@ -37,7 +37,7 @@ export function createEdits(): Edits {
 }
 
 function live<T extends Edits>(edits: T): T {
-  if (!edits.live) throw new TypeError('This part of the document has passed: only use it in its handler');
+  if (!edits.live) throw new TypeError('This part of the document is no longer available: use it only in its handler');
   return edits;
 }
 
@@ -114,7 +114,7 @@ export class Text extends Content<TextEdits> {
     this.#last = last;
   }
 
-  /** As written, with character references. */
+  /** The text as written, with character references. */
   get text(): string {
     return live(this.#edits).text;
   }

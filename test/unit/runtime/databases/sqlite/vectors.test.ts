@@ -78,7 +78,7 @@ test('a vector or a search that cannot be is refused with what to do', () => {
   assert.match(refusal(insert, values({ i: '1' }, '[1, NaN, 3]')), /^SQLITE_MISMATCH value 2/);
   assert.match(refusal(insert, values({ i: '1' }, '[1, null, 3]')), /JSON parsing error/);
   put(1, 1, 2, 3);
-  assert.match(refusal(insert, values({ i: '1' }, floats(1, 2, 3))), /delete it before, in the same batch$/);
+  assert.match(refusal(insert, values({ i: '1' }, floats(1, 2, 3))), /delete the row before, in the same batch$/);
   const search = 'SELECT id FROM t WHERE e MATCH ?';
   assert.match(refusal(search, [floats(1, 2, 3)]), /A LIMIT or 'k = \?' constraint is required/);
   assert.match(refusal(`${search} LIMIT 10000000`, [floats(1, 2, 3)]), /the limit is 4096/);

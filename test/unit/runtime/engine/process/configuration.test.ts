@@ -30,7 +30,7 @@ test('addresses that are given to others have port 443 with https, and without i
 
 test('each bad variable is named with its value and what it takes', () => {
   for (const [environment, message] of [
-    [{}, 'FS_PATH is not set: name the folder that holds artifacts and routes'],
+    [{}, 'FS_PATH is not set: set it to the folder of artifacts and routes'],
     [{ FS_PATH: '/srv', HANDLER_PORT: 'http' }, 'HANDLER_PORT must be a port from 0 to 65535, but is "http"'],
     [
       { FS_PATH: '/srv', WORKER_ISOLATES_MAX: '3073' },

@@ -33,8 +33,8 @@ test('a document or a field that cannot be is refused with its name', () => {
   const refuses = (before: unknown, document: unknown, message: string): void =>
     void assert.throws(() => update(before, document), { code: 'invalid_argument', message });
   refuses({}, [], 'The update document must be an object');
-  refuses({}, {}, 'The update document is empty: it takes $set, $unset, $inc, $push, $pop');
-  refuses({}, { $mul: { a: 1 } }, 'The update document has "$mul", and takes $set, $unset, $inc, $push, $pop');
+  refuses({}, {}, 'The update document is empty: it must use $set, $unset, $inc, $push, $pop');
+  refuses({}, { $mul: { a: 1 } }, 'The update document has "$mul", but supports only $set, $unset, $inc, $push, $pop');
   refuses({}, { $set: 1 }, '$set must be an object of fields');
   refuses({}, { $inc: { a: '1' } }, '$inc.a must be a finite number');
   refuses({}, { $pop: { a: 2 } }, '$pop.a must be 1 (the last) or -1 (the first)');

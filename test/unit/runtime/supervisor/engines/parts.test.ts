@@ -48,7 +48,7 @@ test('a migrator apart needs the database service, and runs where it is asked fo
   assert.equal(partsFrom(asked).has('migrator'), true);
   assert.throws(() => partsFrom({ ...asked, DB_URL: '', DB_SERVICE_TOKEN: '' }), {
     message:
-      'DB_URL is not set: name the database service, such as tcp://internal:80\n' +
+      'DB_URL is not set: set it to the address of the database service, such as tcp://internal:80\n' +
       'DB_SERVICE_TOKEN must have at least 16 characters: the migrator and the database service know each other by it; run `platform secrets init`, and give all parts the same .env',
   });
 });
@@ -67,7 +67,7 @@ test('with certificates of the platform, handlers and the API apart from the edg
   for (const part of [handler, api]) {
     assert.throws(() => partsFrom({ ...part, PUBLIC_HTTPS: 'on' }), {
       message:
-        'EDGE_TOKEN must have at least 16 characters: PUBLIC_HTTPS is on, and it identifies requests through the edge; run `platform secrets init`, and give all parts the same .env',
+        'EDGE_TOKEN must have at least 16 characters: PUBLIC_HTTPS is on, and this secret identifies requests that come through the edge; run `platform secrets init`, and give all parts the same .env',
     });
     assert.equal(partsFrom({ ...part, PUBLIC_HTTPS: 'on', EDGE_TOKEN: token }).isChosen, true);
   }

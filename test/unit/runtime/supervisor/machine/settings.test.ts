@@ -29,9 +29,13 @@ test('an address is an IP address or a name', () => {
 
 test('what cannot be is refused by its name', () => {
   const cases: readonly (readonly [Record<string, string>, Record<string, string>, RegExp])[] = [
-    [{ MACHINE_NAME: 'M 1' }, open, /^MACHINE_NAME is "M 1": it takes lower-case letters, digits and hyphens/],
+    [
+      { MACHINE_NAME: 'M 1' },
+      open,
+      /^MACHINE_NAME is "M 1": it must have at most 63 lower-case letters, digits and hyphens/,
+    ],
     [{ MACHINE_NAME: 'm'.repeat(64) }, open, /^MACHINE_NAME is /],
-    [{ MACHINE_ADDRESS: 'http://m1' }, open, /^MACHINE_ADDRESS is "http:\/\/m1": it takes the IP address or name/],
+    [{ MACHINE_ADDRESS: 'http://m1' }, open, /^MACHINE_ADDRESS is "http:\/\/m1": it must be the IP address or name/],
     [{ MACHINE_ADDRESS: 'm1:8081' }, open, /without a port$/],
     [
       { MACHINE_ADDRESS: '10.0.0.7' },

@@ -39,9 +39,9 @@ for (const [name, value, message] of [
   ['SANDBOX_AI_URL', 'https://platform.internal/ai', /SANDBOX_AI_URL must be/],
   ['SANDBOX_AI_URL', 'https://10.0.0.5/ai', /SANDBOX_AI_URL must be/],
   ['SANDBOX_AI_URL', 'https://[::1]/ai', /SANDBOX_AI_URL must be/],
-  ['HOSTED_MACHINE_TYPE', 'xlarge', /HOSTED_MACHINE_TYPE is "xlarge": it takes small, default, large/],
+  ['HOSTED_MACHINE_TYPE', 'xlarge', /HOSTED_MACHINE_TYPE is "xlarge": it must be one of small, default, large/],
   ['HOSTED_TTL_SECONDS', '-1', /HOSTED_TTL_SECONDS must be a whole number from 0 to 2592000, but is "-1"/],
-  ['HOSTED_REQUIRE_SCOPED_KEY', 'yes', /HOSTED_REQUIRE_SCOPED_KEY is "yes": it takes true or false/],
+  ['HOSTED_REQUIRE_SCOPED_KEY', 'yes', /HOSTED_REQUIRE_SCOPED_KEY is "yes": it must be true or false/],
   ['HOSTED_TEMPLATE_SNAPSHOT_ID', 's1', /HOSTED_TEMPLATE_SNAPSHOT_ID pins a template: set HOSTED_TEMPLATE/],
 ] as const)
   test(`${name} may not be ${value}`, () => {
