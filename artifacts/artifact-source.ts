@@ -1,4 +1,4 @@
-// Artifacts under `<FS_PATH>/artifacts`, verified against the hashes in their names before anything of them runs.
+// Artifacts under `<FS_PATH>/artifacts`, verified against the hashes in their names before any of their code runs.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
@@ -14,11 +14,11 @@ export interface OpenArtifact {
   /** Length of its manifest in characters. */
   readonly size: number;
   /**
-   * The verified bundle; null for static projects. The same object as long as it is referenced. @throws
-   * {PlatformError} `artifact_corrupt`
+   * The verified bundle; null for static projects. The same object as long as it is referenced. @throws {PlatformError}
+   * `artifact_corrupt`
    */
   workerText(): WorkerText | null;
-  /** Its source map; null if there is none or it cannot be read. */
+  /** Source map of the bundle; null if there is none or it cannot be read. */
   sourceMap(): string | null;
   /** Verified migrations of its databases. @throws {PlatformError} `artifact_corrupt` */
   migrations(): readonly DatabaseMigrations[];
@@ -33,7 +33,7 @@ export interface OpenArtifact {
 const KEPT_SIZE_MAX = 16 * 1024 * 1024;
 
 /**
- * Opens artifacts, and caches the most recent ones: an id never names anything else, so no manifest is read or
+ * Opens artifacts, and caches the most recent ones: the content of an id never changes, so no manifest is read or
  * verified twice.
  *
  * @param keptSizeMax characters of manifests that are cached.

@@ -1,4 +1,4 @@
-// An exclusive lock that dies with its holder: the operating system's file lock, taken through Node's SQLite. It
+// An exclusive lock that dies with its holder: the operating system's file lock, taken through Node's SQLite. The lock
 // never becomes stale, not even after kill -9, and containers that share the folder see it too.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -30,7 +30,7 @@ export function takeLock(file: string, waitMs = 0): Lock | null {
   return { release: () => database.close() };
 }
 
-/** Records the holder of a lock, for messages only: beside the lock file, as `<file>.pid`. */
+/** Records the holder of a lock, only for messages, in the file `<file>.pid` next to the lock file. */
 export function noteHolder(file: string, pid: number): void {
   writeFileSync(`${file}.pid`, `${pid}\n`, { mode: 0o600 });
 }

@@ -22,7 +22,7 @@ export interface Publication {
   readonly artifactId: string;
   /** Replaces the variables of production, or of a preview's branch; absent: they are kept. */
   readonly vars?: Readonly<Record<string, string>>;
-  /** Creates no new deployment if the newest one of the branch has the same artifact. */
+  /** Creates no new deployment if the newest deployment of the branch has the same artifact. */
   readonly onlyWhenChanged?: boolean;
 }
 
@@ -78,7 +78,7 @@ export function checkProjectName(project: string): void {
   });
 }
 
-/** The record with one of its deployments as production; the URL of its branch leads to it too. */
+/** Returns the record with one of its deployments as production; the URL of its branch leads to it too. */
 export function asProduction(record: RouteRecord, id: string): RouteRecord {
   const { branch } = record.deployments[id]!;
   const history = (record.productionHistory ?? []).filter((earlier) => earlier !== id && earlier !== record.production);
@@ -125,7 +125,7 @@ function withVars(
   return { ...record, branchVars: { ...record.branchVars, [branch]: vars } };
 }
 
-/** Copies beside and renames, so that a folder under `artifacts/` is always complete. */
+/** Copies to another name and renames, so that a folder under `artifacts/` is always complete. */
 function storeArtifact(dataFolder: string, id: string, source: string): void {
   const target = path.join(dataFolder, 'artifacts', id);
   if (path.resolve(source) === target || existsSync(target)) return;
@@ -134,7 +134,7 @@ function storeArtifact(dataFolder: string, id: string, source: string): void {
     cpSync(source, path.join(incoming, id), { recursive: true });
     renameSync(path.join(incoming, id), target);
   } catch (error) {
-    // Another deploy of the same artifact was faster: content-addressed, so the files are the same.
+    // Another deploy of the same artifact was faster. The artifact is content-addressed, so the files are the same.
     if (!existsSync(target)) throw error;
   } finally {
     rmSync(incoming, { recursive: true, force: true });

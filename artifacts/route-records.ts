@@ -42,7 +42,7 @@ export function readRoutes(dataFolder: string): RouteRecord[] {
     });
 }
 
-/** The record of a project; null if there is none. @throws {Failure} `publish` that names a broken file. */
+/** The record of a project, or null. @throws {Failure} `publish` that names a broken file. */
 export function readRoute(dataFolder: string, project: string): RouteRecord | null {
   const file = fileOf(dataFolder, project);
   let text: string;
@@ -66,7 +66,8 @@ export function readRoute(dataFolder: string, project: string): RouteRecord | nu
 /**
  * Changes the record of a project; concurrent changes are serialized.
  *
- * @param change receives the current record and returns the next one; the same object writes nothing.
+ * @param change receives the current record and returns the next one; if it returns the same object, nothing is
+ * written.
  * @throws {Failure} `publish` when the data folder cannot be written.
  */
 export function changeRoute(
@@ -83,7 +84,7 @@ export function changeRoute(
 }
 
 /**
- * Replaces a project's whole record; an identical one is not written.
+ * Replaces a project's whole record; an identical record is not written.
  *
  * @throws {Failure} `publish` as `changeRoute`.
  */
@@ -123,7 +124,7 @@ function locked<Result>(dataFolder: string, work: () => Result): Result {
 /**
  * Replaces a file of `routes/` without the lock, for the only process that writes there.
  *
- * @param name such as `shop.json`. @param text null: it is deleted.
+ * @param name such as `shop.json`. @param text null if it is deleted.
  */
 export function replaceRouteFile(dataFolder: string, name: string, text: string | null): void {
   const file = path.join(dataFolder, 'routes', name);
@@ -182,8 +183,8 @@ function emptyRoute(project: string): RouteRecord {
 }
 
 /**
- * Written and synced beside, then renamed over the old one: a reader never sees half a file, even after a power
- * failure.
+ * Written and synced under another name, then renamed over the old file: a reader never sees half a file, even after a
+ * power failure.
  */
 function replaceFile(dataFolder: string, file: string, text: string): void {
   const incoming = temporaryFolder(dataFolder, 'routes');

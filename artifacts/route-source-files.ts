@@ -1,5 +1,5 @@
 // Route records from `<FS_PATH>/routes/*.json`, watched. A file that becomes invalid keeps its last good version and
-// is reported. Only changed files are read: of ten thousand, one deploy changes one.
+// is reported. Only changed files are read: a deploy changes one of ten thousand.
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync, watch, type BigIntStats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -9,15 +9,15 @@ import type { RouteRecord } from '#core/manifest.ts';
 import { parseRouteRecord } from './route-record.ts';
 import type { RouteProblem, RouteRecordChange, RouteSource } from './route-source.ts';
 
-/** One write is reported as several events. */
+/** One write causes several events. */
 const SETTLE_MS = 10;
 /**
  * For a file system that does not report changes: a replaced, added or removed file changes its folder. Reported
- * changes are already known: checking a hundred thousand files takes seconds.
+ * changes are already known, and checking a hundred thousand files takes seconds.
  */
 const POLL_MS = 2000;
 const REPORT_MS = 100;
-/** All files are checked at intervals, for those written in place: at most a hundredth of the time. */
+/** All files are checked at intervals, to detect files written in place: this uses at most a hundredth of the time. */
 const FULL_MS = 30_000;
 const FULL_SHARE = 0.01;
 /** A file may change again within one tick of the file system's clock. */
@@ -37,13 +37,13 @@ export async function openRouteFiles(options: {
 }): Promise<RouteSource> {
   const folder = join(options.folder, 'routes');
   const files = new Map<string, RouteFile>();
-  /** The files known to the listeners. */
+  /** The files that the listeners have received. */
   const shown = new Map<string, RouteFile>();
-  /** Built from `shown`; null: to be built on demand. */
+  /** Built from `shown`; null means that it is built on demand. */
   let routes: readonly RouteRecord[] | null = null;
   const listeners: ((changes: readonly RouteRecordChange[]) => void)[] = [];
   let reading: Promise<void> | null = null;
-  /** Names reported by the watcher since the last read; null: all of them. */
+  /** Names reported by the watcher since the last read; null means all of them. */
   let next: Set<string> | null = new Set();
   let folderStamp = '';
   /** A change was reported since the last read. */
@@ -53,7 +53,7 @@ export async function openRouteFiles(options: {
   let fullAt = 0;
   let fullTookMs = 0;
   let closed = false;
-  /** Until then nothing is served, and files are read synchronously, which takes a quarter of the time. */
+  /** Until then no requests are served, so files are read synchronously, which takes a quarter of the time. */
   let isOpen = false;
 
   async function readAll(): Promise<RouteRecordChange[]> {
@@ -141,7 +141,7 @@ export async function openRouteFiles(options: {
   async function look(): Promise<void> {
     if (performance.now() - fullAt < Math.max(FULL_MS, fullTookMs / FULL_SHARE)) {
       if (await isKnown()) return;
-      // It may be reported at this very moment.
+      // The change may be reported at this moment.
       await delay(REPORT_MS, undefined, { ref: false });
       if (closed || (await isKnown())) return;
     }

@@ -1,7 +1,7 @@
 // Source of route records: a snapshot, and notifications of changes.
 import type { RouteRecord } from '#core/manifest.ts';
 
-/** A new or changed record, or a deleted one (null). */
+/** A new or changed record, or null for a deleted one. */
 export interface RouteRecordChange {
   readonly project: string;
   readonly record: RouteRecord | null;

@@ -33,7 +33,7 @@ export function sealFile(keys: RouteKeys, name: string, text: string): SealedFil
   return { mac: macOf(keys, name, text), sealed: seal(keys.sealing, text, contextOf(name)) };
 }
 
-/** @throws {Error} when it was sealed with another token, or is another file. */
+/** @throws {Error} when the file was sealed with another token, or is another file. */
 export function unsealFile(keys: RouteKeys, name: string, { mac, sealed }: SealedFile): string {
   let text: string;
   try {

@@ -11,7 +11,7 @@ const ROOT_FILES: ReadonlySet<string> = new Set([
   'server.tar',
 ]);
 
-/** Why the path of an asset is invalid, to be appended to its name; null: it is valid. */
+/** Why the path of an asset is invalid, to be appended to its name; null if it is valid. */
 export function assetPathProblem(path: string): string | null {
   if (path === '') return 'is empty';
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
@@ -29,7 +29,7 @@ export function assetPathProblem(path: string): string | null {
   return null;
 }
 
-/** Why the path of a file of an artifact is invalid; null: it is valid. */
+/** Why the path of a file of an artifact is invalid; null if it is valid. */
 export function artifactPathProblem(path: string): string | null {
   const problem = assetPathProblem(path);
   if (problem !== null) return problem;

@@ -371,7 +371,7 @@ function parseJson(text: string, name: string): unknown {
 /**
  * The files that a manifest names, with their hashes and, if given, their sizes.
  *
- * @throws {PlatformError} if it contradicts itself.
+ * @throws {PlatformError} if the manifest contradicts itself.
  */
 export function filesOf(manifest: Manifest): Map<string, { readonly hash: string; readonly bytes: number | null }> {
   const files = new Map<string, { readonly hash: string; readonly bytes: number | null }>();
@@ -386,7 +386,7 @@ export function filesOf(manifest: Manifest): Map<string, { readonly hash: string
     files.set(`assets/${path}`, { hash: own, bytes });
     for (const form of Object.values(encoded)) {
       const name = `encoded/${form.hash}`;
-      // Sizes become Content-Length: a wrong one would corrupt other responses on the same connection.
+      // Sizes become Content-Length: a wrong size would corrupt other responses on the same connection.
       if ((files.get(name)?.bytes ?? form.bytes) !== form.bytes) throw wrong(`${shown(name)} has two sizes`);
       files.set(name, form);
     }

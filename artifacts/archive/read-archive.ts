@@ -1,5 +1,5 @@
 // Reads the tar file of an artifact, plain or gzip, entry by entry, from untrusted users. Neither sizes, nor paths,
-// nor its end are trusted. Called by receive-artifact.ts and the fuzz test; writes nothing.
+// nor its end are trusted. Called by receive-artifact.ts and the fuzz test; it writes no files.
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
 import { archiveError, isArchiveError } from '#core/archive/archive-error.ts';
@@ -31,7 +31,7 @@ export const RECORD_BYTES_MAX = 8192;
 /**
  * Reads an archive to its end.
  *
- * @param keep receives every file in turn, and reads all of it.
+ * @param keep receives the files one after the other, and reads each completely.
  * @returns the files by path.
  * @throws {PlatformError}
  */
@@ -120,7 +120,7 @@ async function* hashed(
   }
 }
 
-/** The tar file itself: gzip is detected by its first bytes, which no tar file of ours begins with. */
+/** The tar file itself: gzip is detected by its first bytes, with which none of our tar files begins. */
 async function plain(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterator<Uint8Array>> {
   const source = chunks[Symbol.asyncIterator]();
   let first: Uint8Array = new Uint8Array();

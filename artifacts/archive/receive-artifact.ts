@@ -1,5 +1,5 @@
-// Extracts an artifact from an archive into `artifacts/`, atomically. Its id is derived from its content, so a forged
-// one cannot replace another. Called by the upload route, and for archives from the bucket of artifacts.
+// Extracts an artifact from an archive into `artifacts/`, atomically. The id is derived from the content, so a forged
+// artifact cannot replace another one. Called by the upload route, and for archives from the bucket of artifacts.
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -25,9 +25,9 @@ interface ReceivedArtifact {
 const JSON_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads an archive and stores its artifact under `<dataFolder>/artifacts/<id>`; an existing one is kept.
+ * Reads an archive and stores its artifact under `<dataFolder>/artifacts/<id>`; an existing artifact is kept.
  *
- * @throws {PlatformError} and nothing is kept.
+ * @throws {PlatformError} if the archive is not valid; no file is then kept.
  */
 export function receiveArtifact(dataFolder: string, archive: string, limits: ArchiveLimits): Promise<ReceivedArtifact> {
   return extract(dataFolder, createReadStream(archive), limits, checkManifest);
@@ -37,7 +37,7 @@ export function receiveArtifact(dataFolder: string, archive: string, limits: Arc
  * The same for an artifact that was accepted before: only its hashes are checked, since a newer version of the platform
  * may have written its manifest.
  *
- * @throws {PlatformError} also when it is another artifact than `id`.
+ * @throws {PlatformError} also when the archive contains another artifact than `id`.
  */
 export function receiveKnownArtifact(
   dataFolder: string,
@@ -83,7 +83,7 @@ async function extract(
       await writeWhole(file, content);
     });
     const checked = await checkFiles(files, (name) => readFile(path.join(root, name), 'utf8'), readManifest);
-    // As our builder writes it, so that an id has exactly one text.
+    // The format that the builder writes, so that an id has exactly one text.
     await writeFile(path.join(root, 'manifest.json'), canonicalJson(checked.manifest));
     for (const folder of [root, ...folders]) await syncFolder(folder);
     await store(dataFolder, checked.id, root);
@@ -142,7 +142,7 @@ async function store(dataFolder: string, id: string, root: string): Promise<void
   } catch (error) {
     // The same content was stored before.
     if (!(await exists(target))) throw error;
-    // Retention deletes old and unused ones.
+    // Retention deletes old, unused artifacts.
     await utimes(target, new Date(), new Date());
   }
 }

@@ -1,4 +1,4 @@
-// The store of artifacts on one machine, or of machines that mount one folder: the data folder.
+// The store of artifacts on one machine, or on machines that mount one folder: the data folder.
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Failure } from '#core/failure.ts';

@@ -1,14 +1,15 @@
 // Where artifacts are stored for all machines. Engines read them from the data folder of their machine. Drivers:
-// artifact-store-disk.ts for one machine, artifact-store-s3.ts for several. test/contract/ has what both keep to.
+// artifact-store-disk.ts for one machine, artifact-store-s3.ts for several. test/contract/ tests their common behavior.
 
 /** Artifacts by their ids. An id is the hash of the content, so every call can be repeated. */
 export interface ArtifactStore {
   /**
-   * Whether machines share artifacts through it. False: the data folder is the store, and other machines mount it.
+   * Whether machines share artifacts through this store. False: the data folder is the store, and other machines mount
+   * it.
    */
   readonly isShared: boolean;
   /**
-   * Copies an artifact to the data folder, unless it is there. Its hashes are checked, and a failure leaves nothing
+   * Copies an artifact to the data folder, unless it is there. Hashes are checked, and a failure leaves no files
    * behind.
    *
    * @throws {Failure} `artifact_store`

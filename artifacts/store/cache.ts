@@ -1,4 +1,4 @@
-// Limits the artifacts on a machine that uses a shared store: deletes the oldest ones that no route record of this
+// Limits the artifacts on a machine that uses a shared store: deletes the oldest artifacts that no route record of this
 // machine names. Artifacts of route records are kept, so they can always be served.
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,5 +1,5 @@
-// Opens the store of artifacts that an environment names. Called by the roots of the processes that need it; the client
-// of S3 is loaded only with a bucket.
+// Opens the store of artifacts that an environment names. Called by the main modules of the processes that need it; the
+// S3 client is loaded only with a bucket.
 import { bucketFrom } from '#core/s3/bucket-variables.ts';
 import type { ArchiveLimits } from '../archive/read-archive.ts';
 import { openArtifactsDisk } from './artifact-store-disk.ts';

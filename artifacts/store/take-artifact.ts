@@ -1,15 +1,15 @@
-// Moves a complete artifact from a folder of the platform to those that handlers serve: by a rename, or by a copy
-// beside its destination and a rename. Called by the builder's process, whose main thread must not wait for a copy.
+// Moves a complete artifact from a folder of the platform to the served artifacts: by a rename, or by a copy and a
+// rename. Called by the builder's process, whose main thread must not wait for a copy.
 import { chown, cp, lchown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
 import { temporaryFolder } from '../route-records.ts';
 
 /**
- * Stores an artifact under `<dataFolder>/artifacts/<id>`; an existing one is kept. Its original folder is gone
- * afterwards if it was on the same disk.
+ * Stores an artifact under `<dataFolder>/artifacts/<id>`; an existing artifact is kept. The original folder no longer
+ * exists afterwards if it was on the same disk.
  *
- * @throws {Error} when the id is invalid, or the disk fails; nothing is stored partially.
+ * @throws {Error} when the id is invalid, or the disk fails; no artifact is then stored partially.
  */
 export async function takeArtifact(dataFolder: string, id: string, folder: string): Promise<void> {
   if (!isArtifactId(id)) throw new Error(`"${id}" is not an artifact id`);
