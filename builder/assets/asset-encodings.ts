@@ -1,5 +1,5 @@
 // Precompresses static files with Brotli and gzip at build time, so that requests do not have to. Called by build.ts;
-// writes to a folder of the caller.
+// writes to a folder that the caller provides.
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ const BYTES_MIN = 1024;
 /** Larger files are not compressed: it would take too much memory and time. */
 const BYTES_MAX = 32 * 1024 * 1024;
 /**
- * Up to this size, the best Brotli quality is used (about 1 MB/s); above, a ten times faster one that compresses a few
- * percent less.
+ * Up to this size, the best Brotli quality is used (about 1 MB/s). Above it, a ten times faster quality is used, which
+ * compresses a few percent less.
  */
 const THOROUGH_BYTES_MAX = 2 * 1024 * 1024;
 /** Files compressed concurrently: as many as there are threads. */

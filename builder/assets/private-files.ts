@@ -24,7 +24,7 @@ const PROJECT_ENDINGS =
 const ROOT_NAMES =
   /^(?:.*\.(?:config|conf|setup|workspace)\.[cm]?[jt]sx?(?:on)?|tsconfig.*\.json|docker-compose.*|compose\.ya?ml|dockerfile\..*|gulpfile\..*|gruntfile\..*|babel\.config\..*)$/i;
 
-/** Why a file or folder is not published; null: it is published. */
+/** Why a file or folder is not published; null if it is published. */
 export type Withheld = 'hidden' | 'key' | 'project' | null;
 
 /**

@@ -1,6 +1,6 @@
-// Writes an artifact folder: manifest.json, worker.js with its source map, migrations.json, assets/, encoded/. It is
-// named by the hash of the manifest, so identical builds are written once. Called by build.ts; a folder with its final
-// name is complete.
+// Writes an artifact folder: manifest.json, worker.js with its source map, migrations.json, assets/, encoded/. The
+// folder is named by the hash of the manifest, so identical builds are written once. Called by build.ts; a folder with
+// its final name is complete.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, statfs, utimes } from 'node:fs/promises';
@@ -37,12 +37,11 @@ export interface Artifact {
 }
 
 /**
- * Writes an artifact into `<artifacts>/<id>` atomically; an existing one is kept.
+ * Writes an artifact into `<artifacts>/<id>` atomically; an existing artifact is kept.
  *
  * @param keepsFreeBytes free disk space to keep
- * @param durable whether to wait until everything is flushed to disk; `platform dev` does not
- * @throws {BuildError} `write_failed` (such as a full disk) or `assets` (a file changed meanwhile); nothing is left
- * behind.
+ * @param durable whether to wait until everything is flushed to disk; `platform dev` does not @throws {BuildError}
+ * `write_failed` (such as a full disk) or `assets` (a file changed during the build); no files are left behind.
  */
 export async function writeArtifact(
   artifacts: string,

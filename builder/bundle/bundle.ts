@@ -1,5 +1,6 @@
 // Bundles TypeScript, JavaScript and npm dependencies to one ESM file with a source map, using rolldown. Called by
-// build.ts and watch.ts. Writes nothing; the output is reproducible, independent of the project's location.
+// build.ts and watch.ts. The bundler writes no files, and its output is reproducible, independent of the project's
+// location.
 import { existsSync } from 'node:fs';
 import { sep } from 'node:path';
 import { rolldown, type InputOptions, type RolldownOutput } from 'rolldown';
@@ -109,7 +110,8 @@ export async function bundle(options: BundleOptions): Promise<Bundle> {
 }
 
 /**
- * {@link bundle}, which adds every file it reads to `inputs`, even on failure, since watch.ts must know what to watch.
+ * Like {@link bundle}, but adds every file that it reads to `inputs`, even on failure, since watch.ts must know which
+ * files to watch.
  */
 export async function bundleInto(given: BundleOptions, inputs: Set<string>): Promise<Bundle> {
   if (!existsSync(given.entry))
@@ -233,7 +235,7 @@ export default ${withClassesCode(
   };
 }
 
-/** Imports for {@link withClassesCode}; those of the classes make a missing export an error of the build. */
+/** Imports for {@link withClassesCode}. The imports of classes turn a missing export into an error of the build. */
 function classImports(entry: string, workflowClasses: Readonly<Record<string, string>>): string {
   const names = Object.values(workflowClasses);
   if (names.length === 0) return '';

@@ -19,7 +19,7 @@ export function fileImportsPlugin(root: string): Plugin {
         const found = await this.resolve(sourceFile(source), importer, { ...options, skipSelf: true });
         if (found === null || found.external !== false) return found;
         if (source.endsWith('?raw')) return { ...found, id: `${found.id}?raw` };
-        // rolldown names the default export of an index file after its folder. In the root, that name depends on the
+        // rolldown names the default export of an index file after its folder. In the root, this name depends on the
         // checkout, but the bundle must not.
         const { dir, name, ext } = parse(found.id);
         return dir === root && name === 'index' ? { ...found, id: join(root, `index${rootIndexMark}${ext}`) } : found;

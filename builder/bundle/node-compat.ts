@@ -84,7 +84,7 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
         const base = basesOf[source];
         if (base !== undefined && importer === ownPath(base.importer))
           return { id: builtin.resolve(base.file), moduleSideEffects: false };
-        // readable-stream imports packages (`events/`) in place of Node modules; ours are equivalent and already
+        // readable-stream imports packages (`events/`) instead of Node modules; ours are equivalent and already
         // included.
         const name = source.replace(importer?.includes('/readable-stream/') ? /^node:|\/$/g : /^node:/, '');
         if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
@@ -183,7 +183,7 @@ function unavailableModule(name: string): string {
   ].join('\n');
 }
 
-/** Exports of Node's own module, so that `import { readFile } from 'node:fs'` links. Unused ones are tree-shaken. */
+/** Exports of Node's own module, so that `import { readFile } from 'node:fs'` links. Unused modules are tree-shaken. */
 function exportNames(name: string): string[] {
   const keys = Object.keys(builtin(`node:${name}`) as object);
   return keys.filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== 'default').sort();

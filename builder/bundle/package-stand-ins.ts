@@ -137,7 +137,7 @@ function ownerOf(file: string): string {
       const { name } = JSON.parse(readTextSync(join(folder, 'package.json'))) as { name?: unknown };
       if (typeof name === 'string') return name;
     } catch {
-      // No package.json in this folder.
+      // This folder has no package.json.
     }
   }
   return file;

@@ -1,4 +1,4 @@
-// Rebundles when a source file changes, for `platform dev`. Called by runtime/dev/dev.ts and cli/. It reruns the
+// Rebundles when a source file changes, for `platform dev`. Called by runtime/dev/dev.ts and cli/. A change reruns the
 // bundler instead of using rolldown's watcher: a small worker takes a few milliseconds either way. Folders are watched
 // instead of files, which also covers editors that replace files, and files that do not exist yet.
 import { watch as watchFolder, type FSWatcher } from 'node:fs';
@@ -24,8 +24,8 @@ export interface Watch {
 const SETTLE_MS = 4;
 
 /**
- * Bundles immediately and after each change. `onResult` is called with the first result, then with each different one;
- * never concurrently.
+ * Bundles immediately and after each change. `onResult` is called with the first result, then with each different
+ * result; never concurrently.
  */
 export function watch(options: BundleOptions, onResult: (result: WatchResult) => void): Watch {
   const watchers = new Map<string, FSWatcher>();
@@ -43,7 +43,7 @@ export function watch(options: BundleOptions, onResult: (result: WatchResult) =>
       (error: unknown) => ({ error: asBuildError(error) }),
     );
     if (closed) return;
-    // A failed run may not have read every file, so those of the last successful run stay watched.
+    // A failed run may not have read every file, so the files of the last successful run stay watched.
     if (result.bundle) files.clear();
     for (const file of inputs) files.add(file);
     watchFolders(result.error !== undefined);
@@ -92,7 +92,7 @@ export function watch(options: BundleOptions, onResult: (result: WatchResult) =>
         });
         watchers.set(folder, watcher);
       } catch {
-        // The folder was deleted; the next run reports what is missing.
+        // The folder was deleted; the next run reports the missing files.
       }
     }
   }

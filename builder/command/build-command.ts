@@ -36,7 +36,7 @@ const TAIL_CHARS_MAX = 4000;
 export interface CommandOptions {
   /** Called with output. Reading pauses while a returned promise is pending. */
   readonly onOutput?: ((text: string) => unknown) | undefined;
-  /** Variables of the caller, of which a build gets a few; default: those of this process. */
+  /** Variables of the caller, of which a build gets only a few; by default those of this process. */
   readonly inherited?: NodeJS.ProcessEnv | undefined;
   /** Variables of the project, added to the environment. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
@@ -129,7 +129,7 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The install command to suggest if nothing is installed: in a monorepo, at its root. */
+/** The suggested install command if no packages are installed; in a monorepo, for its root. */
 function installHint(folder: string, workspace: string): string {
   if (
     !existsSync(join(folder, 'package.json')) ||

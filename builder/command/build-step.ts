@@ -1,5 +1,5 @@
-// Runs a project's build command and determines what it wrote, so that the output of an earlier build is never mistaken
-// for its result. Called by build.ts and, in `platform dev`, by the session.
+// Runs a project's build command and determines which files it wrote, so that the output of an earlier build is never
+// mistaken for its result. Called by build.ts and, in `platform dev`, by the session.
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,22 +14,21 @@ import { runBuildCommand, type CommandOptions } from './build-command.ts';
 /** Maximum files compared per folder. */
 const FILES_MAX = 200_000;
 
-/** Commands that mean that there is nothing to build; `kind: static` requires a command. */
+/** Commands that mean that no build is needed; `kind: static` requires a command. */
 const NO_COMMANDS = new Set(['true', ':']);
 
 /**
  * Runs the build command of a project, if it has one.
  *
  * @returns the folders it created or changed, relative to the root, the most likely output first; null if no command
- * ran.
- * @throws {BuildError} `command_failed`; `assets` if it wrote nothing and the existing output is from an earlier
+ * ran. @throws {BuildError} `command_failed`; `assets` if it wrote no files and the existing output is from an earlier
  * build.
  */
 export async function runBuild(
   root: string,
   config: EntryConfig & Pick<ProjectConfig, 'ai'>,
   given: CommandOptions & {
-    /** Whether the folder is a fresh checkout, so that nothing in it is the output of an earlier build. */
+    /** Whether the folder is a fresh checkout, so that none of its files are the output of an earlier build. */
     readonly isCheckout?: boolean;
   },
 ): Promise<readonly string[] | null> {
@@ -43,8 +42,8 @@ export async function runBuild(
   const made = changed(before, stampsOf(root, config));
   const stale = options.isCheckout === true ? null : staleOutput(root, config, before, made);
   if (stale === null) return made;
-  // Incremental tools may leave existing output untouched. If it is moved away, they write it again, which shows that
-  // it is theirs.
+  // Incremental tools may leave existing output untouched. If the output is moved away, such tools write it again,
+  // which shows that it is theirs.
   const kept = mkdtempSync(join(root, '.platform-before-'));
   let remade = false;
   try {
@@ -63,7 +62,7 @@ export async function runBuild(
   );
 }
 
-/** A folder that would be published although the build did not change it; null: none. */
+/** A folder that would be published although the build did not change it, or null. */
 function staleOutput(
   root: string,
   config: EntryConfig,
@@ -71,7 +70,7 @@ function staleOutput(
   made: readonly string[],
 ): string | null {
   const isWorker = config.kind !== 'static';
-  // Beside a worker, a folder without the name of an output folder contains hand-written files.
+  // Next to a worker, a folder without the name of an output folder contains hand-written files.
   const out = config.out !== null && isWorker && !isOutputName(config.out) ? null : config.out;
   const named = [out, mainOutput(config.main)].filter((path) => path !== null);
   const wanted = named.length > 0 || isWorker || made.length > 0 ? named : [...before.keys()];
@@ -79,7 +78,7 @@ function staleOutput(
   return stale === undefined || isTracked(root, stale) ? null : stale;
 }
 
-/** The folder of a built entry: one without the name of a source folder. */
+/** The folder of a built entry: a folder without the name of a source folder. */
 function mainOutput(main: string | null): string | null {
   const [first] = main?.replace(/^(?:\.\/)+/, '').split('/') ?? [];
   return first !== undefined && isOutputName(first) ? first : null;
@@ -91,7 +90,7 @@ function isTracked(root: string, path: string): boolean {
     const words = ['-c', 'core.fsmonitor=false', '-C', root, 'ls-files', '--', path];
     return execFileSync('git', words, { stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 2 ** 28 }).length > 0;
   } catch {
-    // No Git, or no repository.
+    // Git is not installed, or this is not a repository.
     return false;
   }
 }
@@ -107,7 +106,7 @@ function changed(before: ReadonlyMap<string, string | null>, after: ReadonlyMap<
 }
 
 /**
- * A fingerprint of a folder that changes with every file written, created or deleted in it; null: it does not exist.
+ * A fingerprint of a folder that changes with every file written, created or deleted in it; null if it does not exist.
  */
 function stampOf(folder: string): string | null {
   let newest = 0n;

@@ -12,7 +12,7 @@ import { adaptedOutput } from './table.ts';
 /** Output of an adapter, relative to the project's root. */
 interface Adapted {
   readonly entry: string;
-  /** Null: there are no files to serve. */
+  /** Null if there are no files to serve. */
   readonly assets: string | null;
 }
 
@@ -42,12 +42,12 @@ export function adapterVariables(
   return { ...preset, NODE_OPTIONS: options === undefined ? hook : `${hook} ${options}` };
 }
 
-/** Deletes the output of an earlier build, so that it is not mistaken for the next one's. */
+/** Deletes the output of an earlier build, so that it is not mistaken for the output of the next build. */
 export function clearAdapted(root: string): void {
   if (isOwnFolder(root)) rmSync(join(root, adaptedOutput), { recursive: true, force: true });
 }
 
-/** Output of an adapter in a project's build; null: no adapter ran. */
+/** Output of an adapter in a project's build; null means no adapter ran. */
 export function findAdapted(root: string, config: EntryConfig): Adapted | null {
   const entry = `${adaptedOutput}/server/index.mjs`;
   if (!leavesItToUs(root, config) || !isOwnFolder(root) || !isThere(root, entry)?.isFile()) return null;
@@ -63,7 +63,7 @@ export function assetsBinding(root: string, config: BuildConfig): string | null 
   return findAdapted(root, config)?.assets == null ? (config.assets?.binding ?? null) : adaptedAssetsBinding(config);
 }
 
-/** The binding name for an adapter's worker; null: platform.yaml uses it for something else. */
+/** The binding name for an adapter's worker; null means that platform.yaml uses it for something else. */
 export function adaptedAssetsBinding(config: BuildConfig): string | null {
   const isTaken = [...Object.values(config.bindings), { [config.auth?.binding ?? '']: '' }].some((declared) =>
     Object.hasOwn(declared, ASSETS_BINDING),
@@ -71,7 +71,7 @@ export function adaptedAssetsBinding(config: BuildConfig): string | null {
   return config.assets?.binding ?? (isTaken ? null : ASSETS_BINDING);
 }
 
-/** Links are not followed when deleting or reading, since they may lead anywhere. */
+/** Links are not followed when deleting or reading, since they may lead outside. */
 function isOwnFolder(root: string): boolean {
   return lstatSync(join(root, '.platform'), { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,5 +1,5 @@
-// Detects from a project's files how it is built and run; the single place for this. Pure: it reads names and texts
-// (project-files.ts), before or after a build, and runs nothing. Called by builder/steps/, by the rest of frameworks/,
+// Detects from a project's files how it is built and run; no other code does this. Pure: it reads names and texts
+// (project-files.ts), before or after a build, and runs no code. Called by builder/steps/, by the rest of frameworks/,
 // and by the commands build, deploy, dev and init.
 import path from 'node:path';
 import { inspectRepository } from '#core/config/workspace.ts';
@@ -24,43 +24,43 @@ import { conventionalOutputs, entryCandidates, frameworks, type Framework } from
 
 /** The detected properties of a project. Paths are relative to its folder. */
 export interface Detection {
-  /** Null: no known framework. `version` is null if it cannot be determined. */
+  /** Null means no known framework. `version` is null if it cannot be determined. */
   readonly framework: { readonly id: string; readonly name: string; readonly version: string | null } | null;
-  /** How the framework was detected; '' without one. */
+  /** How the framework was detected, or ''. */
   readonly because: string;
-  /** Null: unknown before the build, which shows whether there is a worker. */
+  /** Null means unknown before the build, which shows whether there is a worker. */
   readonly kind: Kind | null;
   /** Whether the framework or a server determines the kind, so that sources are not considered. */
   readonly isKindDecided: boolean;
-  /** The reason for the kind, for the log; '' without one. */
+  /** The reason for the kind, for the log, or ''. */
   readonly kindBecause: string;
-  /** Build command, run in the project's folder; null: none is needed or known. */
+  /** Build command, run in the project's folder; null if none is needed or known. */
   readonly build: string | null;
   /** The reason for the command. */
   readonly buildBecause: string;
-  /** Why it has to be built before it can be served; null: it need not be. */
+  /** Why the project must be built before it can be served; null if this is not necessary. */
   readonly mustBuild: string | null;
   /** Whether there is a package.json. */
   readonly hasPackages: boolean;
-  /** Whether its script `build` is `platform build`, which the bundler replaces. */
+  /** Whether the project's script `build` is `platform build`, which the bundler replaces. */
   readonly isSelfBuilt: boolean;
-  /** Note if the script `build` is not used; null: none. */
+  /** Note if the script `build` is not used, or null. */
   readonly skipped: string | null;
-  /** The worker: a source, or a file created by the build; null: determined by the build's output. */
+  /** The worker: a source, or a file created by the build; null means it is determined by the build's output. */
   readonly main: string | null;
   /** Whether the build creates {@link main}. */
   readonly isMainBuilt: boolean;
-  /** Folders with client files, the most likely first; `*` stands for one folder. */
+  /** Folders with client files, the most likely first; `*` matches one folder. */
   readonly out: readonly string[];
   /** Command that starts the built server; only for `ssr`. */
   readonly start: string | null;
-  /** The framework's own dev server; null: it has none, or `platform dev` serves the project itself. */
+  /** The framework's own dev server; null if it has none, or `platform dev` serves the project itself. */
   readonly dev: DetectedDev | null;
   readonly manager: Manager;
   /** Where dependencies are installed, relative to the repository. */
   readonly installFolder: string;
   readonly monorepo: { readonly isOne: boolean; readonly indicators: readonly string[] };
-  /** Problems that prevent a build, each with a fix; empty: none known. */
+  /** Problems that prevent a build, each with a fix. */
   readonly problems: readonly string[];
 }
 
@@ -115,7 +115,7 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
 }
 
 /**
- * The shell command that starts a built project in its folder; null: unknown.
+ * The shell command that starts a built project in its folder; null if unknown.
  *
  * @example serverStart(files) // 'node server.js', of {"scripts":{"start":"node server.js"}} in package.json
  */
@@ -143,7 +143,7 @@ function isForBrowsers(project: ProjectView, framework: Framework | null, file: 
 
 type Place = Pick<Detection, 'manager' | 'installFolder' | 'monorepo'> & { readonly runner: TaskRunner | null };
 
-/** The package manager and where it installs: in a monorepo at its root, unless nothing is to be installed there. */
+/** The package manager and its install folder: in a monorepo the root, unless no packages are to be installed there. */
 function placeOf(files: ProjectFiles, folder: string): Place {
   const names = files.names('.');
   const manifest = files.text('package.json');
@@ -282,7 +282,7 @@ function versionProblems(
   return problems;
 }
 
-/** `0.x` counts as new, since its numbers mean nothing. */
+/** `0.x` counts as new, since its numbers have no meaning. */
 function majorOf(version: string): number {
   const major = Number.parseInt(version, 10);
   return major === 0 ? Number.POSITIVE_INFINITY : major;

@@ -10,9 +10,7 @@ import { filesIn } from './project-files.ts';
 import { serverAdvice } from './server-advice.ts';
 import { entryCandidates } from './table.ts';
 
-/**
- * Where frameworks write their worker, in their output folder. The first two always count as a worker.
- */
+/** Path of the worker in the framework's output folder. The first two always count as a worker. */
 const MADE_WORKERS: readonly string[] = [
   '_worker.js',
   '_worker.js/index.js',
@@ -24,14 +22,14 @@ const MADE_WORKERS: readonly string[] = [
   'index.mjs',
 ];
 
-/** A project's kind and, for a worker of its own, the absolute path of its entry. */
+/** A project's kind and, if it has its own worker, the absolute path of its entry. */
 export type ProjectEntry =
   | { readonly kind: 'static' | 'ssr'; readonly entry: null }
   | { readonly kind: 'dynamic'; readonly entry: string };
 
 /**
- * The kind set in `platform.yaml`, otherwise detected: a worker entry makes it dynamic, an index.html without one
- * static.
+ * The kind set in `platform.yaml`, otherwise the detected kind: a worker entry makes it dynamic, an index.html without
+ * a worker makes it static.
  *
  * @param root the project's folder, absolute and without symlinks
  * @throws {BuildError} `missing_entry` or `unknown_kind`, listing the files that were searched.
@@ -75,8 +73,8 @@ export function findEntry(root: string, config: EntryConfig): ProjectEntry {
 }
 
 /**
- * Whether a project without worker and `out` is a static site. If it needs a build but has no build command, it is an
- * error.
+ * Whether a project without worker and `out` is a static site. A project that needs a build but has no build command is
+ * an error.
  */
 function isSite(root: string, config: EntryConfig): boolean {
   if (config.build !== null) return true;

@@ -22,7 +22,7 @@ const SERVERS: readonly (readonly [packageName: string, name: string])[] = [
 const SERVES = /(?:^|[\s;&|])(?:node|tsx|ts-node|bun|srvx|nest start|fastify start|strapi start|adonis)(?:\s|$)/;
 
 /**
- * @param start the script that starts the built project; null: none.
+ * @param start the script that starts the built project, or null.
  * @returns the server's display name; null if none was detected.
  */
 export function nodeServerOf({ packages, scripts }: ProjectView, start: string | null): string | null {

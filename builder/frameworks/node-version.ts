@@ -1,10 +1,10 @@
-// The Node version that a project requests, and the installed one that it gets. Pure. Called by builder/steps/.
+// The Node version that a project requests, and the installed version that it gets. Pure. Called by builder/steps/.
 import semver from 'semver';
 import { isObject, parseObject } from './project-view.ts';
 
 /** A requested version. */
 export interface NodeRequest {
-  /** As written, such as `22`, `lts/jod` or `>=20 <23`. */
+  /** The text in the file, such as `22`, `lts/jod` or `>=20 <23`. */
   readonly text: string;
   /** The file it comes from, for the log. */
   readonly from: string;
@@ -12,7 +12,7 @@ export interface NodeRequest {
 
 /** The selected version. */
 interface NodeChoice<Node> {
-  /** Null: no installed version matches. */
+  /** Null means no installed version matches. */
   readonly node: Node | null;
   /** Only the major version matches; the exact version is not installed. */
   readonly isNear: boolean;
@@ -30,11 +30,11 @@ const LINES: Readonly<Record<string, string>> = {
 };
 const NEWEST = /^(?:node|stable|latest|current|lts|lts\/\*|lts-latest)$/i;
 
-/** Files with a version; the first one counts, before `engines` of package.json. */
+/** Files with a version. The first file counts, before `engines` of package.json. */
 const FILES = ['.nvmrc', '.node-version'] as const;
 
 /**
- * The version requested by a folder: `.nvmrc`, else `.node-version`, else `engines.node` of package.json; null: none.
+ * The version requested by a folder: `.nvmrc`, else `.node-version`, else `engines.node` of package.json, or null.
  *
  * @param read returns the text of a file in the folder, or null.
  * @example await nodeRequestOf(async (name) => (name === '.nvmrc' ? 'v22\n' : null)) // { text: 'v22', from: '.nvmrc' }
@@ -77,7 +77,7 @@ export function chooseNode<Node extends { readonly version: string }>(
   return { node: near ?? null, isNear: near !== undefined };
 }
 
-/** A range in npm's syntax; null: invalid. */
+/** A range in npm's syntax; null means invalid. */
 function rangeOf(text: string): string | null {
   if (text.length > REQUEST_CHARS_MAX) return null;
   if (NEWEST.test(text)) return '*';

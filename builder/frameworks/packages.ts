@@ -7,9 +7,9 @@ type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
 /** The package manager of a project. */
 export interface Manager {
   readonly name: ManagerName;
-  /** `packageManager` of package.json, such as `9.1.0`; null: any. */
+  /** `packageManager` of package.json, such as `9.1.0`; null means any. */
   readonly version: string | null;
-  /** Name of its lockfile; null: none. */
+  /** Name of the package manager's lockfile, or null. */
   readonly lockfile: string | null;
   /** The reason, for the log. */
   readonly because: string;

@@ -17,7 +17,7 @@ export function isLoadedByPage(project: ProjectView, file: string): boolean {
   return scriptsOf(project).some((source) => source.replace(/^(?:\.?\/)+/, '') === file);
 }
 
-/** The folder of a static site that needs no build, `.` for the project itself; null: none. */
+/** The folder of a static site that needs no build, `.` for the project itself, or null. */
 export function pageFolder(project: ProjectView): string | null {
   return (
     ['.', ...conventionalOutputs].find((folder) => project.text(path.posix.join(folder, 'index.html')) !== null) ?? null

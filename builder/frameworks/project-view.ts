@@ -15,14 +15,14 @@ interface PackageManifest {
 
 /** A project's folder. Paths are relative to it. */
 export interface ProjectView extends PackageManifest {
-  /** Its path in the repository. */
+  /** Path of the project in the repository. */
   readonly folder: string;
   has(file: string): boolean;
   text(file: string): string | null;
   names(folder: string): readonly string[];
   /** Text of the first file with this base name, whatever its extension, without comments; '' if none. */
   config(name: string): string;
-  /** Whether it depends on a package, directly or in a parent folder such as the root of a monorepo. */
+  /** Whether the project depends on a package, directly or in a parent folder such as the root of a monorepo. */
   dependsOn(name: string): boolean;
   /** Whether a file or folder with this base name exists, whatever its extension, even if empty. */
   hasConfig(name: string): boolean;
@@ -133,7 +133,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 function withoutComments(source: string): string {
   let rest = '';
   let from = 0;
-  // Written by hand: a regular expression would be quadratic on input that repeats the opening token.
+  // Written by hand, because a regular expression would be quadratic on input that repeats the opening token.
   for (;;) {
     const begin = source.indexOf('/*', from);
     const end = begin < 0 ? -1 : source.indexOf('*/', begin + 2);

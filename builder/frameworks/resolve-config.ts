@@ -18,9 +18,9 @@ interface ResolvedConfig {
 }
 
 /**
- * Fills in what platform.yaml does not set.
+ * Adds settings that platform.yaml does not have.
  *
- * @throws {BuildError} `not_supported` for a project that cannot be built as it is, with a fix.
+ * @throws {BuildError} `not_supported` for a project that cannot be built without a change, with the fix.
  * @example settle(config, { build: null, out: null }, detect(filesIn(root))).config.build // 'npm run build'
  */
 export function resolveConfig(
@@ -67,7 +67,7 @@ export function resolveConfig(
 /** Detection applies if a framework or a server determines the kind. Sources and pages are checked after the build. */
 function kindOf(written: ProjectConfig, settings: DashboardSettings, detected: Detection): ProjectConfig['kind'] {
   if (written.kind !== null || written.main !== null || !detected.isKindDecided) return written.kind;
-  // With a configured output folder, a script "start" may be for development only.
+  // With a configured output folder, a script "start" may be only for development.
   const namesFolder = written.out !== null || settings.out !== null;
   return detected.framework === null && namesFolder ? null : detected.kind;
 }
@@ -76,7 +76,7 @@ function isOverridden(setting: string | null, written: string | null): boolean {
   return written !== null && setting !== null && setting !== written;
 }
 
-/** The output folder if only the library knows it; others are found after the build. */
+/** The output folder if only the library detects it; others are found after the build. */
 function outOfLibrary({ framework, out }: Detection): string | null {
   return framework !== null && !isKnown(framework.id) ? (out[0] ?? null) : null;
 }

@@ -1,4 +1,4 @@
-// The known frameworks: how to detect each, its output folders and commands; and where workers are found. Data only;
+// The known frameworks: how to detect each, its output folders and commands, and the locations of workers. Data only;
 // kinds.ts determines the kind of project. Used by detect.ts and entry.ts.
 
 /** Candidates for the entry if `main` is not set, in order. */
@@ -34,21 +34,21 @@ export interface DevProgram {
   readonly command: string;
   /** Its default port. */
   readonly port: number;
-  /** Flags for port and host; null: it only reads PORT and HOST. */
+  /** Flags for port and host; null means it only reads PORT and HOST. */
   readonly flags: { readonly port: string; /** Null: it listens everywhere. */ readonly host: string | null } | null;
 }
 
-/** A framework. In folder paths, `*` stands for one folder. */
+/** A framework. In folder paths, `*` matches one folder. */
 export interface Framework {
   readonly id: string;
   readonly name: string;
-  /** Dependencies that identify it; any of them. The version is that of the first one found. */
+  /** Dependencies that identify it; any of them. The version is that of the first package found. */
   readonly packages: readonly string[];
   /** Files that identify it without a package.json. */
   readonly files?: readonly string[];
-  /** Its folders with client files, the most specific first. */
+  /** The framework's folders with client files, the most specific first. */
   readonly out: readonly string[];
-  /** Its build command if the project has no script; null: none. */
+  /** The framework's build command if the project has no script, or null. */
   readonly build: string | null;
   readonly dev: DevProgram | null;
   /** Base names of its configuration files. */
@@ -60,16 +60,16 @@ export interface Framework {
   readonly outBelow?: string;
   /** Frameworks that it builds on, whose packages are present too. */
   readonly covers?: readonly string[];
-  /** Oldest major version whose server is known to work. */
+  /** Oldest major version whose server was tested. */
   readonly oldest?: number;
-  /** Whether it is a bundler or library that others build on: it never counts as a second framework. */
+  /** Whether this is a bundler or library that other frameworks build on: it never counts as a second framework. */
   readonly isTool?: true;
 }
 
 const PORT_AND_HOST = { port: '--port', host: '--host' } as const;
 const vite = (command = 'vite dev', port = 5173): DevProgram => ({ command, port, flags: PORT_AND_HOST });
 
-/** The first match counts, so frameworks are listed before those they build on. */
+/** The first match counts, so frameworks are listed before the frameworks that they build on. */
 export const frameworks: readonly Framework[] = [
   {
     id: 'vinext',
@@ -327,7 +327,7 @@ export const frameworks: readonly Framework[] = [
     id: 'hugo',
     name: 'Hugo',
     packages: [],
-    // The last one is created by `hugo new site`: before 0.110, its configuration had a generic name.
+    // `hugo new site` creates the last file: before 0.110, its configuration had a generic name.
     files: ['hugo.toml', 'hugo.yaml', 'hugo.json', 'config/_default/hugo.toml', 'archetypes/default.md'],
     out: ['public'],
     outOption: 'publishDir',

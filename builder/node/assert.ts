@@ -1,5 +1,5 @@
-// node:assert: checks that throw an AssertionError. Messages name what was compared; Node's line-by-line differences
-// are not drawn. Bundled into workers by node-compat.ts.
+// node:assert: checks that throw an AssertionError. Messages name the compared values, without Node's line-by-line
+// differences. Bundled into workers by node-compat.ts.
 import { isDeepLooseEqual, isDeepStrictEqual } from './deep-equal.ts';
 import { inspect } from './inspect.ts';
 

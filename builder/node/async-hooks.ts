@@ -1,5 +1,5 @@
-// node:async_hooks over the AsyncLocalStorage that the guest provides as a global. The hooks of async_hooks proper have
-// nothing to tell in an isolate. Bundled into workers by node-compat.ts.
+// node:async_hooks over the AsyncLocalStorage that the guest provides as a global. The hooks of async_hooks have no
+// events in an isolate. Bundled into workers by node-compat.ts.
 import { unavailable } from './unavailable.ts';
 
 interface Storage {

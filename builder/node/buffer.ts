@@ -1,4 +1,5 @@
-// node:buffer: the npm package `buffer` plus what it lacks (base64url, isUtf8, isAscii). Bundled by node-compat.ts.
+// node:buffer: the npm package `buffer` plus the functions that it lacks (base64url, isUtf8, isAscii). Bundled by
+// node-compat.ts.
 import * as npm from 'buffer/';
 import { unavailable } from './unavailable.ts';
 
@@ -12,7 +13,7 @@ export const { INSPECT_MAX_BYTES, SlowBuffer, kMaxLength } = npm as unknown as {
 };
 export type Buffer = npm.Buffer;
 
-// The package decodes base64url as base64 already; it neither knows the name nor writes it.
+// The package decodes base64url as base64; it does not have the name and cannot encode it.
 const { isEncoding, from, byteLength } = Buffer as unknown as Record<string, Method>;
 const { toString, write, fill } = Buffer.prototype as unknown as {
   readonly toString: Method;

@@ -4,7 +4,7 @@ import { KeyObject } from './crypto-key-object.ts';
 
 let text: InstanceType<typeof TextEncoder> | undefined;
 
-/** Bytes as node:crypto takes them; text is UTF-8 unless an encoding says otherwise. */
+/** Bytes as node:crypto accepts them; text is UTF-8 unless an encoding is given. */
 export function toBytes(value: unknown, encoding: string | undefined, name: string): Uint8Array {
   // The common case, and seven times faster this way.
   if (typeof value === 'string' && (encoding === undefined || encoding === 'utf8'))

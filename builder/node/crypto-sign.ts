@@ -66,7 +66,7 @@ export function verify(
   return undefined;
 }
 
-/** Collects what is signed. */
+/** Collects the data to be signed. */
 class Message {
   protected readonly algorithm: string;
   readonly #chunks: Uint8Array[] = [];

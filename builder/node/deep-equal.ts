@@ -5,7 +5,7 @@ export function isDeepStrictEqual(a: unknown, b: unknown): boolean {
   return equal(a, b, [], true);
 }
 
-/** As {@link isDeepStrictEqual}, with `==` for primitives and without a look at prototypes. */
+/** Like {@link isDeepStrictEqual}, with `==` for primitives and without comparing prototypes. */
 export function isDeepLooseEqual(a: unknown, b: unknown): boolean {
   return equal(a, b, [], false);
 }

@@ -1,4 +1,4 @@
-// node:dns: addresses of names, those that the worker may connect to. Bundled into workers by node-compat.ts.
+// node:dns: the addresses of names to which the worker may connect. Bundled into workers by node-compat.ts.
 import { isIP } from './net.ts';
 
 interface Address {

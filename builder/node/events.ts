@@ -4,7 +4,8 @@ import { EventEmitter as Base } from 'unenv/node/events';
 
 export * from 'unenv/node/events';
 
-// One function under two names, as in Node: a class that overrides one and calls the other must not call itself.
+// One function under two names, as in Node: a class that overrides one of them and calls the other must not call
+// itself.
 Object.assign(Base.prototype, { on: Base.prototype.addListener, off: Base.prototype.removeListener });
 
 type Emitter = typeof Base & { (this: object, options?: object): void };
@@ -20,7 +21,7 @@ export const EventEmitter: Emitter = /* @__PURE__ */ new Proxy(Base as Emitter, 
     key === 'EventEmitter' ? EventEmitter : key === 'on' ? on : Reflect.get(target, key, receiver),
 });
 
-/** An emitter with the state of a new one. Node's options type is wider than unenv's constructor. */
+/** Initializes the state of an emitter. Node's options type is wider than unenv's constructor. */
 function fresh(target: Emitter, options: object | undefined): object {
   return new target(options as never);
 }

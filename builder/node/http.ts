@@ -1,5 +1,5 @@
-// node:http: the client, over fetch. Servers throw when they are made (node-compat.ts writes those exports).
-// Bundled into workers.
+// node:http: the client, over fetch. Servers throw when they are created (node-compat.ts writes those exports). Bundled
+// into workers.
 import { getOver, requestOver } from './http-client.ts';
 
 export { Agent, globalAgent, maxHeaderSize, METHODS, STATUS_CODES } from 'unenv/node/http';

@@ -1,12 +1,12 @@
-// util.inspect and util.format: values as text, close to Node's for what is logged in practice: nested to a depth,
-// cycles marked, class names shown. Colours and the finer options are not there. Bundled with node:util.
+// util.inspect and util.format: values as text, similar to Node's output for commonly logged values: nested up to a
+// depth, with cycles marked and class names shown. Colours and the finer options are not there. Bundled with node:util.
 
 /** The symbol with which code customizes its representation. */
 export const customInspect = Symbol.for('nodejs.util.inspect.custom');
 
 /** The supported options. */
 interface InspectOptions {
-  /** Levels of nesting shown; null: all. Default 2. */
+  /** Levels of nesting shown; null means all. Default 2. */
   readonly depth?: number | null;
   /** Elements of a collection shown. Default 100. */
   readonly maxArrayLength?: number | null;

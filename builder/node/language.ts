@@ -1,4 +1,4 @@
-// node:util: what libraries use of it, in place of unenv's stubs. Bundled into workers by node-compat.ts.
+// node:util: the functions that libraries use, instead of unenv's stubs. Bundled into workers by node-compat.ts.
 import { isDeepStrictEqual } from './deep-equal.ts';
 import { parseArgs } from './parse-args.ts';
 import { format, formatWithOptions, inspect } from './inspect.ts';
@@ -40,7 +40,7 @@ export function callbackify(fn: (...args: unknown[]) => Promise<unknown>): (...a
   };
 }
 
-/** Makes instances of one constructor function inherit from another; methods defined before stay. */
+/** Makes instances of one constructor function inherit from another; methods that were defined before stay. */
 export function inherits(constructor: { prototype: object; super_?: unknown }, parent: { prototype: object }): void {
   constructor.super_ = parent;
   Object.setPrototypeOf(constructor.prototype, parent.prototype);

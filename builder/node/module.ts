@@ -1,6 +1,5 @@
-// node:module: nothing can be loaded at run time in an isolate but the modules of Node that the bundle was seen to ask
-// for; for all others `createRequire` works until the result is called.
-// Bundled into workers by node-compat.ts.
+// node:module: an isolate can load no module at run time, except Node modules that the bundle requests literally. For
+// all other names, `createRequire` works until the result is called. Bundled into workers by node-compat.ts.
 import { builtinModules } from 'unenv/node/module';
 import { unavailable } from './unavailable.ts';
 

@@ -2,7 +2,7 @@
 // Bundled by node-compat.ts into workers that name it, so it imports as little as it can.
 import { unavailable } from './unavailable.ts';
 
-/** Where the guest keeps the deployment's variables (`env.vars`). */
+/** Key under which the guest keeps the deployment's variables (`env.vars`). */
 const varsKey = Symbol.for('platform.env.vars');
 
 let copy: Record<string, string> | undefined;

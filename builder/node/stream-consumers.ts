@@ -1,5 +1,4 @@
-// node:stream/consumers: a whole stream, of Node's or the Web's kind, as one value. Bundled into workers by
-// node-compat.ts.
+// node:stream/consumers: a whole stream, from Node or the Web, as one value. Bundled into workers by node-compat.ts.
 import { Buffer } from './buffer.ts';
 
 type Source = AsyncIterable<Uint8Array | string>;

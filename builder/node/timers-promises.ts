@@ -29,7 +29,7 @@ export function setImmediate<T>(value?: T, options?: Options): Promise<T> {
   return setTimeout(0, value, options);
 }
 
-/** One value for each interval that has passed, including those that passed while no `next` was pending. */
+/** One value for each interval that has passed, including intervals that passed while no `next` was pending. */
 export async function* setInterval<T>(
   delay?: number,
   value?: T,

@@ -29,7 +29,7 @@ export function fieldsOf(method: string, options: ZlibOptions = {}): Record<stri
   return fields;
 }
 
-/** The dictionary as an argument, empty if there is none. */
+/** The dictionary as an argument; empty if there is none. */
 export function dictionaryOf(options: ZlibOptions | undefined): ArrayBufferView {
   return options?.dictionary ?? none;
 }

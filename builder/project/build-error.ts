@@ -1,4 +1,4 @@
-// The error of a failed build, as printed by the CLI and the build log: what is wrong, where, and how to fix it. Thrown
+// The error of a failed build, as printed by the CLI and the build log: the problem, its location, and the fix. Thrown
 // throughout builder/, never by the handler (its errors are in core/errors.ts).
 import { readFileSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
@@ -30,8 +30,8 @@ interface SourcePlace {
 }
 
 /**
- * A failed build. `message` says what is wrong and how to fix it; the location and the code frame are separate and
- * printed around it.
+ * A failed build. `message` contains the problem and the fix; the location and the code frame are separate and printed
+ * around it.
  *
  * @example
  * // error.place  -> { file: 'src/index.ts', line: 3, column: 37 }

@@ -1,5 +1,5 @@
-// The files that a build may read: those of the project, of its workspace, and of installed packages. Checked by real
-// path, so links are resolved. Used throughout builder/ for reading.
+// The files that a build may read: those of the project, its workspace, and installed packages. Checked by real path,
+// so links are resolved. Used throughout builder/ for reading.
 import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
@@ -64,7 +64,9 @@ export function realPath(path: string): string | null {
   }
 }
 
-/** The node_modules of a folder. It may link to that of another checkout, but not to any other folder. */
+/**
+ * The node_modules of a folder. The folder may link to the node_modules of another checkout, but to no other folder.
+ */
 function installedIn(folder: string): string[] {
   const real = realPath(join(folder, 'node_modules'));
   return real !== null && basename(real) === 'node_modules' ? [real] : [];
@@ -76,9 +78,9 @@ function foldersAbove(folder: string): string[] {
 }
 
 /**
- * Packages that links in node_modules lead to, wherever they are, and recursively those of their own node_modules:
- * `file:` dependencies and package manager stores. Folders that are not a package (no package.json with a name), or
- * that contain the project itself, are excluded: a link to /etc or the home folder is not allowed.
+ * Packages that links in node_modules lead to, anywhere, and recursively those of their own node_modules: `file:`
+ * dependencies and package manager stores. Folders that are not a package (no package.json with a name), or that
+ * contain the project itself, are excluded: a link to /etc or the home folder is not allowed.
  */
 function linkedPackages(installed: readonly string[], root: string): string[] {
   const packages = new Set<string>();

@@ -16,10 +16,10 @@ interface BuilderConfig {
   readonly keys: EncryptionKeys;
   /** `BUILD_CONCURRENCY`; default: by the machine's memory. */
   readonly concurrency: number;
-  /** `BUILD_WORK_DIR`: parent of checkouts; null: a folder in the data folder. */
+  /** `BUILD_WORK_DIR`: parent of checkouts; null means a folder in the data folder. */
   readonly workFolder: string | null;
   readonly address: PublicAddress;
-  /** `BUILD_EXECUTOR=sandbox`; null: builds run on this machine. */
+  /** `BUILD_EXECUTOR=sandbox`; null means that builds run on this machine. */
   readonly sandboxes: SandboxExecutor | null;
   /** Includes the memory available to a build on this machine. */
   readonly limits: Limits;
@@ -34,8 +34,8 @@ const MEMORY_SHARE = 0.75;
 const BUILDS_MAX = 64;
 
 /**
- * @param memoryBytes of the machine, or of our control group.
- * @throws {Error} naming the variable, its value and what it accepts; never the value of a secret.
+ * @param memoryBytes of the machine, or of our control group. @throws {Error} that names the variable, its value and
+ * the accepted values; never the value of a secret.
  */
 export function builderConfig(
   environment: Readonly<Record<string, string | undefined>>,

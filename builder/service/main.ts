@@ -123,7 +123,7 @@ async function start({ stop }: RunningProcess): Promise<() => Promise<void>> {
     log,
     confinement,
     outbound,
-    // If handlers run on this machine, they are confined like builds.
+    // If handlers run on this machine, servers are confined like builds.
     noServers: process.env['PLATFORM_SERVERS_HERE'] === '1' ? noServers(confinement) : null,
     workFolder,
     runBuild,

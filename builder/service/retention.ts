@@ -1,5 +1,5 @@
-// Limits what builds leave behind: caches of projects, and logs. The least recently used is deleted first. Runs when
-// the builder starts, and periodically.
+// Limits the data that builds leave behind: caches of projects, and logs. The least recently used is deleted first.
+// Runs when the builder starts, and periodically.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -104,7 +104,7 @@ function sumOf(entries: readonly CacheEntry[]): number {
 /** Deletes the logs of the oldest finished deployments. @returns the number of deployments. */
 export async function removeLogs(sql: Sql, bytesMax: number): Promise<number> {
   const [table] = await sql<{ bytes: number }[]>`SELECT pg_table_size('control.build_log') AS bytes`;
-  // The table size includes free space of deleted rows, the sum below does not: then nothing is deleted.
+  // The table size includes free space of deleted rows, but the sum below does not. In this case, nothing is deleted.
   if (table!.bytes <= bytesMax) return 0;
   const removed = await sql<{ deployments: number }[]>`
     WITH sizes AS (

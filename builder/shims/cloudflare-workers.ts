@@ -25,7 +25,7 @@ export class WorkerEntrypoint<Env = unknown> {
 /** Base class for objects passed by reference. */
 export class RpcTarget {}
 
-/** Where the platform finds the end of what instances offer. */
+/** Key under which the platform finds the last prototype of the members that instances offer. */
 const targetKey = Symbol.for('platform.rpc.target');
 for (const base of [WorkerEntrypoint, RpcTarget]) Object.defineProperty(base.prototype, targetKey, { value: true });
 

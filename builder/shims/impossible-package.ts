@@ -15,7 +15,7 @@ export function impossiblePackage(message: string): unknown {
     if (!children.has(key)) children.set(key, impossiblePackage(message));
     return children.get(key);
   };
-  // `import { Pool }` reads from an object that inherits from what `require` gives.
+  // `import { Pool }` reads from an object that inherits from the result of `require`.
   const exported = new Proxy({}, { get: (_, key) => childOf(key), has: (_, key) => childOf(key) !== undefined });
   // A function expression, so that it has a prototype: packages extend classes of others while they load.
   return new Proxy(function () {}, {

@@ -1,5 +1,5 @@
-// The package `ws` in a worker: its client, using WebSocket upgrades of fetch. Its server throws an error. Bundled by
-// package-stand-ins.ts.
+// The package `ws` in a worker: its client, using WebSocket upgrades of fetch. The package's server throws an error.
+// Bundled by package-stand-ins.ts.
 import { Buffer } from '../node/buffer.ts';
 import { EventEmitter } from '../node/events.ts';
 import { impossiblePackage } from './impossible-package.ts';
@@ -182,7 +182,9 @@ export class WebSocket extends EventEmitter {
     setTimeout(() => this.#ended(ABNORMAL, ''), 0);
   }
 
-  /** The platform itself pings a silent socket and closes it where nothing answers; so an open one is answered here. */
+  /**
+   * The platform pings a silent socket and closes it if there is no reply, so an open socket counts as answered here.
+   */
   ping(data?: unknown, mask?: unknown, callback?: Callback): void {
     const done = [data, mask, callback].find((one) => typeof one === 'function') as Callback | undefined;
     const payload = Buffer.from(typeof data === 'string' ? data : '');

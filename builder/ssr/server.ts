@@ -1,5 +1,5 @@
-// The server of an ssr project: the one built by its framework, or the `start` script of package.json; and the folders
-// served as static files. Reads the project's folder after the build. Called by build.ts.
+// The server of an ssr project: the server built by its framework, or the `start` script of package.json; and the
+// folders that are served as static files. Reads the project's folder after the build. Called by build.ts.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { BuildError } from '../project/build-error.ts';
@@ -68,7 +68,7 @@ export function findServer(root: string, workspace: string, config: EntryConfig)
 /** Output of Next.js with `output: 'standalone'`; null without it. */
 function standaloneOf(root: string, workspace: string): ProjectServer | null {
   const base = path.join(root, '.next', 'standalone');
-  // In a monorepo, it repeats the project's path.
+  // In a monorepo, the path of the project is repeated here.
   const folder = ['', path.relative(workspace, root).split(path.sep).join('/')].find((name) =>
     existsSync(path.join(base, name, 'server.js')),
   );
@@ -80,7 +80,7 @@ function standaloneOf(root: string, workspace: string): ProjectServer | null {
     folder,
     start: 'node server.js',
     archived: 'whole',
-    // Its image optimizer reads them.
+    // The image optimizer reads these files.
     added: (['public', '.next/static'] as const)
       .filter((name) => shown(name) && !existsSync(path.join(base, inside(name))))
       .map((name) => [inside(name), path.join(root, name)] as const),
@@ -92,7 +92,7 @@ function standaloneOf(root: string, workspace: string): ProjectServer | null {
 }
 
 /**
- * Warns about a Next.js project whose server includes all packages; null: no warning.
+ * Warns about a Next.js project whose server includes all packages; null means no warning.
  *
  * @param bytes size of the server's files
  */
@@ -105,7 +105,7 @@ export function standaloneWarning(server: ProjectServer, root: string, bytes: nu
   );
 }
 
-/** The folder with client files; null: unknown, and the server serves its own. */
+/** The folder with client files; null means unknown, and the server serves its own. */
 function clientFolder(root: string, out: string | null, start: string): string | null {
   const isFolder = (name: string): boolean =>
     statSync(path.join(root, name), { throwIfNoEntry: false })?.isDirectory() === true;
@@ -115,7 +115,7 @@ function clientFolder(root: string, out: string | null, start: string): string |
       'assets',
       `The output directory "${out}" does not exist: kind ssr serves it before the server`,
     );
-  // Never the server's code.
+  // This never includes the server's code.
   const server = start.split(/[\s"']+/).find((word) => /\.[cm]?[jt]sx?$/.test(word));
   const holdsServer = server !== undefined && !path.relative(out, server).startsWith('..');
   if (!holdsServer && out !== '.' && out !== '.next') return out;

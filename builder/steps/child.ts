@@ -1,6 +1,6 @@
 // The build process that runs as the build's user: it runs the build command and creates the artifact, or runs the
-// detection library. It gets its input over standard input and reports on file descriptor 3. Its parent does not trust
-// the reports: the artifact is checked again (take-artifact.ts). Started by run-build.ts.
+// detection library. The process gets its input over standard input and reports on file descriptor 3. The parent
+// process does not trust the reports: the artifact is checked again (take-artifact.ts). Started by run-build.ts.
 import { once } from 'node:events';
 import { writeSync } from 'node:fs';
 import { build } from '../build/build.ts';
@@ -100,7 +100,7 @@ async function buildArtifact(
   report({ what: 'artifact', id: artifact.id });
 }
 
-/** Loaded only here: it takes a sixth of a second and 27 MB. */
+/** Loaded only here, because it takes a sixth of a second and 27 MB. */
 async function detectFrameworks({
   root,
   repository,

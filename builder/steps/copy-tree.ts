@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The size of the copy; null: it exceeded its limits. */
+/** The size of the copy; null means it exceeded its limits. */
 interface Copied {
   readonly files: number;
   readonly bytes: number;
@@ -42,7 +42,7 @@ export async function copyTree(from: string, to: string, limits: CopyLimits): Pr
             waiting.push(path);
           // Setuid files do not belong in a cache.
           if (!info.isFile() || (info.mode & 0o7000) !== 0) return;
-          // Counted first: a sparse or hard-linked file takes its full size as a copy.
+          // Counted first, because a sparse or hard-linked file takes its full size as a copy.
           files++;
           bytes += info.size;
           if (isOver()) return;

@@ -31,7 +31,7 @@ const LEAST_LOOK_MS = 1000;
 /** Fraction of the disk's inodes to keep free. */
 const FREE_ENTRIES_MIN = 0.02;
 
-/** The exceeded limit, as a message for the build's author; null: none. */
+/** The exceeded limit, as a message for the build's author, or null. */
 type DiskLook = () => Promise<Failure<'build'> | null>;
 
 /** @returns a function that checks once; call it several times a second. */
@@ -95,7 +95,7 @@ async function amountOf({ folder, shared, uid }: DiskLimits): Promise<Amount> {
 /** Runs `du` as a separate process: some folders have 100,000 files. */
 async function sumOf(words: readonly string[]): Promise<number> {
   const { stdout } = await promisify(execFile)('du', words, { maxBuffer: 2 ** 20 }).catch(
-    // It reports errors for files deleted meanwhile, but has counted the others.
+    // The command reports errors for files that were deleted in the meantime, but has counted the others.
     (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
   );
   let sum = 0;

@@ -6,7 +6,7 @@ import type { BuildFolders } from './build-folders.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Properties of the machine: without them, some machines cannot fetch anything. */
+/** Properties of the machine, without which some machines cannot fetch. */
 const CERTIFICATES = ['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS', 'GIT_SSL_CAINFO', 'CURL_CA_BUNDLE'];
 const ADDRESSES = [
   'HTTP_PROXY',
@@ -95,7 +95,7 @@ const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 /**
  * A project's variables would also reach the programs that confine its command, which run with the platform's
- * permissions. Variables that could make those run the project's code are set inside the fence.
+ * permissions. Variables that could make these programs run the project's code are set inside the fence.
  *
  * @returns variables for all programs, and a command prefix that sets the others.
  */

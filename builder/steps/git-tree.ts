@@ -90,7 +90,7 @@ export async function readTree(chunks: AsyncIterable<Uint8Array>, limits: TreeLi
   return { paths, links, bytes, maybePointers };
 }
 
-/** Why the path of a file is refused, to be appended to its name; null: it is accepted. */
+/** Why the path of a file is refused, to be appended to its name; null if it is accepted. */
 export function pathProblem(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return 'has too long a path';
   if (path.startsWith('/')) return 'is an absolute path';
@@ -102,7 +102,7 @@ export function pathProblem(path: string): string | null {
   return null;
 }
 
-/** Whether a link's target leads out of the checkout, judged by its text alone. */
+/** Whether a link's target is outside the checkout, judged only by its text. */
 export function leadsOut(path: string, target: string): boolean {
   if (target.startsWith('/') || target.includes('\0')) return true;
   let depth = path.split('/').length - 1;

@@ -15,7 +15,7 @@ import { OUTBOUND_VARIABLES, withOutbound } from './outbound/inside.ts';
 export interface ToolEnvironment {
   readonly env: Readonly<Record<string, string>>;
   readonly readable: readonly (readonly [from: string, to: string])[];
-  /** The cache to save after a successful build; null: none. */
+  /** The cache to save after a successful build, or null. */
   readonly cache: PackageCache | null;
 }
 
@@ -45,7 +45,7 @@ export async function install(request: BuildRequest, plan: BuildPlan, fence: Fen
   return { env, readable, cache };
 }
 
-/** Runs the install command. @param how where, and with what. */
+/** Runs the install command. @param how location and programs of the install. */
 export async function runInstall(
   request: BuildRequest,
   plan: BuildPlan,
@@ -122,7 +122,7 @@ function compareNode(request: BuildRequest, { node: asked }: BuildPlan): void {
   );
 }
 
-/** The install command; null: nothing to install. */
+/** The install command; null means that no install is needed. */
 export async function decideInstall(plan: BuildPlan, say: (text: string) => void): Promise<string | null> {
   if (plan.installCommand !== null) {
     say(`Install command: ${plan.installCommand} (settings of the project)`);

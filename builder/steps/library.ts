@@ -1,6 +1,6 @@
 // Adds the library @netlify/build-info to our detection (builder/frameworks/detect.ts): it knows more frameworks, and
-// is only used if our rules find too little. It runs in a confined process (child.ts), never in this one. Called by
-// plan.ts.
+// is only used if our rules find too little. The library runs in a confined process (child.ts), never in this process.
+// Called by plan.ts.
 import type { Detection } from '../frameworks/detect.ts';
 
 /** A framework in the library's terms. */
@@ -16,7 +16,7 @@ export type AskLibrary = (root: string) => Promise<readonly LibraryFramework[]>;
 /**
  * Completes a detection with the library's result.
  *
- * @param ask null: a build command is already known.
+ * @param ask null if a build command is already known.
  */
 export async function withLibrary(detected: Detection, root: string, ask: AskLibrary | null): Promise<Detection> {
   const knowsEnough =

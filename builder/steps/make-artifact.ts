@@ -21,7 +21,7 @@ export interface BuildProgram {
   readonly readable?: readonly (readonly [from: string, to: string])[];
 }
 
-/** Maximum length of a report; longer ones are not ours. */
+/** Maximum length of a report; longer reports are not from our code. */
 const REPORT_BYTES_MAX = 1024 * 1024;
 
 /** Reasons for errors of builder/build/build.ts; all others are `build_failed`. */
@@ -88,7 +88,7 @@ export async function askLibrary(
     input: JSON.stringify(job),
     onReport: (chunk) => reader.take(chunk),
   });
-  // If it fails, nothing was detected.
+  // If the process fails, no framework was detected.
   return reader.find('detected')?.frameworks.filter(isFramework) ?? [];
 }
 
@@ -108,7 +108,7 @@ export function failureOf(
   { code, message }: Extract<ChildReport, { what: 'failed' }>,
   { limits }: BuildRequest,
 ): Failure<'build'> {
-  // Both limits, files and bytes, have one code there.
+  // Both limits, files and bytes, have the same code there.
   if (code === 'too_large' && message.includes('BUILD_ARTIFACT_MAX_FILES'))
     return buildFailure('artifact_too_many_files', message);
   if (code === 'platform' && /ENOSPC|EFBIG/.test(message))
@@ -138,7 +138,7 @@ export function withCommit(request: BuildRequest, commit: BuildResult['commit'])
   return { ...request, platformVariables: { ...request.platformVariables, PLATFORM_COMMIT: commit.sha } };
 }
 
-/** Parses reports line by line. They are untrusted: invalid ones are ignored. */
+/** Parses reports line by line. Reports are untrusted: invalid ones are ignored. */
 function reportReader(onEach: (report: ChildReport) => void): {
   take(chunk: Buffer): void;
   find<What extends ChildReport['what']>(what: What): Extract<ChildReport, { what: What }> | undefined;

@@ -11,7 +11,7 @@ const OWN_PARTS = ['builder', 'core', 'artifacts/archive', 'packages', 'node_mod
 export const CHILD = join(import.meta.dirname, `child${extname(import.meta.filename)}`);
 
 /**
- * The folder whose `node_modules` holds the platform and, next to it, its dependencies. Null: the platform is no
+ * The folder whose `node_modules` holds the platform and, next to it, its dependencies. Null if the platform is no
  * installed package.
  *
  * @param root folder of the platform.
@@ -29,7 +29,7 @@ export function ownFolders(): string[] {
     ...(home === null ? [] : [join(home, 'node_modules')]),
   ].filter((path) => existsSync(path));
   const folders = [...parts, ...parts.map(realPath), ...nodeFolders()];
-  // Folders inside another one would be mounted twice.
+  // Folders inside another folder would be mounted twice.
   return [...new Set(folders)].filter(
     (path) => !path.startsWith('/usr/') && !folders.some((other) => other !== path && path.startsWith(`${other}/`)),
   );

@@ -1,6 +1,6 @@
 // The download cache of a project's package manager, by the hash of the lockfile. Packages are always installed from it
-// and verified against the lockfile by the package manager. It belongs to one project, is never used for forks, and is
-// only written by successful builds. Called by install.ts and run-build.ts.
+// and verified against the lockfile by the package manager. A cache belongs to one project, is never used for forks,
+// and is only written by successful builds. Called by install.ts and run-build.ts.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export interface PackageCache {
 
 const PREFIX = 'packages-';
 const FILES_MAX = 300_000;
-/** Maximum caches per project: two lockfiles, of the main branch and of the one that changes it. */
+/** Maximum number of caches per project: two lockfiles, of the main branch and of a branch that changes it. */
 const KEPT = 2;
 
 /** Key of a cache; includes platform, Node and package manager, since some packages depend on them. */

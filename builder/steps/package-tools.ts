@@ -1,5 +1,5 @@
 // Finds the package manager of a project on this machine, and builds its install command. Inspects the machine's
-// programs; runs nothing. Called by install.ts.
+// programs without running them. Called by install.ts.
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Manager } from '../frameworks/packages.ts';
@@ -36,14 +36,14 @@ export interface ManagerPrograms {
   readonly readable: readonly string[];
   /** Wrapper programs to create: name -> command. */
   readonly shims: Readonly<Record<string, string>>;
-  /** Line for the log; null: none. */
+  /** Line for the log, or null. */
   readonly note: string | null;
 }
 
 /**
  * Finds a package manager on this machine, or corepack, which downloads it.
  *
- * @throws {Failure} `build`: `install_failed` with what to install.
+ * @throws {Failure} `build`: `install_failed` with the program to install.
  */
 export async function findManager(
   manager: Manager,

@@ -20,7 +20,10 @@ export type BuildSource =
   | {
       /** `https://host/path` or `ssh://user@host/path`; without credentials. */
       readonly url: string;
-      /** HTTP headers of the fetch, such as `Authorization`. Never on disk, on a command line or in a build. */
+      /**
+       * HTTP headers of the fetch, such as `Authorization`. Such headers are never written to the disk, passed on a
+       * command line or visible to a build.
+       */
       readonly headers?: Readonly<Record<string, string>>;
       /** Private key for `ssh` in OpenSSH format; on disk only during the fetch. */
       readonly sshKey?: string;
@@ -60,7 +63,7 @@ export interface BuildSandbox {
   readonly headers: Readonly<Record<string, string>>;
   /** "Clear build cache": the sandbox is destroyed and recreated. */
   readonly isCleared: boolean;
-  /** Whether it is destroyed after the attempt, for a build of a fork. */
+  /** Whether the sandbox is destroyed after the attempt, for a build of a fork. */
   readonly isTransient: boolean;
   /** The program that makes the artifact inside; default: that of this platform. */
   readonly program?: PackedProgram;
@@ -82,7 +85,7 @@ export interface BuildRequest {
   /** The project's name in hosts. */
   readonly project: string;
   readonly branch: string;
-  /** Full hash; null: the newest commit of the branch. */
+  /** Full hash; null means the newest commit of the branch. */
   readonly commit: string | null;
   readonly source: BuildSource;
   /** Folder of the project's platform.yaml in the repository; '' is the root. */
@@ -98,8 +101,8 @@ export interface BuildRequest {
   /** An empty folder of this attempt, created and deleted by the caller, for the checkout, home and temporary files. */
   readonly workFolder: string;
   /**
-   * Cache kept between builds of the project; null: no cache (for forks; "clear cache" empties it). Each entry is a
-   * direct child whose modification time is its last use: the oldest are deleted first.
+   * Cache kept between builds of the project; null means no cache (for forks; "clear cache" empties it). Each entry is
+   * a direct child whose modification time is its last use: the oldest are deleted first.
    */
   readonly cacheFolder: string | null;
   /** Where to create the artifact's folder; on the same file system as the data folder. */
@@ -108,11 +111,13 @@ export interface BuildRequest {
   readonly confinement: Confinement;
   /** Hosts that commands with their own network may reach. */
   readonly outbound: OutboundRules;
-  /** Why the platform cannot run Node servers; null or absent: no known reason. */
+  /** Why the platform cannot run Node servers; null or absent if it can. */
   readonly noServers?: string | null;
-  /** Null: commands run confined on this machine. Otherwise they only run in the sandbox, even if it fails. */
+  /**
+   * Null means that commands run confined on this machine. Otherwise they only run in the sandbox, even if it fails.
+   */
   readonly sandbox: BuildSandbox | null;
-  /** Slot of this build among the concurrent ones, from 0. */
+  /** Slot of this build among the concurrent builds, from 0. */
   readonly slot: number;
   readonly isFork: boolean;
   /**

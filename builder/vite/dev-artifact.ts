@@ -1,5 +1,5 @@
-// A dev worker as an in-memory artifact, served by the engine of `platform vite dev`. It lists no static files, since
-// Vite serves them.
+// A dev worker as an in-memory artifact, served by the engine of `platform vite dev`. The artifact lists no static
+// files, since Vite serves them.
 import { artifactId } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { toWorkerText, type WorkerText } from '#core/worker-text.ts';
@@ -21,7 +21,7 @@ interface DevArtifact {
   encodedFile(hash: string): string;
 }
 
-/** @returns an artifact of its code and configuration; equal ones have the same id. */
+/** @returns an artifact of its code and configuration; equal artifacts have the same id. */
 export function openDevArtifact(config: BuildConfig, { code, map }: DevWorker): DevArtifact {
   const noFile = (name: string): never => {
     throw new Error(`${name} is no file of this artifact`);

@@ -1,5 +1,5 @@
 // The base script of a dev worker: Vite's module runner, the handler wrapper, and the Node modules and globals that the
-// code uses. It defines one global name. Used by dev-worker.ts.
+// code uses. The script defines one global name. Used by dev-worker.ts.
 import { rolldown, type InputOptions } from 'rolldown';
 import { cloudflarePlugin } from '../bundle/cloudflare-modules.ts';
 import { workerResolve } from '../bundle/bundle.ts';

@@ -12,7 +12,7 @@ export interface DevModule {
   readonly file: string | null;
   /** Code in the format of Vite's module runner. */
   readonly code: string;
-  /** Source map, JSON; null without one. */
+  /** Source map as JSON, or null. */
   readonly map: string | null;
 }
 
@@ -20,7 +20,7 @@ export interface DevModule {
 export interface DevWorkerOptions {
   /** The file of `vite/module-runner` in the project's own Vite. */
   readonly runnerFile: string;
-  /** Where the isolate requests modules that are not included. */
+  /** URL at which the isolate requests modules that are not included. */
   readonly channel: string;
   /** The worker's environment, and the URL of its entry there. */
   readonly entry: { readonly environment: string; readonly url: string };
@@ -34,7 +34,7 @@ export interface DevWorkerOptions {
 /** A script for an isolate. */
 export interface DevWorker {
   readonly code: string;
-  /** Its source map, JSON, created on demand. */
+  /** Source map of the script as JSON, created on demand. */
   readonly map: () => string;
 }
 

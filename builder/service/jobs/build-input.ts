@@ -12,7 +12,7 @@ import type { BuildJob } from './jobs.ts';
 export interface PublicAddress {
   readonly protocol: string;
   readonly domain: string;
-  /** Null: the protocol's default port. */
+  /** Null means the protocol's default port. */
   readonly port: number | null;
 }
 
@@ -23,7 +23,7 @@ export interface RepositoryRow {
   readonly source: 'git-host' | 'remote' | 'builtin';
   readonly hostId: string | null;
   readonly installationId: string | null;
-  /** Null: of the host of `GITHOST_URL`, or of none. */
+  /** Null means the host of `GITHOST_URL`, or no host. */
   readonly gitHostId: string | null;
   readonly fullName: string;
   readonly url: string;
@@ -35,11 +35,11 @@ export interface RepositoryRow {
 export interface BuildInput {
   readonly project: string;
   readonly organizationId: string;
-  /** Whether it is the first admin's organization: it may build even without confinement. */
+  /** Whether this is the first admin's organization, which may build even without confinement. */
   readonly isFirst: boolean;
-  /** Whether it has reached its storage limit (control/storage/). */
+  /** Whether the organization has reached its storage limit (control/storage/). */
   readonly isStorageFull: boolean;
-  /** Size of the organization's build machines, if these are sandboxes; null: not set. */
+  /** Size of the organization's build machines, if these are sandboxes; null if not set. */
   readonly buildMachine: MachineSize | null;
   readonly target: 'production' | 'preview';
   readonly branch: string;
@@ -137,7 +137,7 @@ interface DeploymentRow {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly organization_id: string;
   readonly is_first: boolean;
-  /** Null: the database has an older schema. */
+  /** Null if the database has an older schema. */
   readonly storage_full: boolean | null;
   readonly build_machine: string | null;
   readonly first_seq: number;

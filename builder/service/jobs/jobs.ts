@@ -20,7 +20,7 @@ export interface BuildJob {
 /** The payload, as written by control/releases/. */
 interface JobInput {
   readonly repositoryId?: string;
-  /** Null: the newest commit of the branch. */
+  /** Null means the newest commit of the branch. */
   readonly commit?: string | null;
   /** Whether to start with an empty cache. */
   readonly clearCache?: boolean;
@@ -49,12 +49,12 @@ interface Claim {
 }
 
 /**
- * Claims the next build. Organizations are ordered by their running builds, then by their build time in the last hour;
- * within one, projects by their running builds, then the oldest job. An organization with a running build in this
- * builder does not get its last free slot, unless no other organization has a project. One build runs per branch.
- * Canceled builds, and builds interrupted too often, are finished here.
+ * Claims the next build. Organizations are ordered by their running builds, then by their build time in the last hour.
+ * Within an organization, projects are ordered by their running builds, then by the oldest job. An organization with a
+ * running build in this builder does not get its last free slot, unless no other organization has a project. One build
+ * runs per branch. Canceled builds, and builds interrupted too often, are finished here.
  *
- * @returns null when nothing is due.
+ * @returns null when no build is due.
  */
 export async function claimBuild(sql: Sql, { lease, leaseMs, own, isLastPlace }: Claim): Promise<BuildJob | null> {
   for (;;) {
@@ -103,7 +103,7 @@ export async function claimBuild(sql: Sql, { lease, leaseMs, own, isLastPlace }:
         UPDATE control.deployment SET status = 'building', reason = NULL, error_message = NULL, updated_at = now()
         WHERE id = ${row.deployment_id} AND status IN ('queued', 'building', 'uploading') RETURNING id`;
       if (building === undefined) {
-        // Finished by another process: there is nothing to build.
+        // Another process has finished it: no build is needed.
         await tx`DELETE FROM control.job WHERE id = ${row.id}`;
         return 'ended';
       }
@@ -214,7 +214,8 @@ export async function markUploading(sql: Sql, job: BuildJob): Promise<boolean> {
 /**
  * Records that the artifact is stored, and passes the deployment to its release.
  *
- * @returns false if the lease is lost, or the reason if the build was canceled meanwhile: then nothing is changed.
+ * @returns false if the lease is lost, or the reason if the build was canceled in the meantime; nothing is then
+ * changed.
  */
 export async function handToRelease(
   sql: Sql,
@@ -247,7 +248,7 @@ export async function handToRelease(
   });
 }
 
-/** Records a build without an artifact. False: the lease is lost, and nothing is changed. */
+/** Records a build without an artifact. False if the lease is lost, and nothing is changed. */
 export async function endBuild(sql: Sql, job: BuildJob, end: BuildEnd): Promise<boolean> {
   return sql.begin(async (tx) => {
     await lockDeployment(tx, job.deploymentId);

@@ -1,4 +1,4 @@
-// The log of one build attempt: lines are written in batches to `control.build_log`, under the lease of its job.
+// The log of one build attempt: lines are written in batches to `control.build_log`, with the lease of its job.
 // Unacknowledged lines are buffered while Postgres is unavailable. Opened by build-attempt.ts.
 import type { Sql } from '#postgres/sql.ts';
 import type { BuildStep, LineLevel } from '../../steps/types.ts';
@@ -8,7 +8,7 @@ import type { Masks } from './masks.ts';
 
 /** An open log. */
 export interface BuildLog {
-  /** Writes one or more lines of the platform. They are not subject to the size limit. */
+  /** Writes one or more lines of the platform. These lines are not subject to the size limit. */
   line(step: BuildStep, level: LineLevel, text: string): void;
   /** Writes output of a command. */
   output(step: BuildStep, level: LineLevel, chunk: Uint8Array): void;
@@ -32,7 +32,7 @@ interface BuildLogOptions {
   readonly masks: Masks;
   readonly bytesMax: number;
   readonly lineCharsMax: number;
-  /** Called when another builder has the job. */
+  /** Called when another builder has taken over the job. */
   readonly onLeaseLost: () => void;
   readonly onTrouble: (error: unknown) => void;
 }

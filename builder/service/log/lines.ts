@@ -85,7 +85,7 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
   };
 }
 
-/** A color or font weight sequence. Longer ones are not produced by tools. */
+/** A color or font weight sequence. Tools do not produce longer sequences. */
 // oxlint-disable-next-line no-control-regex -- it is about one
 const COLOUR = /\u001b\[[\d;:]{0,32}m/g;
 const RESET = '\u001b[0m';
@@ -93,8 +93,7 @@ const RESET = '\u001b[0m';
 /**
  * Keeps the colors of a line, limited in number and reset at its end; other terminal sequences are removed.
  *
- * @param plain the line without them.
- * @param cut the part of it that is kept.
+ * @param plain the line without them. @param cut the part of the line that is kept.
  */
 function coloured(written: string, plain: string, cut: string): string {
   let kept = '';

@@ -6,19 +6,19 @@ const MASK = '***';
 
 /** Finds secrets in texts. */
 export interface Masks {
-  /** Replaces each secret in a text; overlapping ones are replaced together. */
+  /** Replaces each secret in a text; overlapping secrets are replaced together. */
   apply(text: string): string;
   /** Length of the longest form: text must only be cut with this many characters beyond the cut. */
   readonly charsMax: number;
 }
 
-/** Shorter secrets are only replaced as whole words; otherwise a secret of one letter would mask everything. */
+/** Shorter secrets are only replaced as whole words; otherwise, a secret of one letter would mask everything. */
 const CHARS_MIN = 4;
 /** Line lengths of `base64` and `openssl`. */
 const WRAPS = [76, 64];
 
 /**
- * @param secrets their values. Multi-line ones are also masked line by line, since logs are processed by line.
+ * @param secrets their values. Multi-line secrets are also masked line by line, since logs are processed by line.
  * @example createMasks(['s3cret']).apply('token=s3cret, basic OnMzY3JldA==') // 'token=***, basic ***=='
  */
 export function createMasks(secrets: Iterable<string>): Masks {
@@ -129,7 +129,7 @@ function* base64Forms(bytes: Buffer): Generator<string> {
       const text = Buffer.concat([Buffer.alloc(before), bytes])
         .toString(encoding)
         .replaceAll('=', '');
-      // Without the characters that also encode adjacent bytes.
+      // The encoding without the characters that also encode adjacent bytes.
       const rest = (before + bytes.length) % 3;
       yield text.slice(before === 0 ? 0 : before + 1, rest === 0 ? undefined : -1);
     }

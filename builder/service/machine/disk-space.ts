@@ -5,7 +5,7 @@ import { statfs } from 'node:fs/promises';
 import type { Failure } from '#core/failure.ts';
 import { noRoom } from '../../steps/disk-watch.ts';
 
-/** Why nothing may be written to the folder's disk now; null if there is enough space. */
+/** Why no data may be written to the folder's disk now; null if there is enough space. */
 export async function spaceFailure(folder: string, freeBytesMin: number): Promise<Failure<'build'> | null> {
   if (freeBytesMin === 0) return null;
   const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: Infinity, bsize: 1 }));

@@ -1,6 +1,6 @@
-// Ensures that no build process outlives the builder. A shell process knows the process groups of builds and reads from
-// a pipe: when the pipe closes, however the builder died, it kills them. Processes that survive (if both were killed)
-// are killed when the next builder starts.
+// Ensures that no build process outlives the builder. A shell process stores the process groups of builds and reads
+// from a pipe. When the pipe closes because the builder died, it kills them. Processes that survive (if both were
+// killed) are killed when the next builder starts.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -29,7 +29,7 @@ for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done`;
 export function openProcessGuard(record: string): ProcessGuard {
   const shell = spawn('/bin/sh', ['-c', SCRIPT], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // A session of its own, so that signals to our group do not reach it.
+    // In a separate session, so that signals to the builder's group do not reach it.
     detached: true,
     env: {},
     cwd: '/',
@@ -73,8 +73,8 @@ const SLOTS_MAX = 256;
 
 /**
  * Kills the processes of an earlier builder: the groups of its record, processes with a build folder, and all processes
- * of build users. Call it only while holding the folder's lock. @param firstUid first build user; null: builds have no
- * separate users.
+ * of build users. Call it only while holding the folder's lock. @param firstUid first build user; null means that
+ * builds have no separate users.
  *
  * @returns how many processes were killed.
  */

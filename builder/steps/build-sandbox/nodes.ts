@@ -1,11 +1,11 @@
-// Selects the Node version for commands of a build sandbox: the installed one that the project requests. The sandbox's
-// output is untrusted and limited. Called by build-in-sandbox.ts.
+// Selects the Node version for commands of a build sandbox: the installed version that the project requests. The
+// sandbox's output is untrusted and limited. Called by build-in-sandbox.ts.
 import { dirname } from 'node:path';
 import { chooseNode, type NodeRequest } from '../../frameworks/node-version.ts';
 import type { LineLevel } from '../types.ts';
 import type { BuildMachine } from './machine.ts';
 
-/** Prints the installed versions with their paths, then the default one. */
+/** Prints the installed versions with their paths, then the default version. */
 const LOOK = `
 for node in /opt/node/*/bin/node "$(command -v node)"; do
   version=$("$node" -p process.versions.node 2>/dev/null) || continue
@@ -13,7 +13,7 @@ for node in /opt/node/*/bin/node "$(command -v node)"; do
 done`;
 const NODES_MAX = 20;
 
-/** @returns folders to prepend to PATH: none if the project requests no version, or the default one matches. */
+/** @returns folders to prepend to PATH: none if the project requests no version, or the default version matches. */
 export async function findNode(
   asked: NodeRequest | null,
   machine: Pick<BuildMachine, 'script'>,

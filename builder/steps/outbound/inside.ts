@@ -1,6 +1,6 @@
 // The build's side of its way out: a proxy on its own loopback, and forwarded ports of the machine's registries, next
-// to the command it runs. It enforces nothing, since untrusted code runs as the same user. Started by install.ts;
-// child.ts starts the same in its own process.
+// to the command it runs. The proxy enforces nothing, since untrusted code runs as the same user. Started by
+// install.ts; child.ts starts the same in its own process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
@@ -44,7 +44,7 @@ interface Job extends BuildOutbound {
   readonly nodeOptions: string | null;
 }
 
-/** Wraps a command with its way out; unchanged if there is none. */
+/** Wraps a command with its outgoing proxy; unchanged if there is none. */
 export function withOutbound(
   outbound: BuildOutbound | null,
   words: readonly string[],

@@ -18,7 +18,7 @@ const CONNECTIONS_MAX = 256;
 const LINE_BYTES_MAX = 512;
 const LINE_MS_MAX = 30_000;
 
-/** @param folder is created. @param uid user who may connect; null: the platform's own. */
+/** @param folder is created. @param uid user who may connect; null means the platform's own. */
 export async function openListener(folder: string, uid: number | null, outbound: Outbound): Promise<Listener> {
   await mkdir(folder, { mode: 0o700 });
   const sockets = new Set<Socket>();

@@ -27,8 +27,8 @@ const OF_GIT_HOSTS = ['GITHOST_URL', 'GITHOST_API_URL'];
 /**
  * Reads the environment of the builder. `privateHosts` are the Git hosts of `GIT_REMOTE_PRIVATE_HOSTS`.
  *
- * @param npm lines of the machine's npm settings.
- * @throws {Error} naming the variable, its value and what it accepts.
+ * @param npm lines of the machine's npm settings. @throws {Error} that names the variable, its value and the accepted
+ * values.
  * @example
  * const way = outboundRules({ policy, lookup, privateHosts: [] }, { npm_config_registry: 'http://10.0.0.7:4873/' });
  * way.isKnown('10.0.0.7', 4873); // true
@@ -104,7 +104,7 @@ function isLoopback(name: string): boolean {
   return name === 'localhost' || name === '::1' || /^127(?:\.\d+){3}$/.test(name);
 }
 
-/** As curl does: lower-case variables first, and entries of `NO_PROXY` match subdomains too. */
+/** Like curl: lower-case variables take precedence, and entries of `NO_PROXY` match subdomains too. */
 function proxiesOf(environment: Environment, npm: string): (name: string, port: number) => URL | null {
   const ofMachine = (name: string): string => (environment[name.toLowerCase()] || environment[name] || '').trim();
   const of = (name: string, key: string): URL | null => {
