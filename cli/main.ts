@@ -76,7 +76,7 @@ async function call(leaf: Leaf, called: string, rest: readonly string[], shell: 
   return typeof result === 'number' ? result : 0;
 }
 
-/** citty prints aliases with one dash; word aliases need two. */
+/** citty prints aliases with one dash, but word aliases need two. */
 function withLongAliases(command: CommandDef): CommandDef {
   const dashed = (alias: string): string => (alias.length === 1 ? alias : `-${alias}`);
   const args = Object.entries((command.args ?? {}) as ArgsDef).map(([name, definition]) => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --
-// The launcher behind `platform` and every npm script: finds a Node 24, starts it, for what runs isolates with the
-// flags of node-flags.mjs, and hands over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:`
-// is a task of the repository (cli/tasks/). After `--` Node takes no word for a flag of its own: it would `--env-file`.
+// The launcher behind `platform` and every npm script: finds Node 24 and starts it. Programs that run isolates get the
+// flags of node-flags.mjs. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the
+// repository (cli/tasks/). After `--`, Node does not interpret a word as its own flag, such as `--env-file`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ import { nodeFlags } from '#core/node-flags.mjs';
 const self = fileURLToPath(import.meta.url);
 /** Only for commands that run isolates, and tasks of the repository: others start faster without the flags. */
 const flags = /^(?:dev|vite|:.*)$/.test(process.argv[2] ?? '') ? nodeFlags : [];
-/** The compile cache is written shortly after the start, since a killed process writes nothing. */
+/** The compile cache is written shortly after the start, since a killed process writes none. */
 const KEEP_AFTER_MS = 5000;
 
 // `npx` sends signals only to the shell in between, which exits without us.
@@ -33,8 +33,8 @@ function isNode24() {
 }
 
 /**
- * The Node 24 to use: the running one, else the binary of the optional dependency. Does not rely on `bin` links, which
- * an install script creates.
+ * The Node 24 to use: the running program, else the binary of the optional dependency. Does not rely on `bin` links,
+ * which an install script creates.
  */
 function findNode24() {
   if (isNode24()) return process.execPath;
@@ -43,7 +43,7 @@ function findNode24() {
     const binary = path.join(path.dirname(createRequire(self).resolve(`${name}/package.json`)), 'bin', 'node');
     if (existsSync(binary)) return binary;
   } catch {
-    // Not installed: reported below.
+    // Node 24 is not installed: this is reported below.
   }
   const packaged = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64');
   process.stderr.write(
@@ -61,8 +61,8 @@ function findNode24() {
  */
 function startAgain(binary) {
   const words = [...flags, '--', self, ...process.argv.slice(2)];
-  // Not over a channel to whoever started this one, which would be lost, nor where a loader of its own runs Node
-  // (core/process/node-command.ts).
+  // The process is not replaced if its parent has an IPC channel to it, which would be lost, or if a custom loader runs
+  // Node (core/process/node-command.ts).
   if (process.execve !== undefined && process.channel === undefined && !/^ld[-.]/.test(path.basename(binary)))
     process.execve(binary, [binary, ...words]);
   const child = spawn(binary, words, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
@@ -77,7 +77,7 @@ function startAgain(binary) {
 }
 
 /**
- * Enables Node's compile cache, in the folder of core/process/cache-folder.ts. Without it each process compiles the
+ * Enables Node's compile cache, in the folder of core/process/cache-folder.ts. Without it, each process compiles the
  * sources, and in the repository loads the TypeScript compiler. The folder must not be writable by others.
  *
  * @returns the folder; null if there is no trusted folder, or NODE_COMPILE_CACHE is set.

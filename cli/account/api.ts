@@ -1,4 +1,4 @@
-// The API client of commands: chooses platform and token, and turns errors into advice. Every command for the control
+// The API client of commands: chooses platform and token, and adds advice to errors. Every command for the control
 // plane uses `openApi`.
 import type { ControlApi } from '#control/api/app.ts';
 import { createClient } from '#packages/worker/client.ts';
@@ -192,7 +192,7 @@ function adviceFor(status: number, code: unknown, headers: Headers, origin: stri
 /**
  * Normalizes the URL of an API: without a trailing slash.
  *
- * @throws {CliError} if it is not a URL.
+ * @throws {CliError} if the text is not a URL.
  */
 export function originOf(address: string, otherwise?: string): string {
   const isLoopback = /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(address);

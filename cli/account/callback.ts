@@ -1,5 +1,5 @@
-// The loopback server that receives the redirect of a login (RFC 8252): one path, one request, then it closes. Received
-// data is never displayed or executed.
+// The loopback server that receives the redirect of a login (RFC 8252): it handles one path and one request, then it
+// closes. Received data is never displayed or executed.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -89,7 +89,7 @@ export async function loginWithCode(
   throw refused('expired_token', null);
 }
 
-/** Logs in with a token. @throws {CliError} if it is invalid. */
+/** Logs in with a token. @throws {CliError} if the token is invalid. */
 export async function loginWithToken(origin: string, token: string): Promise<Credentials> {
   if (!/^[\x21-\x7e]{8,512}$/.test(token))
     throw new CliError('No token on standard input', {

@@ -68,7 +68,7 @@ export function describeDeployment(shell: Shell, project: Project, deployment: D
   if (status === 'success') for (const url of urlsOf(deployment)) shell.out(`  ${shell.paint('cyan', url)}`);
 }
 
-/** Prints what each step of a guarded release saw. */
+/** Prints the metrics of each step of a guarded release. */
 function describeGuarded(shell: Shell, deployment: Deployment): void {
   const { guardedRelease: guarded } = deployment;
   if (guarded === undefined || guarded === null) return;
@@ -103,7 +103,7 @@ export async function deploymentOf(api: Api, project: Project, word: string): Pr
   });
 }
 
-/** The newest deployment, optionally of a branch. @throws {CliError} if there is none. */
+/** The newest deployment, optionally of a branch. @throws {CliError} if there is no such deployment. */
 export async function newestDeployment(api: Api, project: Project, branch: string | undefined): Promise<Deployment> {
   const [newest] = await allOf<Deployment>(api, '/deployments', { projectId: project.id, branch, limit: 1 }, 1);
   if (newest !== undefined) return newest;

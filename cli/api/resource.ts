@@ -46,7 +46,7 @@ export interface FoundResource {
   readonly query: Query;
 }
 
-/** Bindings of one kind or all. */
+/** Bindings of one kind, or all bindings. */
 export async function resourcesOf(
   api: Api,
   project: Project,

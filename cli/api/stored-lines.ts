@@ -48,7 +48,7 @@ export async function readStoredLines(
 /**
  * Follows lines until the signal; resumes after a broken connection.
  *
- * @param from ID of the last known line; null: only new lines.
+ * @param from ID of the last known line; null means only new lines.
  */
 export async function* followStoredLines(
   api: Api,

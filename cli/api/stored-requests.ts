@@ -5,7 +5,7 @@ import { CliError } from '../terminal/failure.ts';
 import { allOf, ask, type Query } from './requests.ts';
 
 const AGAIN_MS = 1000;
-/** Engines report in batches, so a request may be stored after one that ended later. */
+/** Engines report in batches, so a request may be stored after a request that ended later. */
 const LATE_MS = 10_000;
 const ATTEMPTS_MAX = 20;
 
@@ -37,7 +37,7 @@ export async function readStoredRequests(
   return found.toReversed();
 }
 
-/** Follows finished requests until the signal. @param known already shown requests. */
+/** Follows finished requests until the signal. @param known requests that are already shown. */
 export async function* followStoredRequests(
   api: Api,
   project: string,

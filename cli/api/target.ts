@@ -1,4 +1,4 @@
-// Chooses the platform of a command: one with a control plane, through its API, or the local handler without one,
+// Chooses the platform of a command: a platform with a control plane through its API, or the local handler without one
 // through its data folder. Precedence: flags and variables, link of the folder, local platform.
 import { apiFlags, findAccess, openApi, originOf, type Api } from '../account/api.ts';
 import { readLogins } from '../account/credentials.ts';

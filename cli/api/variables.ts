@@ -26,7 +26,7 @@ interface Changed {
 
 const scopeOrder = ['production', 'preview', 'branch', 'dev'];
 
-/** Variables of a project, of one scope or all. */
+/** Variables of a project, of one scope or of all scopes. */
 export async function readVariables(
   shell: Shell,
   api: Api,
@@ -45,7 +45,7 @@ export async function readVariables(
   return { project: name, projectId: id, variables };
 }
 
-/** Sets variables; null removes one. @throws {CliError} if a removed variable is not set. */
+/** Sets variables; null removes a variable. @throws {CliError} if a removed variable is not set. */
 export async function changeVariables(
   shell: Shell,
   api: Api,

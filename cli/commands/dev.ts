@@ -25,7 +25,7 @@ import { workspaceFolder } from '../project/repository.ts';
 import { updateTypes } from '../project/types-file.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** Opens an engine: that of runtime/dev/dev.ts, or a recording one in tests. */
+/** Opens an engine: the engine of runtime/dev/dev.ts, or a recording engine in tests. */
 export type StartDev = (options: DevOptions) => Promise<DevEngine>;
 
 /** Flags of `platform dev`; null or undefined if not given. */

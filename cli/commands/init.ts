@@ -73,7 +73,7 @@ export const command = defineCommand({
   },
 });
 
-/** The tarballs that a release archive brings; undefined: this was installed another way. */
+/** The tarballs that a release archive brings; undefined if this was installed another way. */
 function ownPackages(): string | undefined {
   const folder = path.resolve(packageFolder, '../../../packages');
   return !isCheckout && existsSync(path.join(folder, '../release.json')) ? folder : undefined;

@@ -47,7 +47,7 @@ export const command = defineCommand({
       // The private port listens on that network only; a name can mean any address.
       HOST: isIP(address) === 0 ? '0.0.0.0' : address,
       HANDLER_HOST: '0.0.0.0',
-      // Without ARTIFACTS_S3_* no mirror starts.
+      // Without ARTIFACTS_S3_*, no mirror starts.
       PLATFORM_PARTS: 'handler,mirror',
       ...kept,
       ...given('DATABASE_URL'),

@@ -1,5 +1,5 @@
-// `platform setup`: shows the steps of the first setup and offers those that need no secret, or does what a file says.
-// For operators.
+// `platform setup`: shows the steps of the first setup and offers those that need no secret, or applies a file. For
+// operators.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
@@ -84,7 +84,7 @@ function readFile(shell: Shell, name: string): SetupFile {
   throw new CliError(problems.map(formatProblem).join('\n'), { exitCode: 2, advice: 'Nothing was changed.' });
 }
 
-/** Asks for the steps that need no secret: what is typed here can be read. */
+/** Asks only for the steps that need no secret, because typed text is visible here. */
 async function offer(shell: Shell, api: Api, setup: Setup): Promise<void> {
   show(shell, setup);
   const { dashboard } = await ask<{ dashboard: string }>(api, 'GET', '/addresses');
@@ -103,7 +103,7 @@ async function offer(shell: Shell, api: Api, setup: Setup): Promise<void> {
   if (isOpen('example') && (await agreed('Deploy an example?'))) await deployExample(shell, api, EXAMPLE);
 }
 
-/** Does what a file says, in the order of the steps. Completed steps are not changed. */
+/** Applies a file, in the order of the steps. Completed steps are not changed. */
 async function apply(shell: Shell, api: Api, wanted: SetupFile, { steps }: Setup): Promise<void> {
   const { account, settings, test_mail: testMail, ai, invitations = [], example, skip = [], finish } = wanted;
   const isDone = (name: string): boolean => steps.some((step) => step.name === name && step.state === 'done');

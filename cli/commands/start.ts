@@ -1,5 +1,5 @@
 // `platform start` (`npm start`): publishes the example projects of the checkout, starts the supervisor, and prints a
-// line for each step, then the URLs. One at a time per data folder.
+// line for each step, then the URLs. One start at a time per data folder.
 import { fork, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { once } from 'node:events';
@@ -129,7 +129,7 @@ export async function startPlatform(shell: Shell, deps: StartDeps): Promise<numb
 /**
  * Runs one step of the start: shows its seconds on a terminal, then a line with its result and time.
  *
- * @param done the text of the result, without the time; null: no line.
+ * @param done the text of the result, without the time; null means no line.
  */
 async function step<Result>(
   shell: Shell,
@@ -153,7 +153,7 @@ function examplesText(examples: Examples | null): string | null {
 
 /**
  * Publishes the examples, unless they and the builder are unchanged since an earlier start. Uses a child process, to
- * keep the bundler out of this one's memory.
+ * keep the bundler out of the memory of this process.
  */
 async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<Examples | null> {
   const stamp = stampOf([examples, ...BUILT_BY.map((name) => path.join(packageFolder, name))]);
@@ -195,7 +195,7 @@ async function superviseUntil(
     .catch((error: Error) => `Could not check whether servers for Node can be isolated: ${error.message}`);
   const isMock = !hasAi(shell.env);
   const child = fork(supervisor, {
-    // It runs no isolates: with Node's own snapshot it starts sooner and holds less.
+    // The process runs no isolates: with Node's own snapshot, it starts sooner and uses less memory.
     execArgv: [...smallHeapFlags],
     env: {
       ...shell.env,
@@ -264,7 +264,7 @@ function activatedSocket(shell: Shell): ReturnType<typeof takeActivatedSocket> {
   }
 }
 
-/** Whether the environment sets what is logged. */
+/** Whether the environment sets the log output. */
 function asksForLog({ env }: Shell): boolean {
   return ['LOG_LEVEL', 'LOG_REQUESTS'].some((name) => (env[name]?.trim() ?? '') !== '');
 }

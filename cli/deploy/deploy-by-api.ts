@@ -70,7 +70,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
         : null;
     const artifact = built?.folder ?? prebuiltFolder(path.resolve(shell.cwd, flags.prebuilt!));
     const { found, create } = await wanted;
-    // Create the project after the build, so that a failed build leaves nothing behind.
+    // Create the project after the build, so that a failed build leaves no project behind.
     const record = found ?? (await create());
     const isProduction = flags.prod === true || isDefault;
     const scope: Scope = isProduction ? { kind: 'production' } : { kind: 'branch', branch };
@@ -91,7 +91,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
     const urls = urlsOf(deployment);
     const unset = await unsetVariables(api, record, project, scope);
     const ai = wantsAi(() => project) ? await readAi(api, record) : null;
-    // Also with --json, for the logs of scripts.
+    // Also printed with --json, for the logs of scripts.
     const sayAi = (): void => {
       if (ai !== null && ai.advice !== null)
         shell.err(shell.paint(ai.state === 'mock' ? 'dim' : 'yellow', `AI: ${ai.advice}`));

@@ -107,7 +107,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
     shell.err(unsetAdvice(shell, unset, isProduction ? 'production' : `previews of ${branch}`, isProduction, branch));
 }
 
-/** @throws {CliError} for a data folder of another user, whose platform could not read what this one writes. */
+/** @throws {CliError} for a data folder of another user, whose platform could not read the new files. */
 function refuseOtherOwner({ folder, running }: LocalPlatform): void {
   if (!existsSync(folder)) return;
   const { uid } = statSync(folder);

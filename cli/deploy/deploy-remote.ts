@@ -33,7 +33,7 @@ export async function deployRemotely(shell: Shell, flags: Flags): Promise<void> 
   });
   const onLine = (line: BuildLine): void => {
     if (!isQuiet) shell.out(formatBuildLine(shell, line));
-    // Also with --json, for the logs of scripts.
+    // Also printed with --json, for the logs of scripts.
     else if (line.level === 'warn') shell.err(formatBuildLine(shell, line));
   };
   const deployment = await followDeployment(shell, api, id, { onLine, signal: stopped.signal });

@@ -1,4 +1,4 @@
-// The AI gateway of `platform dev`: the platform's gateway in this process with accounts in memory, or the one at
+// The AI gateway of `platform dev`: the platform's gateway in this process with accounts in memory, or the gateway at
 // PLATFORM_DEV_AI_URL. Opened by commands/dev.ts and loaded with the first call.
 import { randomBytes } from 'node:crypto';
 import { devCaller } from '#core/ai-caller.ts';

@@ -1,5 +1,5 @@
-// Runs the build command in `platform dev`, and decides which changes rerun it. The command's own output is recognized
-// by its content, so that a build does not trigger itself forever.
+// Runs the build command in `platform dev`, and decides which changes rerun it. The output of the build command is
+// recognized by its content, so that a build does not trigger itself again.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -46,7 +46,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
   let ownRuns = 0;
   /** Files changed while the command ran, by it or by the user. */
   const during = new Set<string>();
-  /** Their content after the last run that changed them. */
+  /** Content of the files after the last run that changed them. */
   const contents = new Map<string, string>();
   /** Folders created by the command. */
   const made = new Set<string>();

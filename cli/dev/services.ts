@@ -1,5 +1,6 @@
-// The projects of a workspace that the project of `platform dev` calls with service bindings, and what these call:
-// built and served in the same engine, and built again when one of their files changes. Called by session.ts.
+// The projects of a workspace that the project of `platform dev` calls with service bindings, and the projects that
+// these call. These projects are built and served in the same engine, and built again when one of their files changes.
+// Called by session.ts.
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { BuildError } from '#builder/project/build-error.ts';
@@ -19,15 +20,15 @@ interface ServiceDeps {
   /** Folder of the artifacts, named `artifacts`. */
   readonly artifacts: string;
   readonly warn: (message: string) => void;
-  /** A file of a called project has changed: call `build` again. Null: files are not watched. */
+  /** A file of a called project has changed: call `build` again. Null means that files are not watched. */
   readonly changed: ((file: string) => void) | null;
 }
 
 /** The called projects. */
 export interface Services {
   /**
-   * Services that a project currently calls. Builds what is new or has changed; warns of a project that the workspace
-   * lacks.
+   * Services that a project currently calls. Builds new and changed projects; warns about a project that the workspace
+   * does not have.
    *
    * @throws {BuildError} of a called project.
    */
@@ -39,7 +40,7 @@ interface Called {
   readonly service: DevService;
   /** Names of the projects that it calls. */
   readonly calls: readonly string[];
-  /** Artifact before this one, which requests may still read. */
+  /** The previous artifact, which requests may still read. */
   readonly before: string | null;
 }
 

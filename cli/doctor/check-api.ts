@@ -63,7 +63,7 @@ async function checkGitHosts(api: Api): Promise<Finding[]> {
   return others.length > 0 && application.every(({ status }) => status === 'ok') ? others : [...application, ...others];
 }
 
-/** Hosts that are used with access tokens. Their status is for operators. */
+/** Hosts that are used with access tokens. Status information is only visible to operators. */
 async function checkTokenHosts(api: Api): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
@@ -81,7 +81,7 @@ async function checkTokenHosts(api: Api): Promise<Finding[]> {
   }
 }
 
-/** Others lack the permission, older platforms the route. */
+/** Other users lack the permission, and older platforms lack the route. */
 function isNotForUs(error: unknown): boolean {
   return error instanceof CliError && ['not_found', 'forbidden', 'not_available'].includes(error.code ?? '');
 }

@@ -9,7 +9,7 @@ import { partsHere, versionOf } from './checks.ts';
 const SOON_MS = 7 * 24 * 60 * 60_000;
 const SHOWN_MAX = 10;
 
-/** No findings if the platform does not issue certificates. */
+/** Returns no findings if the platform does not issue certificates. */
 export async function checkEdge(shell: Shell, now: number = Date.now()): Promise<Finding[]> {
   try {
     if (!isHttpsOn(shell.env['PUBLIC_HTTPS'] ?? '')) return [];

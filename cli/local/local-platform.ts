@@ -10,14 +10,14 @@ import type { Shell } from '../terminal/shell.ts';
 /** A local platform: data folder and address. */
 export interface LocalPlatform extends HandlerAddress {
   readonly folder: string;
-  /** Null if it is not known to run; deployments are then served at its next start. */
+  /** The running platform; null if it is not known to run, and deployments are served at its next start. */
   readonly running: Running | null;
 }
 
 /** A running platform. */
 interface Running {
   readonly pid: number;
-  /** Null if its private port is off. */
+  /** Origin of the private port; null if the port is off. */
   readonly privateOrigin: string | null;
   readonly token: string;
 }
@@ -31,7 +31,7 @@ interface LocalRecord extends Running {
   readonly apiToken?: string | null;
 }
 
-/** A stopped platform refuses immediately; one on a busy machine responds late. */
+/** A stopped platform refuses immediately; a platform on a busy machine responds late. */
 const ANSWER_MS_MAX = 20_000;
 
 /** The record file of a data folder's platform. */
@@ -44,7 +44,7 @@ export function recordFile(shell: Shell, folder: string): string {
 }
 
 /**
- * The platform of commands: the one of `FS_PATH` if set (running or not), else the running one.
+ * The platform of commands: the platform of `FS_PATH` if it is set (running or not), else the running platform.
  *
  * @param address of the platform of `FS_PATH`.
  * @throws {CliError} if none or more than one is running.
@@ -149,7 +149,7 @@ interface PrivateAnswer<Body> {
 /**
  * Calls the private port of a running platform.
  *
- * @throws {CliError} if it is off or does not respond.
+ * @throws {CliError} if the port is off or does not respond.
  */
 export async function askPlatform<Body>(
   { running }: LocalPlatform,

@@ -1,5 +1,5 @@
-// Chooses the projects of a command in a monorepo: the one in the folder, --project, or --all. Called by dev, build and
-// deploy.
+// Chooses the projects of a command in a monorepo: the project in the folder, --project, or --all. Called by dev, build
+// and deploy.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
@@ -20,7 +20,7 @@ interface Choice {
   readonly all?: boolean | undefined;
 }
 
-/** Flags of commands for one project of a monorepo or all. */
+/** Flags of commands for one project of a monorepo, or for all. */
 export const choiceFlags = {
   project: { type: 'string', valueHint: 'name', description: 'Name or folder of a project of this monorepo' },
   all: { type: 'boolean', description: 'All projects of this monorepo' },

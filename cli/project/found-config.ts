@@ -9,7 +9,7 @@ import { detectIn, resolveProject } from './resolved-config.ts';
 /** The written configuration. */
 interface FoundConfig {
   readonly file: string;
-  /** Written keys; other settings are detected on each build. */
+  /** Written keys; other settings are detected at each build. */
   readonly config: Readonly<Record<string, string>>;
   /** Reasons, one line per key. */
   readonly said: readonly string[];
@@ -19,7 +19,7 @@ interface FoundConfig {
  * Writes `platform.yaml` into the folder of a project.
  *
  * @throws {CliError} if the file exists, or the kind of project is unknown. {BuildError} `not_supported` with advice;
- *   nothing is written.
+ * no file is written.
  */
 export function writeFoundConfig(shell: Shell, folder: string): FoundConfig {
   const existing = configIn(folder);

@@ -72,7 +72,7 @@ export function writeLink(folder: string, { apiUrl, projectId, organizationId }:
   return file;
 }
 
-/** Removes the link of a folder. @returns whether there was one. */
+/** Removes the link of a folder. @returns whether there was a link. */
 export function removeLink(folder: string): boolean {
   const file = linkFile(folder);
   if (!existsSync(file)) return false;

@@ -26,7 +26,7 @@ export function foldersOf(project: Project, load: LoadOther): ReadonlyMap<string
   return found;
 }
 
-/** Sources of the worker, and of those of the workspace if they are wanted, from a folder. */
+/** Sources of the worker from a folder, and of the workers of the workspace if requested. */
 export function workerSources(shell: Shell, project: Project, from: string, workspace: boolean): WorkerSources {
   const others = new Map<string, string>();
   const load = loaderOfOthers(shell);
@@ -37,7 +37,7 @@ export function workerSources(shell: Shell, project: Project, from: string, work
   return { own: sourceOf(project, from), others };
 }
 
-/** The file that a worker's exports are in, from a folder; null: it is not TypeScript. */
+/** The file that a worker's exports are in, from a folder; null if it is not TypeScript. */
 function sourceOf({ config, root }: Project, from: string): string | null {
   const main = config.main ?? entryCandidates.find((name) => existsSync(path.join(root, name)));
   if (main === undefined || !/\.tsx?$/.test(main)) return null;

@@ -20,7 +20,7 @@ export function detectIn({ root, workspace }: Folders): Detection {
 }
 
 /**
- * @param say gets a line for each detected setting.
+ * @param say receives a line for each detected setting.
  * @throws {BuildError} `not_supported` if the project cannot be built.
  */
 export function resolveProject<Project extends Folders & { readonly config: ProjectConfig }>(

@@ -1,5 +1,5 @@
 // The file that `platform types` writes, env.d.ts by default. Called by that command, and by `platform dev`, which
-// updates an existing file. Never overwrites a file that somebody else wrote.
+// updates an existing file. Never overwrites a file that someone else wrote.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { environmentTypes, hasSameHash } from '#core/config/environment-types.ts';
@@ -38,7 +38,7 @@ export function writeTypes(shell: Shell, project: Project, output: string, works
 
 /**
  * Updates the project's env.d.ts after a change of platform.yaml, if `platform types` has created it. A file of
- * `--workspace` stays as it is: it needs the other projects, which may be broken at the moment.
+ * `--workspace` is not changed, because it needs the other projects, which may be broken at the moment.
  */
 export function updateTypes(shell: Shell, project: Project): boolean {
   const file = path.join(project.folder, 'env.d.ts');

@@ -6,7 +6,7 @@ import { isFailure } from '#core/failure.ts';
 import { readTextSync } from '#core/text-file.ts';
 import { CliError } from '../terminal/failure.ts';
 
-/** Variable files; later ones win. */
+/** Variable files; later files take precedence. */
 export const variableFiles = ['.env', '.env.local', '.dev.vars'] as const;
 
 /** Receives warnings. */

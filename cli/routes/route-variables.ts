@@ -17,7 +17,7 @@ interface RouteVariable {
   readonly value: string;
 }
 
-/** Variables of a project, of one scope or all. */
+/** Variables of a project, of one scope or of all scopes. */
 export async function readRouteVariables(
   shell: Shell,
   flags: ScopeFlags,
@@ -36,7 +36,7 @@ export async function readRouteVariables(
 }
 
 /**
- * Sets variables; null removes one. Takes effect on the next request.
+ * Sets variables; null removes a variable. Takes effect on the next request.
  *
  * @returns the project's name.
  */

@@ -9,13 +9,13 @@ const FILE_BYTES_MAX = 1024 * 1024;
 /** Values that shells and systemd read literally. */
 const PLAIN = /^[\w@%+=:,./~-]*$/;
 
-/** The values in a file. @throws {CliError} if it is not there, not a regular file, or too large. */
+/** The values in a file. @throws {CliError} if the file does not exist, is not a regular file, or is too large. */
 export function readVariables(file: string): Record<string, string> {
   if (!existsSync(file)) throw new CliError(`There is no file ${file}`, { advice: 'Choose another with --file.' });
   return { ...(parseEnv(readOwn(file)) as Record<string, string>) };
 }
 
-/** Sets variables in a file, and keeps all other lines. @throws {CliError} if it is not writable. */
+/** Sets variables in a file, and keeps all other lines. @throws {CliError} if the file is not writable. */
 export function writeVariables(file: string, variables: Readonly<Record<string, string>>): void {
   let text = existsSync(file) ? readOwn(file) : '';
   const kept = parseEnv(text);
@@ -33,7 +33,7 @@ function quoted(name: string, value: string): string {
   return `'${value}'`;
 }
 
-/** Replaces the last line with this name, also a commented one; else appends a line. */
+/** Replaces the last line with this name, even a commented one; else appends a line. */
 export function withLine(text: string, name: string, value: string): string {
   const line = `${name}=${value}`;
   const places = [
@@ -42,7 +42,7 @@ export function withLine(text: string, name: string, value: string): string {
   ];
   const [first] = places;
   if (first === undefined) return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`;
-  // The last one of several counts: merge them.
+  // The last of several values counts: merge them.
   let result = text;
   for (const place of places.toSorted((a, b) => b.index - a.index)) {
     if (place !== first && place[0].trimStart().startsWith('#')) continue;
@@ -64,7 +64,7 @@ export function readOwn(file: string): string {
   return readTextSync(file);
 }
 
-/** Replaces the file atomically, with mode 0600. @throws {CliError} if it is not writable. */
+/** Replaces the file atomically, with mode 0600. @throws {CliError} if the file is not writable. */
 export function replace(file: string, text: string): void {
   const beside = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
   try {

@@ -1,5 +1,5 @@
-// Validates the variables of a platform before `platform start` changes anything, since the backup of an older data
-// folder takes long and would hide the error. The processes validate theirs again.
+// Validates the variables of a platform before `platform start` makes changes, since the backup of an older data folder
+// takes long and would hide the error. The processes validate theirs again.
 import { checkDatabaseUrls } from '#core/database-url.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { logFormatFrom, logLevelFrom, requestLogFrom } from '#core/log/log-level.ts';

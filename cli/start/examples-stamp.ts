@@ -1,11 +1,11 @@
 // Whether a start must build the examples again: a hash of their files and the builder's, stored in the data folder
-// when the examples are published. It covers names, sizes and times of files, not their content.
+// when the examples are published. The hash covers names, sizes and times of files, not their content.
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readRoute } from '#artifacts/route-records.ts';
 
-/** Stored beside the routes. */
+/** Stored next to the routes. */
 const STAMP_FILE = 'examples.json';
 const [FILES_MAX, CHARS_MAX] = [20_000, 10_000];
 
@@ -30,7 +30,9 @@ export function stampOf(sources: readonly string[]): string | null {
   return sources.every(add) ? hash.digest('hex') : null;
 }
 
-/** Names of the examples that an earlier start published from the same files; null if they changed or one is gone. */
+/**
+ * Names of the examples that an earlier start published from the same files; null if they changed or one was deleted.
+ */
 export function publishedBefore(dataFolder: string, stamp: string | null): readonly string[] | null {
   if (stamp === null) return null;
   try {

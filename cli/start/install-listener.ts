@@ -32,12 +32,15 @@ const MB = 1_000_000;
 interface InstallOptions {
   /** Data folder. */
   readonly folder: string;
-  /** Archive or `.node` file; null: npm fetches the package. */
+  /** Archive or `.node` file; null means that npm fetches the package. */
   readonly from: string | null;
   readonly system: UwsSystem;
 }
 
-/** @throws {CliError} if it cannot be downloaded, has another hash, or does not load. Then nothing is installed. */
+/**
+ * @throws {CliError} if the library cannot be downloaded, has another hash, or does not load. Nothing is then
+ * installed.
+ */
 export async function installListener(shell: Shell, { folder, from, system }: InstallOptions): Promise<void> {
   const name = uwsName(system);
   const { bytes } = pinnedUws(name)!;
@@ -110,12 +113,12 @@ function checkedBinary(file: string, name: string): Uint8Array {
   return content;
 }
 
-/** Null: it has another size. */
+/** Null if the file has another size. */
 function readSized(file: string, bytes: number): Uint8Array | null {
   return statSync(file).size === bytes ? readFileSync(file) : null;
 }
 
-/** @returns null if it is larger than the pinned file. */
+/** @returns null if the unpacked file is larger than the pinned file. */
 function unpacked(file: string, name: string, bytes: number): Uint8Array | null {
   const words = ['-xzOf', file, '--wildcards', '--no-anchored', `*/${name}`];
   const { status, stdout, stderr, error } = spawnSync('tar', words, { maxBuffer: bytes });

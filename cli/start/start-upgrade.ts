@@ -8,11 +8,10 @@ import { packageFolder } from '../local/locations.ts';
 import { programVersion } from '../local/program-version.ts';
 
 /**
- * Starts a pending upgrade, or resumes an interrupted one to this version.
+ * Starts a pending upgrade, or resumes an interrupted upgrade to this version.
  *
- * @returns null if there is nothing to do, or another process upgrades. With `UPGRADE_BACKUP=off` there is no backup
- *   and no undo.
- * @throws {Failure} `backup` if the backup fails; nothing has changed then.
+ * @returns null if no upgrade is needed, or another process upgrades. With `UPGRADE_BACKUP=off` there is no backup and
+ * no undo. @throws {Failure} `backup` if the backup fails; nothing has then changed.
  */
 export async function upgradeOnStart(shell: Shell, folder: string): Promise<UpgradeState | null> {
   const { env } = shell;
@@ -37,7 +36,7 @@ export function upgradeDone(folder: string, upgrade: UpgradeState | null): void 
   if (upgrade !== null) endUpgrade(folder, upgrade);
 }
 
-/** Whether the platform of this machine notes its version in its folder: where project databases are. */
+/** Whether the platform of this machine records its version in its folder, which contains project databases. */
 function hasRecord({ PLATFORM_PARTS: parts = '' }: Shell['env']): boolean {
   return parts.trim() === '' || parts.split(',').some((part) => part.trim() === 'databases');
 }

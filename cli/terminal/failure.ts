@@ -23,7 +23,7 @@ interface Said {
 /** A command failed for a reason that the user can fix. */
 export class CliError extends Error {
   readonly location: Location;
-  /** How to fix it, one sentence. */
+  /** Instructions to fix the problem, in one sentence. */
   readonly advice: string | null;
   /** 1: the command failed; 2: usage error. */
   readonly exitCode: 1 | 2;

@@ -22,7 +22,7 @@ export interface Shell {
   err(line: string): void;
   /** Whether standard output is a terminal, which gets table headers and colours. */
   readonly isTerminal: boolean;
-  /** A status line that the next one replaces; only on a terminal. Null clears it. */
+  /** A status line that the next status line replaces; only on a terminal. Null clears it. */
   progress(line: string | null): void;
   /** Prompts the user; null if standard input is not a terminal. */
   ask(question: string): Promise<string | null>;
@@ -34,7 +34,7 @@ export interface Shell {
   write(bytes: Uint8Array, to?: 'stdout' | 'stderr'): Promise<void>;
   /** Styles text if standard output is a terminal and NO_COLOR is not set. */
   paint(style: Style, text: string): string;
-  /** Settles on the first stop signal; the second one exits immediately. */
+  /** Settles on the first stop signal; the second signal exits immediately. */
   untilStopped(): Promise<NodeJS.Signals>;
 }
 
@@ -117,7 +117,8 @@ async function ask(question: string): Promise<string | null> {
 }
 
 /**
- * One Ctrl-C may arrive twice in quick succession (once from the launcher), so only a later one counts as the second.
+ * One Ctrl-C may arrive twice in quick succession (once from the launcher), so only a later signal counts as the
+ * second.
  */
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

@@ -22,7 +22,7 @@ export interface ViteRun {
   readonly command: 'build' | 'dev';
   /** Folder of the project. */
   readonly folder: string;
-  /** Absolute path of the configuration file; null: `platform.yaml` in the folder, if any. */
+  /** Absolute path of the configuration file; null means `platform.yaml` in the folder, if any. */
   readonly configFile: string | null;
   /** Further arguments for Vite. */
   readonly words: readonly string[];

@@ -10,15 +10,15 @@ import type { Services } from '../dev/services.ts';
 
 type WorkerMessage = Extract<ToEngine, { type: 'worker' }>;
 
-/** A running session. Its methods deploy, and reject with the errors. */
+/** A running session. The methods of a session deploy, and reject with the errors. */
 export interface ViteSession {
-  /** Files of the worker; null before the first one. */
+  /** Files of the worker; null before the first deployment. */
   readonly files: SentFiles | null;
   /** Deploys another worker. */
   take(message: WorkerMessage): Promise<void>;
   /** Reloads configuration, variables and migrations. */
   reload(): Promise<void>;
-  /** Deploys the worker with the projects that it calls, one of which has changed. */
+  /** Deploys the worker with the projects that it calls, after one of them has changed. */
   callsChanged(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export function createViteSession(
   };
 }
 
-/** Modules of a message, merged with the unchanged ones. */
+/** Modules of a message, merged with the unchanged modules. */
 function merged(
   before: ReadonlyMap<string, ReadonlyMap<string, DevModule>>,
   sent: WorkerMessage['environments'],

@@ -1,4 +1,5 @@
-// Arguments of `platform vite build` and `platform vite dev`: one flag of ours, the others are passed to Vite.
+// Arguments of `platform vite build` and `platform vite dev`: one flag of the platform, and flags that are passed to
+// Vite.
 import path from 'node:path';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';

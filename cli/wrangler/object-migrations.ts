@@ -11,7 +11,7 @@ interface ImportedClasses {
   readonly deleted: readonly string[];
   /** Class -> class of another project whose objects it receives. */
   readonly received: Readonly<Record<string, OtherClass>>;
-  /** Keys of migrations with what was left out, and why. */
+  /** Keys of migrations that were left out, with the reason. */
   readonly notes: readonly Note[];
 }
 

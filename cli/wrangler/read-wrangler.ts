@@ -6,7 +6,7 @@ import { CliError } from '../terminal/failure.ts';
 /** A parsed file. */
 export interface WranglerFile {
   readonly values: Readonly<Record<string, unknown>>;
-  /** Comment lines by the following top-level key; '' for those at the end. */
+  /** Comment lines by the following top-level key; '' for comments at the end. */
   readonly comments: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -33,7 +33,7 @@ function readJson(text: string, file: string): { values: unknown; comments: Reco
     onComment(offset, length) {
       const beside = besideValue(text, offset);
       const at = getLocation(text, beside ?? offset).path[0];
-      // A comment within a value belongs to its key, one between keys to the next key.
+      // A comment within a value belongs to its key, and a comment between keys belongs to the next key.
       const following = /^\s*(?:(?:\/\/[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)\s*)*"((?:[^"\\]|\\.)*)"\s*:/.exec(
         text.slice(offset + length),
       );

@@ -1,4 +1,4 @@
-// Tracks which values of a configuration were read, so that an import can list the unused ones. Pure.
+// Tracks which values of a configuration were read, so that an import can list the unused values. Pure.
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-// Wrangler keys of bindings, and those without an equivalent in platform.yaml, with alternatives.
+// Wrangler keys of bindings, and keys without an equivalent in platform.yaml, with alternatives.
 import { bindings } from '#core/bindings/kinds.ts';
 import type { WranglerBinding } from '#core/bindings/descriptor.ts';
 

@@ -113,7 +113,7 @@ async function list(shell: Shell, api: Api, json: boolean | undefined): Promise<
   );
 }
 
-/** Turns "not found" for an unknown path into an error that suggests the nearest path. */
+/** Adds the nearest path to the "not found" error of an unknown path. */
 async function explained(shell: Shell, api: Api, error: unknown, method: string, path: string): Promise<unknown> {
   if (!(error instanceof CliError) || error.code !== 'not_found') return error;
   const operations = await operationsOf(shell, api).catch(() => []);

@@ -175,7 +175,7 @@ function onDisk(file: string): Source {
   }
 }
 
-/** Refuses a SQLite file with a WAL or journal beside it. */
+/** Refuses a SQLite file that has a WAL or journal file. */
 function refuseUnwritten(name: string, file: string): void {
   for (const part of ['-wal', '-journal']) {
     if ((statSync(file + part, { throwIfNoEntry: false })?.size ?? 0) === 0) continue;

@@ -1,4 +1,4 @@
-// `platform db query <sql>`: runs a statement on a project's database, also one that writes.
+// `platform db query <sql>`: runs a statement on a project's database, including statements that write.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';

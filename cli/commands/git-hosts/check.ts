@@ -1,4 +1,4 @@
-// `platform git-hosts check <host>`: shows the problems of a Git host. For operators; fails if there are some.
+// `platform git-hosts check <host>`: shows the problems of a Git host. For operators; fails if there are problems.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { needApi, platformFlags } from '../../api/target.ts';

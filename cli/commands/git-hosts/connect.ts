@@ -1,5 +1,5 @@
 // `platform git-hosts connect <host>`: connects an account on a Git host by an access token from standard input, or
-// says which page does it without one.
+// prints the page that connects one without a token.
 import { defineCommand } from 'citty';
 import { organizationOf, targetFlags } from '../../api/project.ts';
 import { ask } from '../../api/requests.ts';

@@ -10,7 +10,7 @@ export interface GitHost {
   readonly name: string;
   readonly url: string;
   readonly tokenAdvice: string;
-  /** The page that connects an account without a token; null: the host has no OAuth application. */
+  /** The page that connects an account without a token; null if the host has no OAuth application. */
   readonly connectUrl: string | null;
   readonly oauth: { readonly redirectUrl: string; readonly scopes: string; readonly advice: string };
 }

@@ -1,5 +1,5 @@
-// `platform git-hosts oauth <host> [client-id]`: sets the OAuth application of a Git host, whose secret comes from
-// standard input, or shows how to create one. For operators.
+// `platform git-hosts oauth <host> [client-id]`: sets the OAuth application of a Git host with the secret from standard
+// input, or shows how to create one. For operators.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { needApi, platformFlags } from '../../api/target.ts';

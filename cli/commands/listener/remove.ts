@@ -1,4 +1,4 @@
-// `platform listener remove`: removes what `platform listener install` stored.
+// `platform listener remove`: removes the files that `platform listener install` stored.
 import { existsSync, rmSync } from 'node:fs';
 import { defineCommand } from 'citty';
 import { uwsFolder } from '#core/process/uws.ts';

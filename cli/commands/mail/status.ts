@@ -1,4 +1,4 @@
-// `platform mail status`: shows how the platform sends emails, the last one and the last failure. For operators.
+// `platform mail status`: shows how the platform sends emails, with the last email and the last failure. For operators.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { needApi, platformFlags } from '../../api/target.ts';

@@ -1,4 +1,4 @@
-// `platform objects delete <object>`: deletes what a durable object stored, and its alarm.
+// `platform objects delete <object>`: deletes the data of a durable object, and its alarm.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';

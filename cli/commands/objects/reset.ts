@@ -1,4 +1,4 @@
-// `platform objects reset <object>`: ends the instance of a durable object; what it stored stays.
+// `platform objects reset <object>`: ends the instance of a durable object; its data is kept.
 import { defineCommand } from 'citty';
 import { needResource, resourceFlags } from '../../api/resource.ts';
 import { ask } from '../../api/requests.ts';

@@ -1,5 +1,5 @@
 // `platform org members [login]`: lists, invites, changes or removes members of an organization. Without a login,
-// --link and --email invite by a link.
+// --link and --email create an invitation link.
 import { defineCommand } from 'citty';
 import { organizationOf, targetFlags } from '../../api/project.ts';
 import { allOf, ask } from '../../api/requests.ts';

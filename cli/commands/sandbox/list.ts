@@ -1,4 +1,4 @@
-// `platform sandbox list`: lists the sandboxes of a project, of one binding or all.
+// `platform sandbox list`: lists the sandboxes of a project, for one binding or for all.
 import { defineCommand } from 'citty';
 import { needResource, resourcesOf } from '../../api/resource.ts';
 import { allOf } from '../../api/requests.ts';

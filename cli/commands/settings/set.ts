@@ -1,4 +1,4 @@
-// `platform settings set NAME=value ...`: changes settings of the platform, at once. For operators.
+// `platform settings set NAME=value ...`: changes settings of the platform immediately. For operators.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { needApi, platformFlags } from '../../api/target.ts';

@@ -1,4 +1,4 @@
-// `platform vite build`: builds the environments of Vite; `platform build` makes one artifact of them.
+// `platform vite build`: builds the environments of Vite; `platform build` creates one artifact from them.
 import { defineCommand } from 'citty';
 import type { Shell } from '../../terminal/shell.ts';
 import { runVite } from '../../vite/run-vite.ts';

@@ -1,5 +1,5 @@
 // `platform vite engine`: the engine of the Vite plugin, which starts it and exchanges JSON lines
-// (packages/vite/messages.ts). Exits when standard input ends. Nothing else may be printed on standard output.
+// (packages/vite/messages.ts). Exits when standard input ends. No other output may be printed on standard output.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';

@@ -42,7 +42,7 @@ interface DevServerTimes {
   readonly pauseMax: number;
   /** Uptime after which the restart delay is reset. */
   readonly steady: number;
-  /** Time to exit before it is killed. */
+  /** How long the server has to exit before it is killed. */
   readonly end: number;
 }
 
@@ -125,7 +125,7 @@ export async function startDevServer(deps: DevServerDeps): Promise<DevServer> {
     const outputEnd = Promise.all([once(running.stdout!, 'close'), once(running.stderr!, 'close')]).catch(() => {});
     const how = await endOf(running);
     ended = true;
-    // Its children would keep the port.
+    // Otherwise its child processes would keep the port.
     signalGroup(running, 'SIGKILL');
     await Promise.race([outputEnd, pause(LAST_OUTPUT_MS)]);
     for (const stop of stopLines) stop();
