@@ -16,7 +16,7 @@ export interface Actor {
   } | null;
   /** Null for a token. */
   readonly sessionId: string | null;
-  /** Parent of the tokens that this actor creates: its own token, or the one used to sign in. */
+  /** Parent of the tokens that this actor creates: its own token, or the token used to sign in. */
   readonly endsWith: TokenLife | null;
   /** Role by organization id. */
   readonly memberships: Readonly<Record<string, Role>>;
@@ -51,7 +51,7 @@ export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | nu
     FROM control.token JOIN control.account ON account.id = token.account_id
     WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
   if (row === undefined) return null;
-  // At most one write a minute.
+  // At most one write per minute.
   if (row.used_long_ago) await sql`UPDATE control.token SET last_used_at = now() WHERE id = ${row.id}`;
   return {
     accountId: row.account_id,
@@ -68,7 +68,7 @@ export interface SignedIn {
   readonly accountId: string;
   /** The token used to sign in; null after sign-in at the Git host. */
   readonly tokenId: string | null;
-  /** Id of the session; absent before one is opened. */
+  /** Id of the session; absent before a session is opened. */
   readonly id?: string;
 }
 

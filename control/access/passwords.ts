@@ -9,9 +9,9 @@ import { ApiError } from '../http/errors.ts';
 export interface Passwords {
   /** @throws {ApiError} `unavailable` if too many are waiting; so does `verify`. */
   hash(password: string): Promise<string>;
-  /** @param hash null: there is no such account. Takes as long as for another one. */
+  /** @param hash null if there is no such account. Takes as long as for an existing account. */
   verify(password: string, hash: string | null): Promise<boolean>;
-  /** Why a new password is refused, as a sentence; null: it is accepted. */
+  /** Why a new password is refused, as a sentence; null if it is accepted. */
   problemOf(password: string, username: string): Promise<string | null>;
 }
 
@@ -103,7 +103,7 @@ const letters: Readonly<Record<string, string>> = {
   '7': 't',
 };
 
-/** Whether it is a common word, also with digits and signs around it or instead of letters. */
+/** Whether the password is a common word, also with digits and signs around it or instead of letters. */
 function isCommon(plain: string, common: ReadonlySet<string>): boolean {
   const word = plain.replace(/^[^a-z]+/, '').replace(/[^a-z]+$/, '');
   const spelled = word.replace(/[@4310!$57]/g, (sign) => letters[sign]!);

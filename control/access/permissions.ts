@@ -4,13 +4,13 @@
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
 export type Role = (typeof roles)[number];
 
-/** Scopes of tokens, the narrowest first: each includes those before it. */
+/** Scopes of tokens, beginning with the narrowest: each includes the scopes before it. */
 export const tokenScopes = ['read', 'deploy', 'write', 'admin'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
 /**
- * Permission -> the weakest role that has it, and the narrowest token scope that grants it. `operator`: only admins
- * of the installation. Null: the permission concerns the account itself, not an organization.
+ * Permission -> the weakest role that has it, and the narrowest token scope that grants it. `operator`: only admins of
+ * the installation. Null means the permission concerns the account itself, not an organization.
  */
 export const permissions = {
   'organization:read': ['viewer', 'read'],

@@ -15,7 +15,7 @@ interface Rate {
   readonly resetSeconds: number;
 }
 
-/** Counts a request by token, account or address. Returns null if none of them is known. */
+/** Counts a request by token, account or address. Returns null if none of the keys exists. */
 export async function countActor(
   { sql, limits }: { readonly sql: Sql; readonly limits: ControlLimits },
   actor: Actor | null,

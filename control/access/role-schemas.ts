@@ -3,6 +3,6 @@ import Type from '#core/typebox/typebox.mjs';
 import { roles, tokenScopes } from './permissions.ts';
 
 export const RoleSchema = Type.Enum([...roles]);
-/** Roles that can be given to others: an organization has one owner. */
+/** Roles that can be assigned to others: an organization has one owner. */
 export const GrantedRole = Type.Enum(['admin', 'member', 'viewer']);
 export const ScopeSchema = Type.Enum([...tokenScopes]);

@@ -1,4 +1,4 @@
-// Channels of alerts: their kinds, and what is sealed of them. Used by deliver.ts and the routes of channels.
+// Channels of alerts: their kinds, and the encrypted part of each. Used by deliver.ts and the routes of channels.
 
 export const channelKinds = ['webhook', 'slack', 'discord', 'mail'] as const;
 export type ChannelKind = (typeof channelKinds)[number];

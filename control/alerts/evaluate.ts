@@ -1,5 +1,5 @@
 // Evaluates due rules, each in a transaction that locks its row. The measurement, the new state, the event and its
-// deliveries are written together, so only one of several API processes evaluates a rule. Started by main.ts.
+// deliveries are written in one transaction, so only one of several API processes evaluates a rule. Started by main.ts.
 import { runRounds } from '#core/process/rounds.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -29,7 +29,9 @@ export function evaluateAlerts(deps: Dependencies): Promise<void> {
   return runRounds(deps, { failure: 'Alerts not evaluated', pollMs: LOOK_MS }, () => evaluateNext(deps));
 }
 
-/** Evaluates the rule that is due first. @returns false if none is due, or others have locked them. */
+/**
+ * Evaluates the rule that is due first. @returns false if no rule is due, or other processes have locked the due rules.
+ */
 export async function evaluateNext(
   deps: Dependencies,
   read: (tx: Transaction, rule: Measured) => Promise<Measurement> = (tx, rule) => measure(deps, tx, rule),

@@ -6,13 +6,13 @@ import { newId } from '../records/ids.ts';
 /** A change of an alert's state, and the channels to notify. */
 interface NewEvent {
   readonly projectId: string | null;
-  /** Null: a test event, or a guarded release that was rolled back. */
+  /** Null means a test event, or a guarded release that was rolled back. */
   readonly ruleId: string | null;
   readonly type: 'fired' | 'resolved' | 'test';
   readonly name: string;
   readonly value: number | null;
   readonly message: string;
-  /** Channel ids, of which deleted ones are ignored; `all`: every channel of the project. */
+  /** Channel ids; deleted channels are ignored. `all` is every channel of the project. */
   readonly channels: readonly string[] | 'all';
 }
 

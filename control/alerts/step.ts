@@ -1,5 +1,5 @@
-// The state machine of an alert. It fires after several consecutive evaluations over the threshold and resolves below a
-// lower one, so a flapping value produces a single alert. Pure.
+// The state machine of an alert. An alert fires after several consecutive evaluations over the threshold and resolves
+// below a lower threshold, so a flapping value produces a single alert. Pure.
 
 /** State of an alert. */
 export interface AlertState {
@@ -18,7 +18,7 @@ interface AlertLimits {
   readonly quietMs: number;
 }
 
-/** @param value null: no data, which counts as an evaluation. */
+/** @param value null means no data, which counts as an evaluation. */
 export function stepAlert(
   { isFiring, overCount, firedAt }: AlertState,
   { threshold, clearBelow, evaluations, quietMs }: AlertLimits,

@@ -20,10 +20,10 @@ type CheckDeps = Pick<Dependencies, 'sql' | 'names' | 'addresses' | 'limits' | '
 
 /** Result of a check. */
 interface Checked {
-  /** The current row; null: the domain was deleted meanwhile. */
+  /** The current row; null if the domain has been deleted. */
   readonly row: DomainRow | null;
   readonly proof: Proof;
-  /** Another project has verified the host and still proves it. */
+  /** Another project has verified the host, and its DNS record still exists. */
   readonly isTaken: boolean;
 }
 

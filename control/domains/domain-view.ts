@@ -20,7 +20,7 @@ const certificateSchema = Type.Object({
 export const domainSchema = Type.Object({
   id: Id,
   projectId: Id,
-  // As in DNS: internationalized names in Punycode.
+  // In the format of DNS: internationalized names in Punycode.
   hostname: Type.String(),
   // In Unicode.
   unicode: Type.String(),
@@ -28,7 +28,7 @@ export const domainSchema = Type.Object({
   redirectTo: nullable(Type.String()),
   status: Type.Enum(['pending_verification', 'verifying', 'issuing', 'active', 'error']),
   verification: Type.Object({ type: Type.Literal('TXT'), name: Type.String(), value: Type.String() }),
-  // DNS records to create: one to verify, one to route. A CNAME to the project's host does both.
+  // DNS records to create: one for verification, one for routing. A CNAME to the project's host does both.
   records: Type.Array(
     Type.Object({
       type: Type.Enum(['TXT', 'CNAME', 'A', 'AAAA']),

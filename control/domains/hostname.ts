@@ -10,8 +10,8 @@ const NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0
 /**
  * Normalizes a hostname: lower case, Punycode.
  *
- * @param field name of the field, for the error
- * @throws {ApiError} `unprocessable` for an invalid public hostname, or one of the platform's own.
+ * @param field name of the field, for the error @throws {ApiError} `unprocessable` for an invalid public hostname, or
+ * for a host of the platform.
  * @example checkHostname('hostname', 'Straße.example', addresses) // 'xn--strae-oqa.example'
  */
 export function checkHostname(field: string, given: string, addresses: Addresses): string {
@@ -46,7 +46,7 @@ interface DnsRecord {
   readonly type: 'TXT' | 'CNAME' | 'A' | 'AAAA';
   readonly name: string;
   readonly value: string;
-  /** Verify ownership, or route requests. One CNAME does both. */
+  /** Verify ownership, or route requests. One CNAME serves both purposes. */
   readonly purpose: 'verify' | 'route';
 }
 
@@ -74,7 +74,7 @@ export function dnsRecords(given: {
   return [proof, ...(mayBeApex(hostname) && addresses.length > 0 ? addresses : [alias])];
 }
 
-/** Whether a hostname may be an apex: `example.com`, `example.co.uk`. With more labels, it is taken for a subdomain. */
+/** Whether a hostname may be an apex: `example.com`, `example.co.uk`. A name with more labels counts as a subdomain. */
 function mayBeApex(hostname: string): boolean {
   const labels = hostname.split('.');
   return labels.length === 2 || (labels.length === 3 && labels[1]!.length <= 3 && labels[2]!.length === 2);

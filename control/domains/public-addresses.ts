@@ -8,6 +8,6 @@ export async function publicAddresses({
 }: Pick<Dependencies, 'names' | 'addresses'>): Promise<readonly string[]> {
   if (addresses.publicAddresses !== undefined && addresses.publicAddresses.length > 0) return addresses.publicAddresses;
   if (addresses.domain === 'localhost' || addresses.domain.endsWith('.localhost')) return [];
-  // Projects are below the domain by a wildcard record: any name resolves, here one that no project can have.
+  // A wildcard record maps projects below the domain, so any name resolves. This is a name that no project can have.
   return names.addresses(`platform--address.${addresses.domain}`);
 }

@@ -8,7 +8,7 @@ export interface DrainFilter {
   readonly project_id: string;
   /** Minimum level, as a number. */
   readonly level: number;
-  /** Null: all lines, including those outside of invocations. */
+  /** Null means all lines, including those outside of invocations. */
   readonly kinds: readonly string[] | null;
   readonly branch: string | null;
 }
@@ -25,7 +25,7 @@ export interface DrainBatch {
 /** Maximum number of lines scanned per batch. */
 const SCANNED_MAX = 20_000;
 
-/** @returns null if there is nothing after the cursor. */
+/** @returns null if there are no lines after the cursor. */
 export async function readBatch(
   sql: Sql,
   { project_id: projectId, level, kinds, branch }: DrainFilter,

@@ -1,5 +1,5 @@
-// Delivers stored lines to drains: one batch at a time, in order, from each drain's cursor. The cursor moves once a
-// batch was delivered, so a restart loses nothing and a batch may arrive twice. Failed batches are retried at growing
+// Delivers stored lines to drains: one batch at a time, in order, from each drain's cursor. The cursor moves after a
+// batch was delivered, so a restart loses no lines, and a batch may arrive twice. Failed batches are retried at growing
 // intervals; then the drain is paused until someone enables it. Started by main.ts.
 import { randomUUID } from 'node:crypto';
 import type { Resolve } from '#core/outbound/post.ts';
@@ -10,7 +10,7 @@ import { readBatch, type DrainBatch, type DrainFilter } from './batch.ts';
 import { sendLines, type Drain, type SendResult } from './send.ts';
 import type { ShownTarget, TargetSecret } from './target.ts';
 
-/** Delays after each failed attempt; after the last one the drain is paused: ten hours in total. */
+/** Delays after each failed attempt, ten hours in total. After the last one, the drain is paused. */
 const WAITS_SECONDS = [5, 30, 120, 600, 1800, 3600, 7200, 10_800, 10_800];
 const LEASE_SECONDS = 60;
 /** Pause between batches that are not full, so that single lines are sent together. */
@@ -44,7 +44,7 @@ export function runDrains(deps: Dependencies, resolve?: Resolve): Promise<void> 
   });
 }
 
-/** @throws {Error} if its secret cannot be decrypted. */
+/** @throws {Error} if the secret of the drain cannot be decrypted. */
 export function openDrain({ keys }: Pick<Dependencies, 'keys'>, row: DrainRow): Drain {
   const { id, project_name: projectName, target, is_private: isPrivate } = row;
   const secret = JSON.parse(openSecret(keys, drainKind, id, row.secret)) as TargetSecret;

@@ -1,6 +1,6 @@
 // Accounts on Git hosts that an organization connects by an access token, or by a grant of the host's OAuth
-// application. It is checked at once, and stored encrypted. On the host, it needs the permissions that the platform
-// uses for connected repositories.
+// application. The token is checked immediately, and stored encrypted. On the host, it needs the permissions that the
+// platform uses for connected repositories.
 import { seal } from '#core/encryption.ts';
 import { accountContext, openClient, openGrant, sealGrant } from '#git/host/grants.ts';
 import { revokeGrant, type Grant } from '#git/host/oauth.ts';
@@ -23,7 +23,7 @@ export interface AccountRow {
   readonly git_host_id: string;
   readonly host_name: string;
   readonly account_login: string;
-  /** Null: unknown, or never; also of a grant, which is renewed. */
+  /** Null means unknown, or never; also of a grant, which is renewed. */
   readonly token_expires_at: Date | null;
   readonly is_grant: boolean;
   readonly problem: string | null;
@@ -96,7 +96,7 @@ export async function listAccounts(sql: Sql, organizationId: string): Promise<Ac
 /**
  * Deletes an account's token and disconnects its repositories, which another account can connect again.
  *
- * @returns revokes its grant, where it has one: call it once the record is deleted.
+ * @returns a function that revokes the grant, if there is one: call it after the record is deleted.
  * @throws {ApiError} `not_found`
  */
 export async function removeAccount(

@@ -1,5 +1,5 @@
-// The application of the Git host that an operator creates in the dashboard: whether there may be one, and its record.
-// Its pages are application-pages.ts.
+// The application of the Git host that an operator creates in the dashboard: whether it can be created, and its record.
+// The pages of the application are in application-pages.ts.
 import { urlProblem } from '#core/outbound/post.ts';
 import { PUBLIC_GITHUB, type Application } from '#git/host/application.ts';
 import { hostnameOf, isPrivateHost } from '#git/host/token-hosts.ts';
@@ -15,7 +15,7 @@ type Deps = Pick<Dependencies, 'sql' | 'settings' | 'git' | 'addresses'>;
 /** Writes the audit log entry of a change in its transaction. */
 type Noted = (tx: Transaction, application: Application) => Promise<void>;
 
-/** Why no application can be created here; null: one can. */
+/** Why no application can be created here, or null. */
 export function creationProblem({ settings }: Pick<Deps, 'settings'>): string | null {
   const { applicationVariable } = settings;
   const created = settings.application();
@@ -62,7 +62,7 @@ export async function storeApplication(
     await settings.reload();
     const problem = creationProblem({ settings });
     if (problem !== null) throw new ApiError('conflict', { reason: problem });
-    // Ids of repositories and installations of one host are those of others on another host.
+    // Ids of repositories and installations are unique only within one host.
     const [other] = await tx<{ url: string }[]>`
       SELECT url FROM control.repository
        WHERE source = 'git-host' AND git_host_id IS NULL AND NOT starts_with(url, ${`${application.url}/`}) LIMIT 1`;

@@ -93,7 +93,7 @@ async function findRepository(
   }
 }
 
-/** Maps errors of the Git host to API errors: the person must resolve what the host refuses them. */
+/** Maps errors of the Git host to API errors: the person must resolve refusals of the host. */
 export async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask();
@@ -113,9 +113,9 @@ interface NewRemote {
   readonly organizationId: string;
   readonly url: string;
   readonly credentials: RemoteCredentials;
-  /** Null: the branch of its HEAD. */
+  /** The default branch; null means the branch of HEAD. */
   readonly defaultBranch: string | null;
-  /** Null: only its webhook tells of pushes. */
+  /** The polling interval; null means that only the webhook reports pushes. */
   readonly pollSeconds: number | null;
 }
 

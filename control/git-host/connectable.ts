@@ -21,17 +21,17 @@ interface Connectable extends HostRepository {
 
 interface ConnectablePage {
   readonly repositories: readonly Connectable[];
-  /** Null: there are no more. */
+  /** Null if there are no more. */
   readonly nextCursor: string | null;
   /** Accounts whose repositories cannot be deployed, and why. */
   readonly problems: readonly { readonly account: string; readonly reason: string }[];
-  /** Page of the Git host that gives the application access to repositories; null: the Git host did not name it. */
+  /** Page of the Git host that gives the application access to repositories; null if the Git host did not name it. */
   readonly installUrl: string | null;
 }
 
 /** A page ends with the list of the Git host in which it has at least this many repositories. */
 const FOUND_MIN = 30;
-/** Lists of the Git host, of 100 repositories each, that are read for one page. */
+/** Number of lists of the Git host, of 100 repositories each, that are read for one page. */
 const LISTS_MAX = 10;
 
 /**
@@ -76,7 +76,7 @@ export async function listConnectable(
   });
 }
 
-/** Why builds cannot read the repositories of an installation; null: they can. */
+/** Why builds cannot read the repositories of an installation; null if they can. */
 function problemOf({ isSuspended, permissions }: HostInstallation): string | null {
   if (isSuspended) return 'The application is suspended for this account: unsuspend it on the Git host';
   const isKnown = Object.keys(permissions).length > 0;

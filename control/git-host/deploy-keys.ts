@@ -1,5 +1,5 @@
-// Deploy keys of plain remotes: the platform generates one, a person adds its public half on the host, then connects
-// the remote with it. Until then, the private half is stored encrypted, for a day.
+// Deploy keys of plain remotes: the platform generates a key, and a person adds its public half on the host, then
+// connects the remote with it. Until then, the private half is stored encrypted, for a day.
 import { seal, unseal } from '#core/encryption.ts';
 import { newDeployKey } from '#git/deploy-key.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';

@@ -6,7 +6,7 @@ import type { Sql } from '#postgres/sql.ts';
 interface HostStatus {
   readonly accounts: number;
   readonly repositories: number;
-  /** Reports of deployments that the host has not taken yet, after at least one attempt. */
+  /** Reports of deployments that the host has not accepted yet, after at least one attempt. */
   readonly waitingReports: number;
   /** Sentences, at most ten; no problem: empty. */
   readonly problems: readonly string[];

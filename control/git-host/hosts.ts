@@ -1,5 +1,5 @@
-// Records of the Git hosts that are used with access tokens: the operator creates and removes them. Also how a record
-// is opened, and the URL and secret of the webhook of each of its repositories.
+// Records of the Git hosts that are used with access tokens: the operator creates and removes them. Also decrypts a
+// record, and derives the URL and secret of the webhook of each of its repositories.
 import { createHmac, randomBytes } from 'node:crypto';
 import { seal, unseal } from '#core/encryption.ts';
 import { isFailure } from '#core/failure.ts';
@@ -30,7 +30,7 @@ export interface HostRow {
   readonly name: string;
   readonly url: string;
   readonly webhook_secret: Uint8Array;
-  /** The client of its OAuth application; null: none. */
+  /** The client of its OAuth application, or null. */
   readonly oauth_client_id: string | null;
   readonly oauth_client_secret: Uint8Array | null;
   readonly created_at: Date;
@@ -108,7 +108,7 @@ async function reachableUrl(
     );
   } catch (error) {
     if (!isFailure(error, 'git_host')) throw error;
-    // It answers: some hosts want a token first.
+    // The host responded: some hosts require a token first.
     if (error.status === 401 || error.status === 403) return url;
     const more = absentAdvice === undefined ? '' : `. ${absentAdvice}`;
     const reason =
@@ -200,7 +200,7 @@ export function openHosted(
   return openAccount({ sql, keys, privateHosts: git.privateHosts }, host, { id, token, is_grant });
 }
 
-/** Stores why an account's token does not work; null: it does. */
+/** Stores why an account's token does not work; null if it does. */
 export async function noteProblem(sql: Sql, accountId: string, problem: string | null): Promise<void> {
   await sql`UPDATE control.installation SET problem = ${problem?.slice(0, 500) ?? null}
              WHERE id = ${accountId} AND problem IS DISTINCT FROM ${problem?.slice(0, 500) ?? null}`;

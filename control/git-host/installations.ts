@@ -60,7 +60,7 @@ async function disconnect(
        ${hostIds === null ? sql`` : sql`AND host_id IN ${sql(hostIds)}`}`;
 }
 
-/** Reconnects only what was disconnected for the same reason. */
+/** Reconnects only repositories that were disconnected for the same reason. */
 async function reconnect(
   sql: Dependencies['sql'],
   installationId: string,

@@ -2,10 +2,10 @@
 import type { GitHost, Permissions } from '#git/host/connection.ts';
 import { readApp } from '#git/host/repositories.ts';
 
-/** A missing permission or event, and what does not work without it. */
+/** A missing permission or event, and the features that do not work without it. */
 interface Missing {
   readonly kind: 'permission' | 'event';
-  /** As the Git host's settings name it: `statuses: write`. */
+  /** The name in the Git host's settings: `statuses: write`. */
   readonly name: string;
   readonly isRequired: boolean;
   readonly without: string;
@@ -43,7 +43,7 @@ export async function missingPermissions(host: GitHost): Promise<Missing[]> {
   ];
 }
 
-/** Whether permissions include one; write includes read. */
+/** Whether the permissions include a permission; write includes read. */
 export function includes(permissions: Permissions, name: string, right: 'read' | 'write'): boolean {
   const granted = Object.hasOwn(permissions, name) ? permissions[name] : undefined;
   return granted === right || granted === 'write' || granted === 'admin';

@@ -5,7 +5,10 @@ import type { OAuthClient } from '#git/host/oauth.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { HostRow, Noted } from './hosts.ts';
 
-/** Path at `AUTH_URL` to which a host leads back. It differs by host: a code of one is never sent to another. */
+/**
+ * Path at `AUTH_URL` to which a host redirects back. The path differs by host, so that a code of one host is never sent
+ * to another.
+ */
 export function grantCallback(hostId: string): string {
   return `/api/auth/callback/git-hosts/${hostId}`;
 }

@@ -4,9 +4,9 @@ import type { ConnectedProject } from './connected-projects.ts';
 const SKIP_MARK = /\[(?:skip ci|ci skip|no deploy)\]/i;
 
 /**
- * Why a push does not deploy a project, in user-facing words; null: it does.
+ * Why a push does not deploy a project, in user-facing words; null if it does.
  *
- * @param files changed by its commits; null: unknown or incomplete.
+ * @param files changed by its commits; null means unknown or incomplete.
  * @param folders of all projects of the repository.
  * @example skipReason({ message: 'Fix a typo [skip ci]', files: null }, project, ['']) // 'The commit says [skip ci]'
  */
@@ -43,9 +43,10 @@ export interface PushOrder {
 }
 
 /**
- * Whether a later push was received before this one: deliveries may arrive out of order. The host's clock decides, and
- * within one second whether other pushes start where this one ends. If those lead back to where it starts (the branch
- * was reset), the order of arrival decides and this push is the last.
+ * Whether a later push was received before this one, because deliveries may arrive out of order. The host's clock
+ * decides; within one second, the decision is whether other pushes start at the commit where this push ends. If those
+ * pushes lead back to where this one starts (the branch was reset), the order of arrival decides, and this push is the
+ * last one.
  */
 export function isOvertaken(push: PushOrder, others: readonly PushOrder[]): boolean {
   if (others.some(({ pushedAt }) => pushedAt > push.pushedAt)) return true;

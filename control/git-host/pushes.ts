@@ -1,5 +1,5 @@
 // Handles updated and deleted branches: creates a deployment in every connected project, or removes the branch.
-// Deliveries may arrive twice, late or out of order; repeating one has no effect.
+// Deliveries may arrive twice, late or out of order; repeating a delivery has no effect.
 import { isFailure } from '#core/failure.ts';
 import type { AboutRepository, BranchDeletion, Push } from '#git/host/delivery.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -18,7 +18,7 @@ import { currentRepository } from './token-repositories.ts';
 const OTHERS_MAX = 50;
 /** The host reports a deleted branch twice, within this many seconds. */
 const TOLD_TWICE_SECONDS = 60;
-/** Old deliveries are deleted, so an older push could be a repetition of one. */
+/** Old deliveries are deleted, so an older push could be a repetition of a deleted delivery. */
 const AGE_DAYS_MAX = 60;
 
 /** @returns the result, stored with the delivery */
@@ -51,9 +51,9 @@ async function isOlder({ sql }: Dependencies, push: Push, { subject, deliveryId 
 }
 
 /**
- * The branch's commit on a host that is used with a token: such hosts do not say when something was pushed, so the host
- * decides which push is the last, also for one that is sent a second time. Null: the branch is gone. Undefined: another
- * kind of host, or it refuses the token; the deployment then says so.
+ * The branch's commit on a host that is used with a token. Such hosts do not report the time of a push, so the current
+ * state of the host decides which push is the last, even for a repeated delivery. Null if the branch was deleted.
+ * Undefined for another kind of host, or if the host refuses the token, which the deployment then reports.
  */
 async function tipOf(
   deps: Dependencies,

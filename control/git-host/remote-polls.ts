@@ -1,5 +1,5 @@
-// Looks up plain remotes on a schedule, each repository once however many projects it has: one whose branches moved is
-// refreshed as if its webhook had told of it. Failures in a row lengthen the pause. Started by the API process.
+// Polls plain remotes on a schedule, each repository once regardless of its projects. A repository whose branches moved
+// is refreshed as if its webhook had reported this. Failures in a row lengthen the pause. Started by the API process.
 import { backoffMs } from '#core/backoff.ts';
 import { isFailure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
@@ -13,7 +13,7 @@ import { askForRefresh } from './remote-refresh.ts';
 export const pollSeconds = { least: 60, most: 86_400, usual: 300 } as const;
 
 const POLL_MS = 10_000;
-/** Repositories polled at once by a process. */
+/** Repositories that a process polls concurrently. */
 const TOGETHER = 4;
 /** Polls of a process that died become due after this time. */
 const LEASE_SECONDS = 120;
@@ -38,7 +38,7 @@ export function followPolls(deps: Dependencies): Promise<void> {
 
 /** Polls the remotes that are due. @returns how many there were */
 export async function workOnPolls(deps: Dependencies): Promise<number> {
-  // Another API process does not take them, too.
+  // So that another API process does not take them too.
   const rows = await deps.sql<Row[]>`
     UPDATE control.repository SET poll_due_at = now() + ${`${LEASE_SECONDS} seconds`}::interval
      WHERE id IN (
@@ -66,7 +66,7 @@ async function poll(deps: Dependencies, row: Row): Promise<void> {
   }
   const failures = problem === null ? 0 : row.poll_failures + 1;
   const pauses = { backoffMs: row.poll_seconds * 1000, backoffMsMax: Math.max(PAUSE_MS_MAX, row.poll_seconds * 1000) };
-  // With jitter, so that remotes connected at the same time are not all polled at once.
+  // With jitter, so that remotes connected at the same time are not all polled at the same time.
   const pauseMs = backoffMs(pauses, failures + 1);
   await sql`
     UPDATE control.repository

@@ -18,7 +18,7 @@ export interface RemotePush {
   readonly repositoryId: string;
 }
 
-/** Queues a refresh of a remote, unless one is queued. */
+/** Queues a refresh of a remote, unless one is already queued. */
 export async function askForRefresh({ sql }: Pick<Dependencies, 'sql'>, repositoryId: string): Promise<void> {
   const subject = `remote:${repositoryId}`;
   const details: RemotePush = { event: 'remote', repositoryId };

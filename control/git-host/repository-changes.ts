@@ -14,12 +14,12 @@ export async function handleRepository({ sql, git }: Dependencies, change: Repos
        WHERE source = 'git-host' AND git_host_id IS NULL AND host_id = ${hostId} AND disconnected_at IS NULL RETURNING id`;
     return rows.length === 0 ? 'not connected' : 'disconnected';
   }
-  // The project's production branch is kept: changing it would change what the next push deploys.
+  // The project's production branch does not change, because that would change what the next push deploys.
   const url = `${git.gitHost?.url ?? ''}/${fullName}`;
   const rows = await sql`
     UPDATE control.repository SET full_name = ${fullName}, url = ${url}, default_branch = ${defaultBranch}
      WHERE source = 'git-host' AND git_host_id IS NULL AND host_id = ${hostId} RETURNING id`;
-  // The new owner has proved nothing, and the former one may have lost access.
+  // The new owner has not proved access, and the former owner may have lost access.
   if (action === 'transferred')
     await sql`
       UPDATE control.repository SET disconnected_at = now(), disconnect_reason = ${disconnectReasons.transferred}

@@ -1,6 +1,7 @@
-// Repositories of Git hosts that are used with access tokens: lists and connects them, and checks connected ones. A
-// check follows renames and moves, notices deleted and archived repositories, and repairs the webhook. It runs on
-// request, and about once a day, since hosts do not report these changes to the webhook of a repository.
+// Repositories of Git hosts that are used with access tokens: lists and connects them, and checks connected
+// repositories. A check follows renames and moves, notices deleted and archived repositories, and repairs the webhook.
+// A check runs on request, and about once a day, since hosts do not report these changes to the webhook of a
+// repository.
 import { isFailure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
 import type { TokenAccess, WebhookState } from '#git/host/access.ts';
@@ -124,14 +125,14 @@ function checkedRows(sql: Sql, condition: ReturnType<Sql>) {
 
 /** Result of a check. */
 interface Checked {
-  /** Null: the repository is no longer there. */
+  /** Null if the repository is no longer there. */
   readonly webhook: WebhookState | null;
 }
 
 /**
  * Checks a connected repository now, and writes its webhook again.
  *
- * @throws {ApiError} `unprocessable` for another kind of repository, or with what the host refuses.
+ * @throws {ApiError} `unprocessable` for another kind of repository, or with the reason of the host's refusal.
  */
 export async function checkNow(deps: Deps, repositoryId: string): Promise<Checked> {
   const [row] = await checkedRows(deps.sql, deps.sql`repository.id = ${repositoryId}`);
@@ -170,8 +171,8 @@ async function check(deps: Deps, row: CheckedRow, rewrite: boolean): Promise<Che
 }
 
 /**
- * Reads a repository by the host's id and follows what changed: its name, its default branch, or that it is archived
- * or gone. All records of it are updated. @returns null if it is gone.
+ * Reads a repository by the host's id and updates its name, its default branch, and whether it is archived or deleted.
+ * Updates all records of the repository. @returns null if the repository was deleted.
  */
 async function followRepository(
   sql: Sql,
@@ -180,13 +181,13 @@ async function followRepository(
 ): Promise<HostRepository | null> {
   const found = await access.readRepository({ id: row.host_id, fullName: row.full_name });
   if (found === null) {
-    // A host that has lost its data, or a proxy before it, would not know the account either.
+    // If the host has lost its data, or a proxy answers instead, the account would be unknown as well.
     await access.readAccount();
     await disconnect(sql, row.repository_id, 'gone');
     return null;
   }
   const url = repositoryUrl({ kind: row.host_kind, url: row.host_url }, found.fullName);
-  // The project's production branch is kept: changing it would change what the next push deploys.
+  // The project's production branch does not change, because that would change what the next push deploys.
   await sql`
     UPDATE control.repository
        SET full_name = ${found.fullName}, url = ${url}, default_branch = ${found.defaultBranch}
@@ -214,7 +215,8 @@ export function followChecks(deps: Dependencies): Promise<void> {
 /** Checks the repositories that are due. @returns whether there may be more */
 export async function workOnChecks(deps: Dependencies): Promise<boolean> {
   const { sql } = deps;
-  // Another API process does not take them, too. Repositories that are not checked now are due again after RETRY_HOURS.
+  // So that another API process does not take them too. Repositories that are not checked now are due again after
+  // RETRY_HOURS.
   const due = await sql<{ id: string }[]>`
     UPDATE control.repository SET checked_at = now() - ${`${CHECK_HOURS - RETRY_HOURS} hours`}::interval
      WHERE id IN (

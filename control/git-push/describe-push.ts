@@ -21,7 +21,7 @@ export async function describePush(
       repositoryFolder(folder, repositoryId),
       'log',
       '-1',
-      // Without it, Git reads a .mailmap of any size from the repository.
+      // Without this option, Git reads a .mailmap of any size from the repository.
       '--no-mailmap',
       '--format=%an%x00%s',
       commit,

@@ -22,7 +22,7 @@ const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|
 
 /** The Git remote of the platform. */
 export interface GitPush {
-  /** Null: not a Git request. */
+  /** Null if the request is not a Git request. */
   fetch(request: Request): Promise<Response> | null;
   close(): Promise<void>;
 }
@@ -162,7 +162,7 @@ async function repositoryOf(
   const { organizationId } = await access.project(permission, projectId);
   const repository = await sql.begin((tx) =>
     projectRepository(tx, projectId, async () => {
-      // A new repository has nothing to delete: refuse the push before any data is sent.
+      // A new repository has no branches to delete: refuse the push before any data is sent.
       const refusal = writes ? await refusalOf(deps, tx, organizationId) : null;
       if (refusal !== null) throw refusal;
     }),

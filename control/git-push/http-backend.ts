@@ -25,8 +25,8 @@ const HEADER_BYTES_MAX = 16 * 1024;
 /** The flush packet, which ends a response of Git. */
 const FLUSH = '0000';
 /**
- * Runs a command, and discards its output once nobody reads it. If this process is killed, `git receive-pack` would end
- * when it reports to the client: after it has moved the branches, before the hook post-receive.
+ * Runs a command, and discards its output when the reader has closed. If this process is killed, `git receive-pack`
+ * would end when it reports to the client: after it has moved the branches, before the hook post-receive.
  */
 const DETACHED_OUTPUT = '"$@" | { cat || exec cat >/dev/null; }';
 
@@ -57,7 +57,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
       PLATFORM_PUSH_FAILED: failed,
     },
     stdio: ['pipe', 'pipe', 'ignore'],
-    // A process group of its own, so that its children are killed with it.
+    // A separate process group, so that its children are killed with it.
     detached: true,
   });
   const kill = (): void => {
@@ -66,7 +66,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // It has already exited.
+      // The process has already exited.
     }
   };
   request.signal.addEventListener('abort', kill);
@@ -117,7 +117,7 @@ async function* withFailure(answer: AsyncIterable<Buffer>, file: string): AsyncG
       if (bytes.length > zeros) yield bytes.subarray(0, bytes.length - zeros);
     }
     const isFailed = existsSync(file) && end.toString('latin1') === FLUSH;
-    // In one chunk: Git stops reading at the error.
+    // In one chunk, because Git stops reading at the error.
     yield isFailed ? Buffer.concat([errorPacket('The push was stored, but its deployment failed'), end]) : end;
   } finally {
     await rm(file, { force: true });

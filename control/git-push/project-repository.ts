@@ -1,4 +1,4 @@
-// The repository of a project: a project without one gets its own on this platform. Used by pushes and templates.
+// The repository of a project: a project without a repository gets one on this platform. Used by pushes and templates.
 import type { Transaction } from '#postgres/sql.ts';
 import { newId } from '../records/ids.ts';
 

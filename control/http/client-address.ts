@@ -1,5 +1,5 @@
-// The client's address of a request: that of the connection, or what trusted proxies (`TRUSTED_PROXIES`) report, hop by
-// hop from the nearest. Pure.
+// The client's address of a request: the address of the connection, or the address that trusted proxies
+// (`TRUSTED_PROXIES`) report, hop by hop from the nearest proxy. Pure.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-proxy.ts';
 

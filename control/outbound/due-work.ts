@@ -1,6 +1,6 @@
-// The loop that delivers outbound work of the API process: claims due rows under a lease, one by one, and runs several
-// at a time. Woken by NOTIFY, with polling as a fallback. Used by webhooks, drains and alerts; contains no SQL of
-// theirs.
+// The loop that delivers outbound work of the API process: claims due rows with a lease, one by one, and delivers
+// several concurrently. Woken by NOTIFY, with polling as a fallback. Used by webhooks, drains and alerts; contains no
+// SQL of theirs.
 import { runRounds } from '#core/process/rounds.ts';
 import type { Channel, Dependencies } from '../process/dependencies.ts';
 
@@ -11,12 +11,12 @@ interface DueWork<Row extends { readonly id: string }> {
   readonly channel: Channel;
   readonly pollMs: number;
   /**
-   * Claims the next due row; null: none is due.
+   * Claims the next due row; null if none is due.
    *
    * @param busy owners that have reached their limit of concurrent work.
    */
   claim(busy: readonly string[]): Promise<Row | null>;
-  /** Owner of a row, so that a slow one does not block others. */
+  /** Owner of a row, so that a slow owner does not block others. */
   ownerOf(row: Row): string;
   readonly ofOneMax: number;
   /** Does the work and records the result. */

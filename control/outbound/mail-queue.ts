@@ -1,11 +1,11 @@
-// Sends the emails that wait: those that engines hand over for apps (binding.send_mail), and those that the mail server
-// wants later. Temporary failures are retried for hours; others are logged and dropped. Started by main.ts.
+// Sends queued emails: emails of apps, which engines pass on (binding.send_mail), and emails that the mail server asked
+// to retry later. Temporary failures are retried for hours; others are logged and dropped. Started by main.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { runDueWork } from './due-work.ts';
 import { unsealText } from './send-mail.ts';
 import { retryIn, UNREADABLE } from './subscription.ts';
 
-/** Four hours in total: servers that put unknown senders off want minutes. */
+/** Four hours in total: servers that temporarily refuse unknown senders need minutes. */
 const WAITS_SECONDS = [60, 300, 900, 3600, 10_800];
 const OF_ONE_MAX = 4;
 const LEASE_SECONDS = 60;
@@ -21,7 +21,7 @@ interface Waiting {
   readonly sealed: Buffer | null;
 }
 
-/** Sends what is due until the process ends. */
+/** Sends due emails until the process ends. */
 export function deliverMail(deps: Dependencies): Promise<void> {
   const { sql, mail, keys, log } = deps;
 
@@ -68,7 +68,9 @@ export function deliverMail(deps: Dependencies): Promise<void> {
   });
 }
 
-/** Tells engines whether emails of apps are sent, and how many. Called at the start, and after settings change. */
+/**
+ * Tells engines whether emails of apps are sent, and the limits. Called at the start, and after changes of settings.
+ */
 export async function publishMailChannel({
   sql,
   mail,

@@ -1,5 +1,6 @@
-// Sends emails: by SMTP, or by a POST of JSON, as AUTH_MAIL_URL says. Records what became of the last ones, and queues
-// those that the mail server asks to send later (mail-queue.ts). Used by alerts, invitations, recovery and operators.
+// Sends emails by SMTP, or by a POST of JSON, depending on AUTH_MAIL_URL. Records the results of the last emails, and
+// queues emails that the mail server asks to send later (mail-queue.ts). Used by alerts, invitations, recovery and
+// operators.
 import type { Logger } from 'pino';
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { isMailAddress, type MailSettings } from '#core/mail-target.ts';
@@ -32,7 +33,7 @@ const CONTEXT = 'mail';
 /** Encrypts the text of an email. */
 const sealText = (keys: EncryptionKeys, text: string): Buffer => seal(keys, text, CONTEXT);
 
-/** @throws {Error} if no key opens it. */
+/** @throws {Error} if no listed key decrypts the text. */
 export const unsealText = (keys: EncryptionKeys, sealed: Buffer): string => unseal(keys, sealed, CONTEXT);
 
 export function createMailer(deps: MailerDeps): Mailer {
@@ -53,7 +54,7 @@ export function createMailer(deps: MailerDeps): Mailer {
     attempt,
     async send(mail) {
       const result = await attempt(mail);
-      // Without a response the server is not there, or set up wrong: the caller should know.
+      // Without a response, the server is unavailable or misconfigured, which the caller should know.
       if (!result.isTemporary || result.status === null) return result;
       await sql`
         INSERT INTO control.mail (recipient, subject, sealed, attempt, due_at)

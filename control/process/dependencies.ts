@@ -74,9 +74,9 @@ export interface Dependencies {
   readonly mutex: KeyedMutex;
   /** `DB_MIGRATIONS_EXECUTOR`: the process that applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
-  /** `SANDBOX_URL`: the sandbox service; null: none. */
+  /** `SANDBOX_URL`: the sandbox service, or null. */
   readonly sandboxes: SandboxService | null;
-  /** The operator's AI gateway settings; null: none. */
+  /** The operator's AI gateway settings, or null. */
   readonly operatorAi: OperatorAi | null;
   /** Runs work in the background; the process waits for it before it exits. */
   readonly background: (what: string, work: () => Promise<void>) => void;
@@ -90,7 +90,7 @@ export interface SignIn {
   /** `AUTH_SECRET`. */
   readonly secret: string;
   readonly gitHost: GitHostSettings;
-  /** The OpenID Connect provider; null: none. */
+  /** The OpenID Connect provider, or null. */
   readonly oidc: OidcProvider | null;
   readonly signUp: SignUp;
   /** `SIGN_IN`. */
@@ -108,8 +108,9 @@ interface StorageSettings {
 }
 
 /**
- * Channels of NOTIFY. Their payloads, in order: kind of job; project; deployment; deployment; `delivery` or `report`;
- * none; projects separated by commas, or `*`; project; none; id of a migration run; none; none; none; project.
+ * Channels of NOTIFY. Payloads, in the order of the kinds of jobs: project; deployment; deployment; `delivery` or
+ * `report`; none; projects separated by commas, or `*`; project; none; id of a migration run; none; none; none;
+ * project.
  */
 export type Channel =
   | 'control_job'

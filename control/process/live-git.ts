@@ -1,5 +1,5 @@
-// The Git host of GitHub's kind as it is now: configured by variables, or the application that an operator has created
-// in the dashboard while the platform runs.
+// The current Git host of GitHub's kind: configured by variables, or the application that an operator has created in
+// the dashboard while the platform runs.
 import type { GitConfiguration } from '#git/configuration.ts';
 import { openApplication, type Application } from '#git/host/application.ts';
 import type { GitHost } from '#git/host/connection.ts';
@@ -11,7 +11,7 @@ type Source = Pick<LiveSettings, 'application'>;
 export function liveGit(git: GitConfiguration, settings: Source): GitConfiguration {
   let opened: { readonly of: Application; readonly host: GitHost } | null = null;
   const hostOf = (application: Application): GitHost => {
-    // It keeps tokens of installations.
+    // The opened application caches tokens of installations.
     if (opened?.of !== application) opened = { of: application, host: openApplication(application, git.privateHosts) };
     return opened.host;
   };

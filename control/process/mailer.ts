@@ -24,10 +24,10 @@ export interface Mailer {
   settings(): MailSettings;
   /** Whether emails are sent. */
   isOn(): boolean;
-  /** Sends an email once. Never throws. @param project whose app it is from; null: the platform. */
+  /** Sends an email once. Never throws. @param project whose app it is from; null means the platform. */
   attempt(mail: Mail, project?: string | null): Promise<MailResult>;
-  /** As `attempt`, but an email that the mail server wants later is queued, and counts as sent. */
+  /** Like `attempt`, but an email that the mail server asks to send later is queued, and counts as sent. */
   send(mail: Mail): Promise<MailResult>;
-  /** Signs in at the mail server, and sends nothing. */
+  /** Signs in at the mail server without sending an email. */
   check(): Promise<MailResult>;
 }

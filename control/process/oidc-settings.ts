@@ -2,7 +2,7 @@
 import type { GroupRole, GroupRule, OidcSettings } from '../access/oidc/provider.ts';
 import { groupProblem, listOf } from './variable-groups.ts';
 
-/** Without `owner`: an organization has exactly one owner, which no group can appoint. */
+/** Roles without `owner`: an organization has exactly one owner, whom no group can appoint. */
 const GROUP_ROLES = ['admin', 'member', 'viewer'] as const satisfies readonly GroupRole[];
 const NAMES = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
 const OPTIONS = ['OIDC_NAME', 'OIDC_SCOPES', 'OIDC_DOMAINS', 'OIDC_GROUPS_CLAIM', 'OIDC_GROUPS'] as const;

@@ -1,5 +1,5 @@
 // Client of the handlers' private ports: status, logs, and tasks of engines (check, warm, migrate). Several handlers
-// appear as one: calls that concern all of them go to all, others to one.
+// appear as one: calls that concern all of them go to all, other calls go to one.
 import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import { joinLogs, logCursors } from './handler-logs.ts';
 
@@ -12,7 +12,7 @@ interface PrivateAnswer<Body> {
 /** Calls the private port. */
 export interface PrivatePort {
   /**
-   * @param body sent as JSON by POST; without one, GET is used.
+   * @param body sent as JSON by POST; without a body, GET is used.
    * @throws {Error} on a timeout, or if the response is not JSON.
    */
   ask<Body>(path: string, body?: unknown, waitMs?: number): Promise<PrivateAnswer<Body>>;
@@ -23,7 +23,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const WAIT_MS = 30_000;
 /** A lost machine does not respond at all: skip it for this long. */
 const AWAY_MS = 10_000;
-/** Nothing listens there, so the request was not received. */
+/** No process listens there, so the request was not received. */
 const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
@@ -54,7 +54,7 @@ export function openPrivatePort(
     return { status: answer.status, body: await answer.json() };
   }
 
-  /** The handler's response; null: it cannot be reached, so it received nothing. */
+  /** The handler's response; null if it cannot be reached, so it received no request. */
   async function reach(
     origin: string,
     path: string,
@@ -109,7 +109,7 @@ export function openPrivatePort(
   async function takeUsage(from: readonly string[], body: Fields, waitMs: number): Promise<PrivateAnswer<unknown>> {
     const [last, id] = String(body['acknowledged'] ?? '').split('|') as [string, string?];
     let answer: PrivateAnswer<unknown> | null = null;
-    // Start with the handler of the last batch, which sends nothing else until it is acknowledged.
+    // Starts with the handler of the last batch, which sends no other batch until this one is acknowledged.
     for (const origin of from.toSorted((a, b) => Number(b === last) - Number(a === last))) {
       const own = await reach(
         origin,
@@ -156,7 +156,7 @@ export function openPrivatePort(
   return { ask: (path, body, waitMs = WAIT_MS) => ask(path, body, waitMs) as never };
 }
 
-/** Combines responses: a refusal first, then one that says that a task is not done. */
+/** Combines responses: a refusal takes precedence, then a response that says that a task is not done. */
 function worst(answers: readonly PrivateAnswer<unknown>[]): PrivateAnswer<unknown> {
   const refused = answers.find(({ status }) => status !== 200);
   if (refused !== undefined) return refused;

@@ -1,5 +1,5 @@
 // HTTP connection to the sandbox service: bodies stream, and a disconnect on either side ends the other. Only this file
-// uses its token.
+// uses the token of the service.
 import type { Pool } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import { PORT_ORIGIN_HEADER } from '#core/sandbox/exposed-port.ts';
@@ -7,7 +7,7 @@ import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Addresses } from '../process/configuration.ts';
 
-/** With a function that closes its connections. */
+/** Also has a function that closes its connections. */
 interface SandboxServiceProxy extends SandboxService {
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export function portOrigin({ protocol, domain, port }: Pick<Addresses, 'protocol
   return `${protocol}://*.${domain}${port === null ? '' : `:${port}`}`;
 }
 
-/** Concurrent calls; further ones are queued. */
+/** Concurrent calls; further calls are queued. */
 const CONNECTIONS_MAX = 2048;
 const CONNECT_MS = 10_000;
 const KEPT_MS = 1000;

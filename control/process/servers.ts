@@ -15,6 +15,6 @@ type ApiServerOptions = Address & {
 export function serveApi(options: ApiServerOptions): Promise<HttpServer> {
   if ('socket' in options) return serveHttp(options);
   const { variable = 'API_PORT' } = options;
-  // No WebSockets through the web process: browsers send its session cookie from pages of any origin.
+  // The web process forwards no WebSockets, because browsers send its session cookie from pages of any origin.
   return serveHttp({ ...options, variable, ...(variable === 'API_PORT' && { serveSockets }) });
 }

@@ -5,7 +5,7 @@ export function listOf(text: string): string[] {
   return text.split(',').flatMap((entry) => entry.trim() || []);
 }
 
-/** The problem with variables of which either all or none must be set; null if there is none. */
+/** The problem with variables of which either all or none must be set, or null. */
 export function groupProblem(
   environment: Readonly<Record<string, string | undefined>>,
   names: readonly string[],

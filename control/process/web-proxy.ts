@@ -1,4 +1,5 @@
-// Requests from the web process (web/). Only it has WEB_TOKEN, so the client address it reports is trusted.
+// Requests from the web process (web/). Only the web process has WEB_TOKEN, so the client address that it reports is
+// trusted.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { CLIENT_HEADER, WEB_TOKEN_HEADER } from '#core/process/web-proxy.ts';
 import { ApiError } from '../http/errors.ts';

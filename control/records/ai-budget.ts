@@ -13,13 +13,13 @@ interface AiMonth {
   readonly spentMicros: number;
   /** Spent at the end of the month. */
   readonly forecastMicros: number;
-  /** The limit on cost per month; null: none. */
+  /** The limit on cost per month, or null. */
   readonly budgetMicros: number | null;
-  /** Calls of the month whose model has no price: they cost nothing here. */
+  /** Calls of the month whose model has no price: their cost is not counted. */
   readonly unpriced: number;
 }
 
-/** @param projectId null: the whole organization. */
+/** @param projectId null means the whole organization. */
 export async function readAiMonth(
   sql: Sql,
   of: { readonly organizationId: string; readonly projectId: string | null },

@@ -9,7 +9,7 @@ export const aiUsageGroups = ['model', 'project', 'deployment', 'branch', 'kind'
 /** Selects calls by owner. */
 interface Of {
   readonly organizationId: string;
-  /** Null: the whole organization. */
+  /** Null means the whole organization. */
   readonly projectId: string | null;
 }
 

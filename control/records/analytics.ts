@@ -1,5 +1,5 @@
 // Requests, status classes, failures, latency and CPU of a project over time and by route, from the ledgers by minute
-// and by hour (control/usage/store.ts). The counts are exact: nothing is sampled.
+// and by hour (control/usage/store.ts). The counts are exact, without sampling.
 import { previewSeparator } from '#core/preview.ts';
 import type { StatusClass } from '#core/usage-row.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -10,7 +10,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** How long usage is stored by minute; older usage is only stored by hour. */
 export const MINUTES_KEPT_MS = 2 * DAY_MS;
-/** Routes that are measured, those with the most requests, and that are returned. */
+/** Number of routes that are measured (those with the most requests), and number that is returned. */
 const [ROUTES_MEASURED, ROUTES_MAX] = [200, 100];
 const DEPLOYMENTS_MAX = 20;
 
@@ -31,7 +31,7 @@ interface AnalyticsScope {
   readonly projectId: string;
   readonly kind: string;
   readonly route: string | undefined;
-  /** Slug of the branch whose previews own the resources; null: all. */
+  /** Slug of the branch whose previews own the resources; null means all. */
   readonly preview: string | null;
   readonly deploymentId: string | undefined;
 }
@@ -121,7 +121,7 @@ const rank: Readonly<Record<RouteOrder, (counts: AnalyticsCounts) => number>> = 
   cpu: ({ cpuMs }) => cpuMs,
 };
 
-/** Deployments with requests in the time, those that served last first: to compare with. */
+/** Deployments with requests in the time range, beginning with those that served last, for a comparison. */
 export async function readServing(sql: Sql, scope: AnalyticsScope, time: AnalyticsTime) {
   const rows = await sql<{ id: string; requests: number; failures: number; first: Date; last: Date }[]>`
     SELECT deployment_id AS id, sum(invocations)::bigint AS requests, sum(failures)::bigint AS failures,

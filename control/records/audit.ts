@@ -10,7 +10,7 @@ export interface AuditEvent {
   readonly action: string;
   readonly subjectKind: string;
   readonly subjectId: string | null;
-  /** Never a secret, nor a variable's value. */
+  /** Details never contain a secret or a variable's value. */
   readonly details?: Readonly<Record<string, AuditValue>>;
 }
 

@@ -13,7 +13,7 @@ export interface DatabaseHomeRow {
   readonly move_problem: string | null;
 }
 
-/** @returns undefined: it has no databases, or there is one database service, which needs no homes. */
+/** @returns undefined if the project has no databases, or there is one database service, which needs no homes. */
 export async function readDatabaseHome(sql: Sql | Transaction, project: string): Promise<DatabaseHomeRow | undefined> {
   const [row] = await sql<DatabaseHomeRow[]>`
     SELECT h.project, s.machine, h.state, h.move_to, h.move_problem

@@ -145,7 +145,7 @@ function ofOrganizations(sql: Sql, ids: readonly string[]) {
 /**
  * Cancels a deployment: immediately if nothing works on it, otherwise by notifying the worker.
  *
- * @returns false if it has already ended.
+ * @returns false if the deployment has already ended.
  */
 export async function cancelDeployment(tx: Transaction, id: string): Promise<boolean> {
   const [row] = await tx<

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { newId } from './ids.ts';
 
-/** Result of a verification. Only `none` counts against a domain: unreachable name servers prove nothing. */
+/** Result of a verification. Only `none` counts against a domain, because unreachable name servers prove nothing. */
 export type Proof =
   | { readonly by: 'txt' | 'cname' | 'addresses' }
   | { readonly by: 'none' | 'unknown'; readonly problem: string };
@@ -109,7 +109,7 @@ export interface CheckTimes {
   readonly graceMs: number;
 }
 
-/** For pending domains: frequent at first, since the owner is waiting; given up after `end`. */
+/** For pending domains: checks are frequent at first, since the owner is waiting, and stop after `end`. */
 const PENDING_MS = { least: 60_000, most: 3_600_000, end: 14 * 24 * 3_600_000 };
 
 /**

@@ -10,9 +10,9 @@ export interface SeenFigures {
   readonly requests: number;
   /** Answered with a status of 5xx. */
   readonly failures: number;
-  /** p99 of the time to first byte; null: nothing was measured. */
+  /** p99 of the time to first byte; null if nothing was measured. */
   readonly p99Ms: number | null;
-  /** CPU per request; null: nothing was measured. */
+  /** CPU per request; null if nothing was measured. */
   readonly cpuMs: number | null;
 }
 
@@ -20,12 +20,12 @@ export interface SeenFigures {
 export interface SeenStep {
   readonly percent: number;
   readonly startedAt: string;
-  /** Null: it is the current one. */
+  /** End of the step; null for the current step. */
   readonly endedAt: string | null;
-  /** Figures of the new deployment and of production; null: not judged yet. */
+  /** Figures of the new deployment and of production; null if not judged yet. */
   readonly now: SeenFigures | null;
   readonly before: SeenFigures | null;
-  /** The last decision, as a sentence; null: not judged yet. */
+  /** The last decision, as a sentence; null if not judged yet. */
   readonly verdict: string | null;
 }
 

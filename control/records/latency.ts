@@ -3,7 +3,7 @@
 import { latencyOf, type Latency, type SparseCounts } from '#core/histogram.ts';
 import type { Sql } from '#postgres/sql.ts';
 
-/** Quantiles of both latencies, as the API returns them; null: nothing was measured. */
+/** Quantiles of both latencies, as the API returns them; null if nothing was measured. */
 export interface Latencies {
   readonly firstByteMs: Latency | null;
   readonly answerMs: Latency | null;

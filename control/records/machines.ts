@@ -1,4 +1,4 @@
-// Machines of the installation, as they announce themselves (postgres/machine.ts). Written here only by operators.
+// Machines of the installation, as they announce themselves (postgres/machine.ts). Only operators write this value.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 /** `lost`: its lease has ended without a goodbye. */
@@ -31,7 +31,7 @@ export function readMachines(sql: Sql | Transaction): Promise<MachineRow[]> {
     FROM control.machine_now ORDER BY name`;
 }
 
-/** Locks and returns all machines: what is allowed for one depends on the others. */
+/** Locks and returns all machines, because the allowed actions for one depend on the others. */
 export async function lockMachines(tx: Transaction): Promise<MachineRow[]> {
   await tx`SELECT FROM control.machine ORDER BY name FOR UPDATE`;
   return readMachines(tx);
@@ -43,7 +43,7 @@ export async function drainMachine(tx: Transaction, name: string): Promise<void>
   await tx`UPDATE control.machine SET state = 'draining', state_at = clock_timestamp() WHERE name = ${name} AND state = 'up'`;
 }
 
-/** Others may take its project databases, also when it served alone. */
+/** Other machines may take over its project databases, even if it was the only machine before. */
 export async function removeMachine(tx: Transaction, name: string): Promise<void> {
   await tx`UPDATE binding.database_service SET is_removed = true WHERE machine = ${name}`;
   await tx`DELETE FROM control.machine WHERE name = ${name}`;
@@ -51,7 +51,7 @@ export async function removeMachine(tx: Transaction, name: string): Promise<void
 
 /**
  * Finds and marks machines that have been lost for this time without a report, or are back after a report. A drained
- * one is expected to stop.
+ * machine is expected to stop.
  */
 export async function takeChanges(
   tx: Transaction,
@@ -69,7 +69,7 @@ export async function takeChanges(
 
 /**
  * Finds and marks machines whose routes have been older than `ageSeconds` for `forSeconds` without a report, or are
- * current again after a report. Ages of lost machines are not known.
+ * current again after a report. The age of lost machines is not known.
  */
 export async function takeOldRoutes(
   tx: Transaction,

@@ -18,9 +18,9 @@ interface InvitationRow {
   readonly id: string;
   readonly organization_id: string;
   readonly organization_name: string;
-  /** On the Git host; null: it is a link. */
+  /** On the Git host; null if it is a link. */
   readonly login: string | null;
-  /** Recipient of the link; null: it was not sent. */
+  /** Recipient of the link; null if it was not sent. */
   readonly email: string | null;
   readonly role: Role;
   readonly created_at: Date;
@@ -59,7 +59,7 @@ export async function listMembers(sql: Sql, organizationId: string, after: After
     ORDER BY login, account_id LIMIT ${count}`;
 }
 
-/** Role of an account, locked until the transaction ends; null: no member. */
+/** Role of an account, locked until the transaction ends; null means no member. */
 export async function holdRole(tx: Transaction, organizationId: string, accountId: string): Promise<Role | null> {
   // Serializes changes of members per organization.
   await tx`SELECT 1 FROM control.organization WHERE id = ${organizationId} FOR UPDATE`;
@@ -68,7 +68,7 @@ export async function holdRole(tx: Transaction, organizationId: string, accountI
   return row?.role ?? null;
 }
 
-/** Changes the role of a member. @returns what was revoked: see {@link revokeCredentials}. */
+/** Changes the role of a member. @returns the revoked credentials: see {@link revokeCredentials}. */
 export async function setRole(tx: Transaction, organizationId: string, accountId: string, role: Role) {
   await tx`
     UPDATE control.membership SET role = ${role}
@@ -76,7 +76,7 @@ export async function setRole(tx: Transaction, organizationId: string, accountId
   return revokeCredentials(tx, { organizationId, accountId }, role);
 }
 
-/** Removes a member. @returns what was revoked: see {@link revokeCredentials}. */
+/** Removes a member. @returns the revoked credentials: see {@link revokeCredentials}. */
 export async function removeMember(tx: Transaction, organizationId: string, accountId: string) {
   await tx`DELETE FROM control.membership WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
   return revokeCredentials(tx, { organizationId, accountId }, null);
@@ -102,7 +102,7 @@ export async function isMember(tx: Transaction, organizationId: string, login: s
 const invitationColumns = (sql: Sql | Transaction) => sql`
   i.id, i.organization_id, o.name AS organization_name, i.login, i.email, i.role, i.created_at, i.expires_at`;
 
-/** For whom an invitation is: a login on the Git host, or the holder of a link. */
+/** The recipient of an invitation: a login on the Git host, or the holder of a link. */
 type Invited = { readonly login: string } | { readonly linkHash: Buffer; readonly email: string | null };
 
 /** Adds an invitation, or renews the login's existing one. */
@@ -143,7 +143,7 @@ export async function listInvitations(sql: Sql, organizationId: string): Promise
     ORDER BY i.login NULLS LAST, i.created_at, i.id LIMIT 1000`;
 }
 
-/** The open invitation of a link; null: there is none. */
+/** The open invitation of a link, or null. */
 export async function findLink(sql: Sql | Transaction, linkHash: Buffer): Promise<InvitationRow | null> {
   const [row] = await sql<InvitationRow[]>`
     SELECT ${invitationColumns(sql)} FROM control.invitation i JOIN control.organization o ON o.id = i.organization_id
@@ -151,18 +151,18 @@ export async function findLink(sql: Sql | Transaction, linkHash: Buffer): Promis
   return row ?? null;
 }
 
-/** A link that was used up, with what it gives. */
+/** A link that was used, with the membership that it grants. */
 export interface TakenLink {
   readonly organizationId: string;
   readonly role: Role;
-  /** Its recipient, if the platform sent it: a person who has the link can read this mailbox. */
+  /** Recipient of the link, if the platform sent it: a person who has the link can read this mailbox. */
   readonly email: string | null;
 }
 
 /**
  * Uses up a link.
  *
- * @param accountId who joins; null: an account that is created in this transaction.
+ * @param accountId who joins; null if an account that is created in this transaction.
  * @returns null if the link is not open, or the account is a member already: then it stays open.
  */
 export async function takeLink(tx: Transaction, linkHash: Buffer, accountId: string | null): Promise<TakenLink | null> {
@@ -174,7 +174,9 @@ export async function takeLink(tx: Transaction, linkHash: Buffer, accountId: str
   return taken === null ? null : { organizationId, role: taken.role, email: taken.email };
 }
 
-/** Makes an account a member, by a link. Its email address is proven if the platform sent the link there. */
+/**
+ * Makes an account a member, by a link. The email address of the account is proven if the platform sent the link there.
+ */
 export async function joinByLink(
   tx: Transaction,
   { organizationId, role, email }: TakenLink,

@@ -33,7 +33,7 @@ interface MigrationFilters {
   readonly result?: string | undefined;
 }
 
-/** @param before id of a row; null: start with the newest. */
+/** @param before id of a row; null means start with the newest. */
 export async function readMigrations(
   sql: Sql,
   projectId: string,

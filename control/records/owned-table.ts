@@ -10,7 +10,7 @@ export interface OwnedTable {
   /** Primary key. */
   readonly id: 'id' | 'project_id';
   readonly owner: 'organization_id' | 'project_id';
-  /** Maximum of one owner, and how an error calls the rows; null: the routes limit them. */
+  /** Maximum number per owner, and the name of the rows in an error; null means that the routes limit them. */
   readonly limit: { readonly what: string; readonly of: keyof ControlLimits } | null;
 }
 

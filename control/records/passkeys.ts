@@ -12,7 +12,7 @@ export interface Passkey {
   readonly credential_id: Buffer;
 }
 
-/** A passkey with what verifies it. */
+/** A passkey with the data that verifies it. */
 export interface HeldPasskey {
   readonly id: string;
   readonly accountId: string;
@@ -60,7 +60,9 @@ export async function setPasskeyUser(tx: Transaction, accountId: string, user: B
   await tx`UPDATE control.account SET passkey_user = ${user} WHERE id = ${accountId}`;
 }
 
-/** The passkey of a credential, locked until the transaction ends: two uses at once see each other's counter. */
+/**
+ * The passkey of a credential, locked until the transaction ends, so that two concurrent uses see each other's counter.
+ */
 export async function holdPasskey(tx: Transaction, credentialId: Buffer): Promise<HeldPasskey | null> {
   const [row] = await tx<
     { id: string; account_id: string; public_key: Buffer; counter: string; passkey_user: Buffer }[]
@@ -79,7 +81,7 @@ export async function holdPasskey(tx: Transaction, credentialId: Buffer): Promis
   };
 }
 
-/** Adds a passkey. @returns why not; null: it is added. */
+/** Adds a passkey. @returns why not; null if it is added. */
 export async function addPasskey(
   tx: Transaction,
   accountId: string,
@@ -105,7 +107,7 @@ export async function renamePasskey(sql: Sql, accountId: string, id: string, nam
   await sql`UPDATE control.passkey SET name = ${name} WHERE id = ${id} AND account_id = ${accountId}`;
 }
 
-/** Removes a passkey of an account. @returns whether it had it. */
+/** Removes a passkey of an account. @returns whether the account had the passkey. */
 export async function removePasskey(tx: Transaction, accountId: string, id: string): Promise<boolean> {
   const { count } = await tx`DELETE FROM control.passkey WHERE id = ${id} AND account_id = ${accountId}`;
   return count === 1;

@@ -18,7 +18,7 @@ export async function findPassword(sql: Sql | Transaction, username: string): Pr
   return row ?? null;
 }
 
-/** The password of an account; null: it has none. */
+/** The password of an account; null if it has none. */
 export async function readPassword(sql: Sql | Transaction, accountId: string): Promise<PasswordRow | null> {
   const [row] = await sql<PasswordRow[]>`
     SELECT account_id, username, hash FROM control.password WHERE account_id = ${accountId}`;
@@ -31,10 +31,10 @@ export async function hasPasswords(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Whether an account may take a username: no other one has it, nor a login like it. Serializes choices of one name
+ * Whether an account may take a username: no other account has it, or a similar login. Serializes choices of one name
  * until the transaction ends.
  *
- * @param accountId null: an account that is created in this transaction.
+ * @param accountId null if an account that is created in this transaction.
  */
 export async function holdUsername(tx: Transaction, username: string, accountId: string | null): Promise<boolean> {
   const name = username.toLowerCase();

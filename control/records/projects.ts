@@ -85,7 +85,7 @@ export async function readProject(sql: Sql | Transaction, id: string): Promise<P
 /** A page of projects. */
 interface ProjectFilter {
   readonly organizationIds: readonly string[];
-  /** Restricts the list to one project, for tokens bound to it. */
+  /** Restricts the list to one project, for tokens that are bound to it. */
   readonly projectId: string | null;
   /** Part of a name or a description. */
   readonly search: string | null;
@@ -149,7 +149,7 @@ interface NewProject {
 
 /**
  * Adds a project; null if its name is taken. The name of a deleted project stays with its organization: a new project
- * of that name gets its data (stored-projects.ts).
+ * with that name gets its data (stored-projects.ts).
  */
 export async function addProject(tx: Transaction, given: NewProject): Promise<string | null> {
   const { organizationId, name } = given;
@@ -198,8 +198,8 @@ export async function changeProject(tx: Transaction, id: string, change: Project
 }
 
 /**
- * Deletes a project: removes its route record and cancels its builds. Its rows are kept for the audit log, the data of
- * its bindings for {@link DATA_DAYS} days.
+ * Deletes a project: removes its route record and cancels its builds. Rows of the project are kept for the audit log,
+ * and the data of its bindings for {@link DATA_DAYS} days.
  */
 export async function deleteProject(tx: Transaction, id: string): Promise<void> {
   await tx`UPDATE control.job SET cancel_reason = 'project_deleted' WHERE project_id = ${id}`;

@@ -13,7 +13,7 @@ interface Maker {
 
 /** A kind of credential. */
 interface Made {
-  /** Required to create one. */
+  /** Permission that is required to create the credential. */
   readonly permission: Permission;
   /** Revokes all that a member created. @returns how many. */
   end(tx: Transaction, maker: Maker): Promise<number>;
@@ -72,7 +72,7 @@ async function endAiTokens(tx: Transaction, { organizationId, accountId }: Maker
 /**
  * Revokes credentials that the member could not create now.
  *
- * @param role the current one; null: no longer a member.
+ * @param role the current role; null means that the account is no longer a member.
  * @returns how many of each kind, for the audit log, without zeros.
  */
 export async function revokeCredentials(

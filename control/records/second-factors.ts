@@ -22,9 +22,9 @@ export async function hasSecondFactor(sql: Sql | Transaction, accountId: string)
 }
 
 /**
- * Creates the secret of an account, or returns the one that it has not confirmed yet.
+ * Creates the secret of an account, or returns the secret that the account has not confirmed yet.
  *
- * @returns the secret; null if it has confirmed one.
+ * @returns the secret; null if the account has already confirmed one.
  */
 export async function beginFactor(tx: Transaction, keys: EncryptionKeys, accountId: string): Promise<Buffer | null> {
   const sealed = seal(keys, randomBytes(SECRET_BYTES).toString('base64'), factorContext(accountId));
@@ -35,7 +35,7 @@ export async function beginFactor(tx: Transaction, keys: EncryptionKeys, account
   return row === null || row.isConfirmed ? null : row.secret;
 }
 
-/** Confirms a factor by a code of it. @returns recovery codes; null if the code is wrong. */
+/** Confirms a factor with a code. @returns recovery codes; null if the code is wrong. */
 export async function confirmFactor(
   tx: Transaction,
   keys: EncryptionKeys,
@@ -63,7 +63,7 @@ export async function useCode(
   return count === 1 ? 'recovery' : null;
 }
 
-/** Replaces the recovery codes of an account. @returns the new ones, to be shown once. */
+/** Replaces the recovery codes of an account. @returns the new codes, to be shown once. */
 export async function renewRecoveryCodes(tx: Transaction, accountId: string): Promise<readonly string[]> {
   await tx`DELETE FROM control.recovery_code WHERE account_id = ${accountId}`;
   const codes = Array.from({ length: CODES }, () =>
@@ -94,7 +94,7 @@ interface Held {
   readonly isConfirmed: boolean;
 }
 
-/** The factor, locked until the transaction ends: of two requests with one code, one succeeds. */
+/** The factor, locked until the transaction ends, so that only one of two requests with the same code succeeds. */
 async function holdFactor(tx: Transaction, keys: EncryptionKeys, accountId: string): Promise<Held | null> {
   const [row] = await tx<{ secret: Buffer; last_step: string; confirmed_at: Date | null }[]>`
     SELECT secret, last_step::text, confirmed_at FROM control.second_factor WHERE account_id = ${accountId} FOR UPDATE`;
@@ -103,7 +103,7 @@ async function holdFactor(tx: Transaction, keys: EncryptionKeys, accountId: stri
   return { secret, lastStep: Number(row.last_step), isConfirmed: row.confirmed_at !== null };
 }
 
-/** Accepts a code of the app, if it is newer than the last accepted one. */
+/** Accepts a code of the app, if it is newer than the last accepted code. */
 async function takeStep(
   tx: Transaction,
   accountId: string,

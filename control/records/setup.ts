@@ -32,12 +32,12 @@ export async function markSkipped(tx: Transaction, step: SetupStepName, isSkippe
   else await tx`DELETE FROM control.setup WHERE step = ${step}`;
 }
 
-/** Ends the setup: the first sign-in leads there no longer. */
+/** Ends the setup: the first sign-in no longer redirects there. */
 export async function finishSetup(tx: Transaction): Promise<void> {
   await tx`INSERT INTO control.setup (step) VALUES (${FINISHED}) ON CONFLICT DO NOTHING`;
 }
 
-/** Whether signing in leads an account to the setup: an operator, as long as the setup has not ended. */
+/** Whether a sign-in redirects an account to the setup: an operator, until the setup has ended. */
 export async function leadsToSetup(sql: Sql, accountId: string): Promise<boolean> {
   const [row] = await sql`
     SELECT FROM control.account WHERE id = ${accountId} AND is_admin

@@ -25,7 +25,7 @@ interface KindBytes {
 interface KeptStorage {
   readonly plan: Plan;
   readonly isFull: boolean;
-  /** Null: not counted yet. */
+  /** Null if not counted yet. */
   readonly countedAt: Date | null;
   readonly bytes: number;
   /** The largest first. */
@@ -35,7 +35,7 @@ interface KeptStorage {
     readonly projectId: string;
     readonly name: string;
     readonly isDeleted: boolean;
-    /** When the data of a deleted project is removed; in the past while that is in progress. Null: not scheduled. */
+    /** When the data of a deleted project is removed; in the past while the removal is running. Null: not scheduled. */
     readonly dataDueAt: Date | null;
     readonly bytes: number;
     readonly kinds: readonly KindBytes[];

@@ -1,5 +1,5 @@
-// Data of deleted projects: kept for a while, then removed by releases/project-removal.ts. It is stored under the name
-// of its project, which stays with the organization.
+// Data of deleted projects: kept for a while, then removed by releases/project-removal.ts. The data is stored under the
+// name of its project, which stays with the organization.
 import type { Transaction } from '#postgres/sql.ts';
 
 /** Days between the deletion of a project and the removal of its data. */
@@ -15,12 +15,12 @@ interface StoredProject {
   readonly state: DataState;
 }
 
-/** Serializes what creates or deletes data under the name of a project, until the transaction ends. */
+/** Serializes code that creates or deletes data under the name of a project, until the transaction ends. */
 export async function lockProjectName(tx: Transaction, name: string): Promise<void> {
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`project:${name}`}, 0))`;
 }
 
-/** The newest project of a name in an organization; null: none. */
+/** The newest project of a name in an organization, or null. */
 export async function findStoredProject(
   tx: Transaction,
   organizationId: string,

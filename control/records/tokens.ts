@@ -39,7 +39,7 @@ export const toToken = (row: TokenRow) => ({
   lastUsedAt: row.last_used_at?.toISOString() ?? null,
 });
 
-/** Valid tokens of an account, or those bound to an organization; the newest first. */
+/** Valid tokens of an account, or tokens bound to an organization, newest first. */
 export async function listTokens(
   sql: Sql | Transaction,
   of: { readonly accountId: string } | { readonly organizationId: string } | { readonly id: string },
@@ -72,7 +72,7 @@ interface NewToken {
   readonly organizationId: string | null;
   readonly projectId: string | null;
   readonly scope: TokenScope;
-  /** Null: only limited by its parent. */
+  /** Lifetime in days; null means that only the parent token limits it. */
   readonly days: number | null;
   /** The parent: the token is revoked with it and expires no later. Null: none. */
   readonly endsWith: Pick<TokenLife, 'id'> | null;
@@ -84,7 +84,7 @@ export interface IssuedToken {
   readonly secret: string;
 }
 
-/** Creates a token. @returns null if its parent is revoked or expired. */
+/** Creates a token. @returns null if the parent token is revoked or expired. */
 export async function addToken(tx: Transaction, given: NewToken): Promise<IssuedToken | null> {
   const parent = given.endsWith === null ? null : await holdToken(tx, given.endsWith.id);
   if (given.endsWith !== null && parent === null) return null;
@@ -98,7 +98,7 @@ export async function addToken(tx: Transaction, given: NewToken): Promise<Issued
   return { id, secret };
 }
 
-/** Locks a valid token against revocation until the transaction ends; null: it is not valid. */
+/** Locks a valid token against revocation until the transaction ends; null if it is not valid. */
 async function holdToken(tx: Transaction, id: string): Promise<TokenLife | null> {
   const [row] = await tx<{ expires_at: Date | null }[]>`
     SELECT expires_at FROM control.token
@@ -120,7 +120,7 @@ export async function countTokens(tx: Transaction, accountId: string): Promise<n
   return row!.count;
 }
 
-/** Revokes a token; a trigger revokes what it created. */
+/** Revokes a token; a trigger revokes the credentials that it created. */
 export async function revokeToken(tx: Transaction, id: string): Promise<void> {
   await tx`UPDATE control.token SET revoked_at = now() WHERE id = ${id} AND revoked_at IS NULL`;
 }

@@ -13,7 +13,7 @@ export const usageGroups = ['hour', 'day', 'project', 'deployment', 'kind', 'rou
 /** Selects a part of the ledger. */
 interface UsageScope {
   readonly organizationId: string;
-  /** Null: all projects of the organization. */
+  /** Null means all projects of the organization. */
   readonly projectId: string | null;
   readonly from: Date;
   readonly to: Date;

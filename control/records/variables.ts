@@ -1,5 +1,5 @@
-// Variables of projects. All are sealed in the database, including plaintext ones. Secret values are only passed to
-// builds and engines.
+// Variables of projects. All values are encrypted in the database, including plaintext ones. Secret values are only
+// passed to builds and engines.
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { variableContext } from '#core/variable-context.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';

@@ -42,7 +42,7 @@ export async function revokeAiTokens(tx: Transaction, deploymentId: string): Pro
 /**
  * Replaces the token of a deployment.
  *
- * @returns whether all engines have the new one; otherwise the old one expires after a minute.
+ * @returns whether all engines have the new token; otherwise the old token expires after a minute.
  * @throws {ApiError} `not_found`; `conflict` if it has no token.
  */
 export async function rotateAiToken(

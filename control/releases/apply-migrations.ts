@@ -1,5 +1,5 @@
-// Applies the migrations of a deployment before any URL points to it, to production's databases or its branch's. They
-// are recorded with the deployment, so that a rollback can list them. Called by release.ts and promote.ts.
+// Applies the migrations of a deployment before any URL points to it, to production's databases or its branch's.
+// Migrations are recorded with the deployment, so that a rollback can list them. Called by release.ts and promote.ts.
 import { Failure, isFailure } from '#core/failure.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { addLogLines } from './deployment-log.ts';
@@ -15,10 +15,10 @@ export interface RanMigrations {
 /** The fields of a deployment that migrations need. */
 interface MigratedDeployment {
   readonly id: string;
-  /** Name of its project. */
+  /** Name of the project. */
   readonly name: string;
   readonly artifact: string;
-  /** Account that requested the release or promotion; null: a push, or the platform. */
+  /** Account that requested the release or promotion; null means a push, or the platform. */
   readonly requestedBy: string | null;
 }
 

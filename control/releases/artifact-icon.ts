@@ -1,5 +1,5 @@
-// Reads the icon of a site out of its artifact, for lists of projects in the dashboard. The files are of strangers:
-// bytes, types and places are checked, and the icon is data of an image, which runs no scripts.
+// Reads the icon of a site out of its artifact, for lists of projects in the dashboard. The files are untrusted: bytes,
+// types and paths are checked, and the icon is image data, which runs no scripts.
 import { open, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
@@ -7,14 +7,14 @@ import { assetPathProblem } from '#artifacts/archive/artifact-path.ts';
 
 /** Larger icons are not shown. */
 const ICON_BYTES_MAX = 32_768;
-/** Where the link to the icon is looked for in `index.html`. */
+/** Part of `index.html` in which the link to the icon is searched. */
 const HEAD_BYTES_MAX = 65_536;
 /** Links that are looked at. */
 const LINKS_MAX = 50;
 const usualNames = ['favicon.svg', 'favicon.ico', 'favicon.png'] as const;
 
 /**
- * The icon as a `data:` URL of an image: the one that `index.html` links to, or else `favicon.svg`, `.ico` or `.png`.
+ * The icon as a `data:` URL of an image: the icon that `index.html` links to, or else `favicon.svg`, `.ico` or `.png`.
  *
  * @returns null if there is no such icon of at most 32 KB, or if the artifact was deleted.
  */
@@ -32,7 +32,7 @@ export async function readArtifactIcon(dataFolder: string, artifact: string): Pr
   return null;
 }
 
-/** The beginning of a file; null: there is none. */
+/** The beginning of a file, or null. */
 async function readAsset(
   assets: string,
   name: string,
@@ -40,7 +40,7 @@ async function readAsset(
 ): Promise<{ readonly bytes: Buffer; readonly isCut: boolean } | null> {
   const file = path.join(assets, name);
   try {
-    // No link on the way may lead elsewhere.
+    // No link on the path may lead outside.
     if ((await realpath(file)) !== file) return null;
     await using handle = await open(file, 'r');
     if (!(await handle.stat()).isFile()) return null;
@@ -83,7 +83,7 @@ function decoded(text: string): string | null {
   }
 }
 
-/** By the content, since names and declared types may lie. */
+/** Determined by the content, since names and declared types may be wrong. */
 function imageType(bytes: Buffer): string | null {
   const begins = (hex: string, at = 0): boolean => bytes.subarray(at, at + hex.length / 2).toString('hex') === hex;
   if (begins('89504e470d0a1a0a')) return 'image/png';

@@ -2,7 +2,7 @@
 import type { Transaction } from '#postgres/sql.ts';
 import { writeAudit, type AuditEvent } from '../records/audit.ts';
 
-/** Writes an audit log row as the caller; `ctx.state.audit` of a route is one. */
+/** Writes an audit log row as the caller; `ctx.state.audit` of a route is such a function. */
 export type Audit = (tx: Transaction, event: AuditEvent) => Promise<void>;
 
 /** Writes as the platform itself. */

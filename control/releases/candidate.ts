@@ -1,5 +1,5 @@
-// A deployment that is to become production: whether it may, and what happens first. Variables are frozen, the worker
-// is started with them, production's databases are migrated. Called by promote.ts.
+// Checks whether a deployment can become production, and which steps come first. Variables are frozen, the worker is
+// started with them, production's databases are migrated. Called by promote.ts.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { isFailure } from '#core/failure.ts';
 import { previewOf } from '#core/preview.ts';
@@ -52,7 +52,7 @@ export async function readCandidate(deps: Dependencies, projectId: string, id: s
   return row;
 }
 
-/** Why a deployment cannot become production; null: it can. */
+/** Why a deployment cannot become production; null if it can. */
 export async function candidateObjection(deps: Dependencies, projectId: string, id: string): Promise<string | null> {
   try {
     await readCandidate(deps, projectId, id);

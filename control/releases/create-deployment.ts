@@ -11,7 +11,7 @@ import { systemAudit, tell, type Audit } from './audit-entries.ts';
 interface NewDeployment {
   readonly projectId: string;
   readonly branch: string;
-  /** Null: the tip of the branch at build time. */
+  /** Null means the tip of the branch at build time. */
   readonly commit: string | null;
   readonly message?: string;
   readonly author?: string;
@@ -27,7 +27,7 @@ interface NewDeployment {
   readonly input?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The created deployment, or an existing one of the same commit. */
+/** The created deployment, or an existing deployment of the same commit. */
 interface CreatedDeployment {
   readonly id: string;
   readonly target: 'production' | 'preview';
@@ -43,7 +43,7 @@ interface ProjectRow {
 
 /**
  * Inserts the deployment as `queued` with its build job, and wakes the builder. Waiting deployments of the branch are
- * superseded, and one that is being built is canceled. A deployment of a fork waits for approval, without a job.
+ * superseded, and a running build is canceled. A deployment of a fork waits for approval, without a job.
  *
  * @throws {ApiError} `not_found`; `unprocessable` if the project has no repository.
  */
@@ -52,7 +52,7 @@ export async function createDeployment(
   given: NewDeployment,
 ): Promise<CreatedDeployment> {
   const { projectId, commit, source, createdBy, isFork = false, pullRequest = null } = given;
-  // A fork's branch may have the name of one of the repository's, and must not use its data.
+  // A fork's branch may have the same name as a branch of the repository, and must not use its data.
   const branch = isFork ? forkBranch(pullRequest ?? 0) : given.branch;
   return sql.begin(async (tx) => {
     const [project] = await tx<ProjectRow[]>`
@@ -78,7 +78,7 @@ export async function createDeployment(
       VALUES (${id}, ${projectId}, ${project.organization_id}, ${target}, ${branch}, ${commit}, ${given.message ?? null},
         ${given.author ?? null}, ${pullRequest}, ${isFork}, ${isFork ? 'approval_required' : null}, ${source},
         ${createdBy}, clock_timestamp())`;
-    // Code of strangers is built only after approval (git-host/approval.ts).
+    // Untrusted code is built only after approval (git-host/approval.ts).
     if (!isFork)
       await addBuild(tx, { id, projectId, branch, repositoryId: project.repository_id, commit, input: given.input });
     await (given.audit ?? systemAudit)(tx, {
@@ -101,7 +101,7 @@ export async function createDeployment(
   });
 }
 
-/** Cancels waiting and running builds of a branch: a newer one exists, or the branch is gone. */
+/** Cancels waiting and running builds of a branch, because a newer one exists or the branch was deleted. */
 export async function supersede(
   tx: Transaction,
   projectId: string,

@@ -13,10 +13,10 @@ import { writeRoute } from './project-routes.ts';
 type NewProject = Parameters<typeof addProject>[1];
 
 /**
- * Creates a project. If its name is already served, it takes that over, if the organization may.
+ * Creates a project. If the name is already served, the project takes over that route, if the organization may.
  *
- * @returns its id.
- * @throws {ApiError} `bad_request` for an invalid name, `conflict` for one that is taken, `limit_reached`.
+ * @returns its id. @throws {ApiError} `bad_request` for an invalid name, `conflict` for a name that is taken,
+ * `limit_reached`.
  */
 export async function createProject(deps: Dependencies, given: NewProject, audit: Audit): Promise<string> {
   const { organizationId, name } = given;

@@ -1,5 +1,5 @@
 // Lines that a release appends to its deployment's log, after those of the build. Only the holder of the job's lease
-// writes them. Inserted lines are permanent, and numbered after the build's.
+// writes lines. Inserted lines are permanent, and numbered after the build's.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 type Step = 'queue' | 'upload' | 'migrate' | 'release';

@@ -63,7 +63,7 @@ export async function check(
 /**
  * Applies the migrations of an artifact to the databases of production or of a branch.
  *
- * @param branch null: production. @param dryRun only returns what is pending.
+ * @param branch null: production. @param dryRun only returns the pending migrations.
  */
 export async function migrate(
   deps: EngineDeps,
@@ -150,7 +150,7 @@ interface InProduction {
   readonly deployment: string;
 }
 
-/** Name or id of an object of a class in production; null: there is none. @param firstName of the class. */
+/** Name or id of an object of a class in production, or null. @param firstName of the class. */
 export async function heldObject(deps: EngineDeps, of: InProduction, firstName: string): Promise<string | null> {
   for (let cursor: string | null = null; ;) {
     const args = { class: firstName, ...(cursor !== null && { cursor }) };

@@ -31,7 +31,7 @@ interface ScopedVariables {
   readonly branches: Readonly<Record<string, Variables>>;
 }
 
-/** Unseals the variables of one project. */
+/** Decrypts the variables of one project. */
 export function scopedVariables(keys: EncryptionKeys, rows: readonly VariableRow[]): ScopedVariables {
   const production: Record<string, string> = {};
   const preview: Record<string, string> = {};

@@ -1,5 +1,5 @@
-// The loop of guarded releases: judges each one that runs every few seconds, and advances it, promotes it or rolls it
-// back. Its state is in Postgres, so a release continues after a restart. Started by ../start.ts.
+// The loop of guarded releases: judges each running release every few seconds, and advances it, promotes it or rolls it
+// back. The state is in Postgres, so a release continues after a restart. Started by ../start.ts.
 import { latencyOf } from '#core/histogram.ts';
 import { runRounds } from '#core/process/rounds.ts';
 import type { Transaction } from '#postgres/sql.ts';
@@ -66,7 +66,7 @@ export async function judgeNext(deps: Dependencies): Promise<boolean> {
   return true;
 }
 
-/** Carries out the decision, unless production or the release was changed meanwhile. */
+/** Carries out the decision, unless production or the release has changed since. */
 async function act(tx: Transaction, row: DueRow, figures: StepFigures, verdict: Verdict): Promise<void> {
   const { id, project_id: projectId, deployment_id: deploymentId, settings, step } = row;
   const [project] = await tx<(ProductionPointer & { is_deleted: boolean })[]>`
@@ -115,7 +115,7 @@ async function warn(tx: Transaction, projectId: string, deploymentId: string, me
   await writeEvent(tx, { projectId, ruleId: null, type: 'fired', name, value: null, message, channels: 'all' });
 }
 
-/** The steps, with the measurements of the current one. */
+/** The steps, with the measurements of the current step. */
 function seen(
   { steps }: DueRow,
   { now, before }: StepFigures,

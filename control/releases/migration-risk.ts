@@ -19,7 +19,7 @@ export function riskyStatements(sql: string): string[] {
     .map((statement) => statement.replace(/\s+/g, ' ').slice(0, 80));
 }
 
-/** Splits at `;` outside of strings and comments. Trigger bodies are split as well, which are risky anyway. */
+/** Splits at `;` outside of strings and comments. Bodies of triggers are split as well; triggers are risky anyway. */
 function statements(sql: string): string[] {
   const found: string[] = [];
   let text = '';

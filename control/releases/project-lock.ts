@@ -37,7 +37,7 @@ export async function withProject<Result>(
           }),
         );
       } catch (error) {
-        // The work is done, even if the connection that held the lock was lost meanwhile.
+        // The work is done, even if the connection that held the lock has been lost.
         end ??= { error };
       }
       // Assigned in a callback, which the type checker does not see.

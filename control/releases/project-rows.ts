@@ -3,7 +3,7 @@ import type { Sql } from '#postgres/sql.ts';
 import type { VariableRow } from './frozen-variables.ts';
 import type { DeploymentRow, ProjectRow, ProjectRows } from './route-projection.ts';
 
-/** The rows of projects, ordered by id; missing ones are omitted. */
+/** The rows of projects, ordered by id; missing projects are omitted. */
 export async function readProjectRows(sql: Sql, ids: readonly string[]): Promise<ProjectRows[]> {
   const found = new Map<string, Writable>();
   const wanted = [...ids];

@@ -1,6 +1,6 @@
-// Changes production by hand: promote makes any successful deployment production, rollback returns to an earlier one,
-// split sends another deployment a share of the requests. Databases are migrated first, then the pointer moves; the
-// call returns once all engines have the change.
+// Manual changes of production: promote makes any successful deployment production, rollback returns to an earlier one,
+// and split sends a share of the requests to another deployment. Databases are migrated first, then the pointer moves;
+// the call returns once all engines have the change.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import { ApiError } from '../http/errors.ts';
@@ -25,7 +25,7 @@ interface Promoted {
   /** Migrations applied to production's databases. */
   readonly migrations: readonly RanMigrations[];
   readonly warnings: readonly string[];
-  /** Whether all engines are known to serve it. */
+  /** Whether all engines are known to serve the deployment. */
   readonly routed: boolean;
   /** Whether a guarded release of the deployment runs: production moves when it succeeds. */
   readonly guarded: boolean;
@@ -42,8 +42,8 @@ interface RolledBack extends Promoted {
 /**
  * Makes a deployment production, or starts its guarded release if the project has one configured.
  *
- * @param now skips the guarded release
- * @param confirm accepts that the current deployment may run against a schema it does not know
+ * @param now skips the guarded release @param confirm accepts that the current deployment may run with a schema that it
+ * does not know
  * @throws {ApiError} `conflict`, `confirmation_needed`, `unprocessable` (a worker or a migration that fails)
  */
 export function promote(
@@ -95,12 +95,11 @@ export function promote(
 }
 
 /**
- * Returns to the previous production deployment, or to a given one. If a guarded release runs, the previous one is the
- * deployment that is still production: the release ends.
+ * Returns to the previous production deployment, or to a given one. If a guarded release is running, the previous
+ * deployment is the one that is still production: the release ends.
  *
- * @param restoreDatabase restores production's databases from the snapshot taken before the first migration since
- * then.
- *   Data written meanwhile is lost, so it requires `confirm`.
+ * @param restoreDatabase restores production's databases from the snapshot taken before the first migration since then.
+ * Data that was written since is lost, so this requires `confirm`.
  * @throws {ApiError} `conflict`, `confirmation_needed`
  */
 export function rollback(
@@ -227,7 +226,7 @@ export async function migrationsSince(
     );
 }
 
-/** The snapshot taken before the first of these migrations. @throws {ApiError} if there is none. */
+/** The snapshot taken before the first of these migrations. @throws {ApiError} if there is no such deployment. */
 async function copyOf(deps: Dependencies, project: string, since: RolledBack['migrationsSince']): Promise<string> {
   const [first] = since;
   if (first === undefined)

@@ -23,15 +23,15 @@ const MESSAGE_CHARS_MAX = 200;
 interface PromotionPreview {
   /** `rollback` if it was production before, `none` if it is. */
   readonly way: 'promote' | 'rollback' | 'none';
-  /** Why it is not possible now; null: it is. */
+  /** Why the promotion is not possible now, or null. */
   readonly objection: string | null;
   /** The current production deployment. */
   readonly liveDeploymentId: string | null;
   /** URLs that would point to it. */
   readonly urls: string[];
   /**
-   * Commits between the live deployment and this one, the newest first: from the project's repository on the
-   * platform, or from its deployments.
+   * Commits between the live deployment and this one, newest first: from the project's repository on the platform, or
+   * from its deployments.
    */
   readonly commits: PreviewedCommit[];
   /** `add`: production gets the commits; `remove`: it loses them. */
@@ -40,9 +40,9 @@ interface PromotionPreview {
   readonly variables: Changes | null;
   /** Migrations that would be applied to production's databases; null if no engine responded. */
   readonly migrations: Migrations[] | null;
-  /** Their statements that may break the live deployment. */
+  /** Statements of the migrations that may break the live deployment. */
   readonly risky: string[];
-  /** The steps in which production would move; null: at once. */
+  /** The steps in which production would move; null means immediately. */
   readonly release: ReturnType<typeof toReleaseSettings> | null;
   /** For a rollback: migrations applied since, which are not reverted. */
   readonly migrationsSince: (Migrations & { deploymentId: string })[];
@@ -54,7 +54,7 @@ interface Migrations {
 }
 
 interface PreviewedCommit {
-  /** Newest deployment of the branch; null: none. */
+  /** Newest deployment of the branch, or null. */
   readonly deploymentId: string | null;
   readonly sha: string;
   readonly message: string | null;
@@ -130,7 +130,7 @@ export async function previewPromotion(
   };
 }
 
-/** Why production's objects prevent it; null: they do not, or engines cannot be asked at the moment. */
+/** Why production's objects prevent the promotion; null if they do not, or engines cannot be asked at the moment. */
 async function objectsObjection(deps: Dependencies, projectId: string, artifact: string): Promise<string | null> {
   try {
     return await classesObjection(deps, projectId, openArtifact(deps.folder, artifact).manifest);

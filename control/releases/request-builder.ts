@@ -1,4 +1,4 @@
-// Requests the builder, which runs on demand, while unclaimed builds are queued. Called by main.ts, which passes the
+// Requests the builder, which runs on demand, while unclaimed builds are queued. main.ts calls this, and passes the
 // request to the supervisor as a function.
 import type { Dependencies } from '../process/dependencies.ts';
 

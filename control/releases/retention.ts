@@ -32,7 +32,7 @@ interface Retired {
 /** Runs once an hour until the process ends. */
 export async function keepRetention(deps: Dependencies): Promise<void> {
   while (!deps.stopping.aborted) {
-    // Not immediately at start.
+    // Not immediately at the start.
     await pause(EVERY_MS, deps.stopping);
     if (deps.stopping.aborted) return;
     try {
@@ -55,7 +55,7 @@ export async function retire(deps: Dependencies): Promise<Retired> {
           AND d.id NOT IN (SELECT production_deployment_id FROM control.project WHERE production_deployment_id IS NOT NULL)
       ) RETURNING 1)
     SELECT count(*) AS count FROM gone`;
-  // Their results stay in control.database_migration_audit.
+  // Results of the migrations stay in control.database_migration_audit.
   await deps.sql`
     DELETE FROM control.migration_run WHERE finished_at < now() - ${LOG_DAYS} * interval '1 day'`;
   const uploads = await removeExpiredUploads(deps);

@@ -42,7 +42,7 @@ export interface ProjectRow {
 export interface ProjectSettings {
   /** Redeploy automatically after a change of variables. */
   readonly redeployOnVariables?: boolean;
-  /** Deployments whose artifacts are kept beyond those that a URL or a rollback needs. */
+  /** Number of deployments whose artifacts are kept, in addition to those that a URL or a rollback needs. */
   readonly keepDeployments?: number;
   /** Steps of releases to production; platform.yaml overrides it. */
   readonly release?: ReleaseSettings;
@@ -101,7 +101,7 @@ export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows, api: stri
           artifact: row.artifact,
           branch: row.branch,
           createdAt: row.created_at.toISOString(),
-          // It receives a share of production's requests, so it uses production's resources.
+          // The deployment receives a share of production's requests, so it uses production's resources.
           target: split?.deploymentId === row.id ? 'production' : row.target,
           ...(row.superseded_at !== null && { supersededAt: row.superseded_at.toISOString() }),
         },

@@ -18,7 +18,7 @@ import { uploadArtifact } from './stored-artifacts.ts';
 /** The deployment that an upload creates. */
 interface UploadInput {
   readonly branch: string;
-  /** Null: production for the project's default branch, else a preview. */
+  /** Null means that production for the project's default branch, else a preview. */
   readonly target: 'production' | 'preview' | null;
   readonly commit: string | null;
   readonly message: string | null;

@@ -68,7 +68,7 @@ async function ensureHooks(repository: string): Promise<void> {
   const texts = {
     'pre-receive': await readFile(path.join(hooks, 'pre-receive'), 'utf8'),
     update: await readFile(path.join(hooks, 'update'), 'utf8'),
-    // It does not run Git, and Node reserves more address space than it uses.
+    // The hook does not run Git, and Node reserves more address space than it uses.
     'post-receive': `#!/bin/sh\nulimit -S -v unlimited 2>/dev/null\nexec '${process.execPath}' '${path.join(hooks, 'post-receive.mjs')}'\n`,
   };
   for (const [name, text] of Object.entries(texts)) {

@@ -16,11 +16,11 @@ export interface StoredSession {
 /** Stores sessions by the SHA-256 of their secret. */
 export interface SessionStore {
   put(hash: Buffer, session: StoredSession): Promise<void>;
-  /** Null if it does not exist or has expired. */
+  /** Null if the session does not exist or has expired. */
   get(hash: Buffer, now: Date): Promise<StoredSession | null>;
   /**
-   * Replaces a session; the old one then expires at `graceUntil`. If several callers have seen the same `expiresAt`,
-   * only one succeeds.
+   * Replaces a session; the old session then expires at `graceUntil`. If several callers have seen the same
+   * `expiresAt`, only one succeeds.
    */
   replace(
     hash: Buffer,

@@ -16,7 +16,7 @@ interface NewSession {
   readonly accountId: string;
   readonly userAgent: string | null;
   readonly address: string | null;
-  /** The token used to sign in; null: none. */
+  /** The token used to sign in, or null. */
   readonly tokenId: string | null;
 }
 
@@ -26,7 +26,7 @@ export interface Sessions {
   open(person: NewSession): Promise<string>;
   /** The session of a cookie value; null if forged, unknown or expired. */
   find(value: string): Promise<Session | null>;
-  /** A new cookie value, if one is due: once a day. The old one stays valid for a minute, for concurrent requests. */
+  /** A new cookie value, if one is due: once a day. The old value stays valid for a minute, for concurrent requests. */
   renew(value: string): Promise<string | null>;
   list(accountId: string): Promise<readonly Session[]>;
   end(value: string): Promise<void>;
@@ -86,7 +86,7 @@ export function createSessions(store: SessionStore, secret: string, now: () => D
       const session = await find(value);
       if (session === null) return null;
       const at = now().getTime();
-      // Another request has already rotated it.
+      // Another request has already rotated the cookie.
       if (session.expiresAt.getTime() - at <= GRACE_MS) return null;
       const expiresAt = new Date(Math.min(at + SESSION_MS, session.createdAt.getTime() + SESSION_MS_MAX));
       if (expiresAt.getTime() - session.expiresAt.getTime() < RENEW_MS) return null;

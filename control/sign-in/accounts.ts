@@ -1,5 +1,5 @@
-// Finds the account of a person from the Git host: the one that has their identity, the one they are linking it to, or
-// a new one, if they were invited or SIGN_UP is open. Signing in never makes anyone an operator.
+// Finds the account of a person from the Git host: the account with their identity, the account to which they are
+// linking it, or a new account if they were invited or SIGN_UP is open. Signing in never makes anyone an operator.
 import { seal } from '#core/encryption.ts';
 import type { Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -20,7 +20,7 @@ interface Claims {
   readonly invitation: Buffer | null;
 }
 
-/** Admits or refuses a person; accepts the invitation of a link, and pending ones for their login. */
+/** Admits or refuses a person; accepts the invitation of a link, and pending invitations for their login. */
 export async function admit(
   { sql, keys, signIn }: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   person: GitHostPerson,

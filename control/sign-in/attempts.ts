@@ -15,13 +15,15 @@ const attemptLimits = {
   'sign-in': { most: 30, seconds: 300 },
   /** Tokens typed into the sign-in page. */
   token: { most: 10, seconds: 300 },
-  /** Passwords, by address, and current ones by account. */
+  /** Password attempts, by address, and attempts with the current password by account. */
   password: { most: 10, seconds: 300 },
-  /** Passwords and recovery of a username: from all addresses, and from each browser that is known to the account. */
+  /**
+   * Passwords and recovery of a username: from all addresses, and from each browser that has signed in to the account.
+   */
   username: { most: 20, seconds: 900 },
   /** Codes of second factors, by account. */
   factor: { most: 10, seconds: 900 },
-  /** Challenges and answers of passkeys: by address to sign in, by account to add one. */
+  /** Challenges and responses of passkeys: by address to sign in, by account to add a passkey. */
   passkey: { most: 60, seconds: 300 },
   /** Recovery of passwords. */
   recovery: { most: 10, seconds: 900 },

@@ -9,7 +9,7 @@ interface Cookies {
   readonly flow: string;
   /** Name of the cookie that binds challenges of passkeys to a browser. */
   readonly passkey: string;
-  /** Name of the cookie of browsers that are known to an account (known-browsers.ts). */
+  /** Name of the cookie of browsers that have signed in to an account (known-browsers.ts). */
   readonly known: string;
   /** `Set-Cookie` value that sets a cookie. */
   set(name: string, value: string, seconds: number): string;
@@ -35,7 +35,7 @@ export function cookiesOf(ui: string): Cookies {
 }
 
 /**
- * The value of a cookie. Null if it is missing or ambiguous: a duplicate may have been set by another site.
+ * The value of a cookie. Null if the cookie is missing or ambiguous: a duplicate may have been set by another site.
  *
  * @param header `Cookie` of the request.
  */

@@ -79,7 +79,7 @@ export const emailApp = platform<UiRequest>()
       if ((await holdOnce<Asked>(tx, KIND, hash))?.accountId !== accountId) return false;
       const { email } = (await takeOnce<Asked>(tx, KIND, hash))!;
       await tx`UPDATE control.account SET email = ${email}, email_proven_at = now() WHERE id = ${accountId}`;
-      // They were sent to the address before.
+      // The emails were sent to the address before.
       await endRecovery(tx, accountId);
       await recordSignIn(tx, accountId, 'account.email_set');
       return true;

@@ -12,7 +12,7 @@ import { issueToken } from './tokens.ts';
 interface FirstRun {
   /** Token of the first admin; null if its file was deleted. */
   readonly token: string | null;
-  /** Whether this start created it, so that it is shown once. */
+  /** Whether this start created the token, so that it is shown once. */
   readonly isNew: boolean;
   /** Path of the token's file. */
   readonly file: string;
@@ -31,7 +31,7 @@ const LOCK = 5_209_131_301;
 export async function ensureFirstRun({ sql, folder }: Pick<Dependencies, 'sql' | 'folder'>): Promise<FirstRun> {
   const file = path.join(folder, 'secrets', 'first-run-token');
   return sql.begin(async (tx) => {
-    // API processes on several machines may start at once with the same database.
+    // API processes on several machines may start at the same time with the same database.
     await tx`SELECT pg_advisory_xact_lock(${LOCK})`;
     const [account] = await tx`SELECT 1 FROM control.account LIMIT 1`;
     if (account === undefined) return { token: await firstAdmin(tx, file), isNew: true, file };

@@ -8,7 +8,7 @@ import { goTo } from './pages.ts';
 import { beginFlow, endFlow, type Purpose } from './provider-flow.ts';
 import { openSession, type UiRequest } from './ui-request.ts';
 
-/** Where the Git host leads back to. */
+/** URL to which the Git host redirects back. */
 export const GIT_HOST_CALLBACK = '/api/auth/callback/git-host';
 
 /** @throws {ApiError} `not_available` without an OAuth application of the Git host. */
@@ -20,11 +20,11 @@ export function checkGitHost({ signIn }: Pick<UiRequest, 'signIn'>): void {
     });
 }
 
-/** Redirects to the Git host. @param redirect where the sign-in leads. */
+/** Redirects to the Git host. @param redirect path to open after the sign-in. */
 export async function beginAtGitHost(env: UiRequest, redirect: string, purpose: Purpose = {}): Promise<Response> {
   const { addresses, signIn } = env;
   checkGitHost(env);
-  // An account may be linked for its repositories, even where nobody signs in this way.
+  // An account may be linked for its repositories, even if nobody signs in this way.
   if (purpose.linkTo === undefined && !signIn.ways.includes('git-host'))
     throw new ApiError('not_available', { reason: 'Sign-in with the Git host is not enabled on this platform' });
   const { state, cookie } = await beginFlow(env, 'git-host-state', redirect, purpose);

@@ -14,7 +14,7 @@ export interface GitHostPerson {
   readonly avatarUrl: string | null;
 }
 
-/** The subject of an identity: the host's id of the person, with the host's name where it has one. */
+/** The subject of an identity: the host's id of the person, with the host's name if it has one. */
 function subjectOf({ realm }: Pick<GitHostSettings, 'realm'>, id: string): string {
   return realm === undefined ? id : `${realm} ${id}`;
 }
@@ -33,8 +33,8 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 const USER_AGENT = 'platform';
 
 /**
- * The PKCE verifier of a state. It is derived from the state and a secret, so it cannot be forged and need not be
- * stored.
+ * The PKCE verifier of a state. The verifier is derived from the state and a secret, so it cannot be forged and need
+ * not be stored.
  */
 export function verifierOf(state: string, secret: string): string {
   return createHmac('sha256', secret).update(`pkce:${state}`).digest('base64url');
@@ -117,7 +117,7 @@ async function ask(url: string, init: RequestInit): Promise<Record<string, unkno
     const value: unknown = JSON.parse(await boundedText(response));
     if (response.ok && typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // The error's text may contain what was sent.
+    // The error's text may contain data that was sent.
   }
   throw new Failure(
     'sign_in_refused',

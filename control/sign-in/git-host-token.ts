@@ -3,7 +3,7 @@ import { seal, unseal } from '#core/encryption.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { refreshToken, type GitHostToken } from './git-host-oauth.ts';
 
-/** Provider of all identities: there is one Git host. */
+/** Provider of all identities, because there is one Git host. */
 export const GIT_HOST = 'git-host';
 
 const SOON_MS = 60_000;

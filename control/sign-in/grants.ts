@@ -9,7 +9,7 @@ import type { IssuedToken } from '../records/tokens.ts';
 import { changeOnce, holdOnce, makeOnce, onceHash, takeOnce } from './single-use.ts';
 import { issueToken } from './tokens.ts';
 
-/** The only client, a public one: the CLI has no secret. */
+/** The only client, which is public: the CLI has no secret. */
 export const CLIENT_ID = 'platform-cli';
 export const TOKEN_DAYS = 90;
 export const DEVICE_SECONDS = 600;
@@ -133,7 +133,7 @@ export async function exchangeCode(
 interface Device extends Record<string, string | number | boolean | null> {
   readonly name: string;
   readonly address: string;
-  /** Null: not decided yet. */
+  /** Null if not decided yet. */
   readonly decision: 'allow' | 'deny' | null;
   readonly accountId: string | null;
   readonly tokenId: string | null;
@@ -171,7 +171,7 @@ export function plainUserCode(typed: string): string | null {
     : null;
 }
 
-/** The device that waits with a typed code; null if there is none or it was decided. */
+/** The device that waits for the decision on a code; null if the code is unknown or was decided. */
 export async function findDevice(
   sql: Sql,
   userCode: string,

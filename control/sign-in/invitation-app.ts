@@ -1,5 +1,5 @@
 // The page of an invitation's link, and its forms. Opening the page does not use the link up, since mail programs open
-// links too. A link that is unknown, used, revoked or expired gets one and the same answer. Part of ui-app.ts.
+// links too. A link that is unknown, used, revoked or expired gets the same answer. Part of ui-app.ts.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Transaction } from '#postgres/sql.ts';
@@ -82,7 +82,7 @@ export const invitationApp = platform<UiRequest>()
     },
   );
 
-/** Creates an account as a member by a link. The caller gives it a way in. Changes nothing if it returns why not. */
+/** Creates an account as a member by a link. The caller gives it a way in. Returns the reason if it changes nothing. */
 export async function createMember(
   tx: Transaction,
   linkHash: Buffer,
@@ -147,7 +147,7 @@ async function invitationPage(env: UiRequest, code: string, problem: string | nu
         <p><a href="/api/auth/sign-in?${back}">I have an account here</a></p>`,
       {
         status: problem === null ? 200 : 422,
-        // The form leads on to the Git host.
+        // The form continues at the Git host.
         ...(gitHost !== null && { formsTo: new URL(signIn.gitHost.url).origin }),
       },
     );

@@ -1,5 +1,6 @@
-// Browsers that have signed in to an account with its password, named by a signed cookie. Their attempts are counted
-// separately, so wrong passwords from elsewhere do not lock the person out there. The cookie gives no access.
+// Browsers that have signed in to an account with its password, named by a signed cookie. Attempts from such browsers
+// are counted separately, so wrong passwords from other browsers do not lock the person out. The cookie gives no
+// access.
 import { createHmac, randomBytes } from 'node:crypto';
 import { hashOf, isSame } from '../access/secrets.ts';
 import { findPassword } from '../records/passwords.ts';
@@ -9,7 +10,7 @@ import type { UiRequest } from './ui-request.ts';
 
 const KNOWN_SECONDS = 180 * 86_400;
 
-/** `Set-Cookie` that makes this browser known to an account. */
+/** `Set-Cookie` header that marks this browser as known to an account. */
 export function knowBrowser({ signIn, addresses }: UiRequest, accountId: string): string {
   const cookies = cookiesOf(addresses.ui);
   const text = `${randomBytes(18).toString('base64url')}.${Math.floor(Date.now() / 1000) + KNOWN_SECONDS}`;
@@ -17,17 +18,17 @@ export function knowBrowser({ signIn, addresses }: UiRequest, accountId: string)
 }
 
 /**
- * Counts an attempt on a username. A browser that is known to its account has a limit of its own; all others share one,
- * from all addresses, whether or not an account has the username.
+ * Counts an attempt on a username. A browser that is known to its account has a separate limit. All others share one
+ * limit for all addresses, whether or not an account has the username.
  */
 export async function countUsername(env: UiRequest, headers: Headers, username: string): Promise<void> {
   const known = await findPassword(env.sql, username);
-  // Without an account, the same work: no cookie is signed for ''.
+  // Without an account, the same work is done, because no cookie is signed for ''.
   const browser = knownBrowser(env, headers, known?.account_id ?? '');
   await countAttempt(env.sql, 'username', browser ?? hashOf(username.toLowerCase()).toString('hex'));
 }
 
-/** The browser's own key of attempts; null: it is not known to the account. */
+/** The browser's own key of attempts; null if it is not known to the account. */
 function knownBrowser({ signIn, addresses }: UiRequest, headers: Headers, accountId: string): string | null {
   const value = readCookie(headers.get('cookie'), cookiesOf(addresses.ui).known);
   const [, text, nonce, expiresAt, signature] = /^(([\w-]{24})\.(\d{1,12}))\.([\w-]{43})$/.exec(value ?? '') ?? [];

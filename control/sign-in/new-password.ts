@@ -27,14 +27,14 @@ export function checkOffered(deps: Pick<Dependencies, 'signIn'>): void {
     throw new ApiError('not_available', { reason: 'Sign-in with a password is not enabled on this platform' });
 }
 
-/** Why a username is refused, as a sentence; null: it is accepted, if no other account has it. */
+/** Why a username is refused, as a sentence; null if it is accepted, if no other account has it. */
 export function usernameProblem(username: string): string | null {
   return new RegExp(USERNAME).test(username)
     ? null
     : 'A username has letters, digits, dots, hyphens and underscores, and begins with a letter or digit.';
 }
 
-/** Checks and hashes what was typed. `problem` says as a sentence why it is refused. */
+/** Checks and hashes the new password. `problem` is a sentence with the reason for a refusal. */
 export async function makeNewPassword(
   { signIn: { passwords } }: Pick<Dependencies, 'signIn'>,
   typed: string,
@@ -54,7 +54,7 @@ export async function saveNewPassword(tx: Transaction, accountId: string, next: 
   return true;
 }
 
-/** A field for a new username. @param username the one that the account has, or that was typed. */
+/** A field for a new username. @param username the username that the account has, or that was typed. */
 export function usernameField(username: string) {
   return html`<label for="username">Username</label>
     <input
@@ -69,7 +69,7 @@ export function usernameField(username: string) {
     />`;
 }
 
-/** Fields for a new username and password. @param username the one that the account has, or that was typed. */
+/** Fields for a new username and password. @param username the username that the account has, or that was typed. */
 export function newPasswordFields(username: string) {
   return html`${usernameField(username)}
     <label for="password">New password, at least ${String(PASSWORD_CHARS_MIN)} characters</label>

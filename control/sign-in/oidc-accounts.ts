@@ -1,6 +1,6 @@
-// Finds the account of a person from the OpenID Connect provider: the one that has their identity, the one they are
-// linking it to, or a new one, if they were invited, a group of theirs has a role, or SIGN_UP is open. An email address
-// finds no account: a provider, or a person there, could name anybody's.
+// Finds the account of a person from the OpenID Connect provider: the account with their identity, the account to which
+// they are linking it, or a new account if they were invited, one of their groups has a role, or SIGN_UP is open. An
+// email address finds no account: a provider, or a person there, could name anybody's.
 import type { Transaction } from '#postgres/sql.ts';
 import type { OidcPerson } from '../access/oidc/provider.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -70,7 +70,7 @@ export async function admitFromProvider(
       await joinByLink(tx, link, accountId);
       await recordJoin(tx, accountId, link);
     }
-    // Without rules, memberships from earlier ones stay.
+    // Without rules, memberships from earlier rules stay.
     if (groups.length > 0) await applyGroups(env, tx, accountId, roles);
     await recordSignIn(tx, accountId, known === undefined ? 'account.oidc_add' : 'account.oidc_sign_in');
     return { accountId };
@@ -82,8 +82,8 @@ function isOfDomain({ email, isEmailVerified }: OidcPerson, domains: readonly st
 }
 
 /**
- * Whether a provider seems to send one subject for two people, as it does where the attribute is not unique: at least
- * two of username, name and address are known of both, and none of them is the same.
+ * Whether a provider seems to send one subject for two people, which happens if the attribute is not unique: at least
+ * two of username, name and address are known for both, and none of them is the same.
  */
 function isSomebodyElse(known: Known, { username, name, email }: OidcPerson): boolean {
   const pairs = [
@@ -102,7 +102,7 @@ async function isLinked(tx: Transaction, accountId: string, issuer: string): Pro
   );
 }
 
-/** A login that no other account has, so that nobody can pass for another here by a name at the provider. */
+/** A login that no other account has, so that nobody can impersonate another account by a name at the provider. */
 async function freeLogin(tx: Transaction, { username, email }: OidcPerson): Promise<string> {
   const wanted = (username ?? email ?? '')
     .replace(/@.*$/, '')

@@ -32,7 +32,7 @@ export const oidcApp = platform<UiRequest>()
     { bodyType: 'form', body: Type.Object({ code: Type.String({ maxLength: 100 }) }) },
     async (ctx) => {
       const invitation = hashOf(ctx.body.code);
-      // Its page says that it is not open.
+      // The page says that this way is not enabled.
       if ((await findLink(ctx.env.sql, invitation)) === null) return goTo('/api/auth/invitation');
       return beginAtProvider(ctx.env, '/', { invitation });
     },
@@ -54,7 +54,7 @@ export const oidcApp = platform<UiRequest>()
         await lockPasskeys(tx, accountId);
         if (!(await hasOtherWay(tx, env, accountId, 'oidc'))) return false;
         await tx`DELETE FROM control.oidc_identity WHERE account_id = ${accountId}`;
-        // Otherwise they would never end.
+        // Otherwise memberships would never end.
         await applyGroups(env, tx, accountId, new Map());
         await recordSignIn(tx, accountId, 'account.oidc_remove');
         return true;
@@ -65,7 +65,7 @@ export const oidcApp = platform<UiRequest>()
     }),
   );
 
-/** A change by the signed-in account, which types its current password if it has one. */
+/** A change by the signed-in account, which requires its current password if it has one. */
 async function confirmed(
   env: UiRequest,
   current: string,

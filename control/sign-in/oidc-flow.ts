@@ -9,7 +9,7 @@ import { goTo, html, page } from './pages.ts';
 import { beginFlow, endFlow, type Purpose } from './provider-flow.ts';
 import { offeredProvider, openSession, type UiRequest } from './ui-request.ts';
 
-/** Where the provider leads back to. */
+/** URL to which the provider redirects back. */
 export const OIDC_CALLBACK = '/api/auth/callback/oidc';
 
 /** @throws {ApiError} `not_available` if no provider is offered. */
@@ -21,11 +21,11 @@ export function checkProvider(deps: Pick<Dependencies, 'signIn'>): OidcProvider 
 }
 
 /**
- * Leads to the provider.
+ * Redirects to the provider.
  *
- * @param redirect where the sign-in leads.
- * @param purpose of a form. Its answer is a page that leads on: a form may lead to no origins that are not known
- *   before, and a provider may redirect to any.
+ * @param redirect path to open after the sign-in.
+ * @param purpose of a form. The response is a page that continues, because the form policy allows only known origins,
+ * and a provider may redirect to any origin.
  */
 export async function beginAtProvider(env: UiRequest, redirect: string, purpose?: Purpose): Promise<Response> {
   const provider = checkProvider(env);

@@ -20,7 +20,7 @@ const SYSTEM = { actor: null, address: null, requestId: null };
  * Locks the organizations that a sign-in may change, in the order of their ids: two sign-ins must not wait for each
  * other.
  *
- * @returns what the person's groups give: the strongest role for each organization.
+ * @returns the strongest role of the person's groups for each organization.
  */
 export async function holdOrganizations(
   { signIn, log }: Env,

@@ -1,4 +1,4 @@
-// Whether an account can still sign in once one of its ways is removed. The caller has locked the account. Used by the
+// Whether an account can still sign in after one of its ways is removed. The caller has locked the account. Used by the
 // pages that remove passkeys and identities.
 import type { Transaction } from '#postgres/sql.ts';
 import { listPasskeys } from '../records/passkeys.ts';

@@ -1,4 +1,4 @@
-// Challenges that passkeys sign: created here, good for one attempt, for five minutes, in the browser that asked for
+// Challenges that passkeys sign: created here, valid for one attempt, for five minutes, in the browser that requested
 // them. Stored with the other single-use records.
 import { randomBytes } from 'node:crypto';
 import { hashOf, isSame } from '../access/secrets.ts';
@@ -35,7 +35,7 @@ export function optionsResponse(publicKey: object, cookie: string): Response {
 /**
  * Uses up the challenge that a browser answers, also where the answer is then refused.
  *
- * @returns null: it is unknown, of another browser, used or expired.
+ * @returns null if the challenge is unknown, of another browser, used or expired.
  */
 export async function takeChallenge(
   { sql, addresses }: UiRequest,

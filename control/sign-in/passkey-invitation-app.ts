@@ -75,7 +75,7 @@ export const passkeyInvitationApp = platform<UiRequest>()
         if (typeof member === 'string') return member;
         const { accountId } = member;
         await setPasskeyUser(tx, accountId, Buffer.from(user!, 'base64url'));
-        // By another request meanwhile. An account without a sign-in method is not kept.
+        // Another request did this in the meantime. An account without a sign-in method is not kept.
         if ((await addPasskey(tx, accountId, 'First passkey', made)) !== null)
           throw new Error('The passkey of a new account is registered already');
         await recordSignIn(tx, accountId, 'account.passkey_add');

@@ -3,14 +3,14 @@ import type { Passkey } from '../records/passkeys.ts';
 import { CHALLENGE_SECONDS } from './passkey-challenges.ts';
 import { PASSKEY_ALGORITHMS } from './passkey-verification.ts';
 
-/** For whom a passkey is created. */
+/** The account for which a passkey is created. */
 interface Creation {
   readonly challenge: string;
   readonly rpId: string;
   /** The account's id at authenticators. */
   readonly user: Buffer;
   readonly login: string;
-  /** Passkeys that the account has: their authenticators create no second one. */
+  /** Passkeys that the account has: their authenticators do not create a second passkey. */
   readonly known: readonly Pick<Passkey, 'credential_id'>[];
 }
 

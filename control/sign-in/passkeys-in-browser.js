@@ -1,5 +1,5 @@
 // Passkeys in the browser: shows the forms of passkey-offer.ts where they can work, has the authenticator sign, and
-// sends the form. Served as one file at /api/auth/passkeys.js; it must not use anything beside its own page's forms.
+// sends the form. Served as one file at /api/auth/passkeys.js; it must not use anything except the forms of its page.
 
 const kinds = {
   get: { ask: (options) => navigator.credentials.get(options), parse: 'parseRequestOptionsFromJSON' },
@@ -34,7 +34,7 @@ async function run(form, more = {}) {
   form.submit();
 }
 
-/** Offers passkeys in the field for the username, and asks for a new challenge before the last one expires. */
+/** Offers passkeys in the field for the username, and requests a new challenge before the last one expires. */
 async function offerInField(form, stopped) {
   if (document.querySelector('[autocomplete~="webauthn"]') === null) return;
   if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return;
@@ -44,7 +44,7 @@ async function offerInField(form, stopped) {
       await run(form, { mediation: 'conditional', signal });
       return;
     } catch (error) {
-      // Nobody has asked for this: the button says what is wrong.
+      // The user has not asked for this, so errors are shown only when the button is used.
       if (error?.name !== 'TimeoutError') return;
     }
   }

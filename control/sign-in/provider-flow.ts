@@ -1,5 +1,5 @@
-// The state of a visit to another site that leads back here, such as a sign-in at the Git host: made on the way there,
-// used up on the way back, and bound to the browser that began. Used by the flow of each site.
+// The state of a visit to another site that redirects back here, such as a sign-in at the Git host. A state is created
+// before the visit, used up on return, and bound to the browser. Used by the flow of each site.
 import { randomBytes } from 'node:crypto';
 import { hashOf, isSame } from '../access/secrets.ts';
 import { countAttempt } from './attempts.ts';
@@ -9,10 +9,10 @@ import type { UiRequest } from './ui-request.ts';
 
 const FLOW_SECONDS = 600;
 
-/** A kind of state: one is not found under the other. */
+/** A kind of state: a state of one kind is not valid for another. */
 type StateKind = 'git-host-state' | 'oidc-state' | 'application-state' | 'git-account-state';
 
-/** For whom a sign-in was begun. */
+/** The account for which a sign-in was started. */
 export interface Purpose {
   /** The signed-in account that gets the identity. */
   readonly linkTo?: string;
@@ -63,7 +63,7 @@ export async function beginFlow(
   return { state, cookie: cookies.set(cookies.flow, browser, seconds) };
 }
 
-/** Uses up the state of a query. @returns null if it is not this browser's, or was used or has expired. */
+/** Uses up the state of a query. @returns null if the state belongs to another browser, was used or has expired. */
 export async function endFlow(
   { sql, addresses, network, session }: UiRequest,
   kind: StateKind,

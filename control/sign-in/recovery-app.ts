@@ -1,5 +1,5 @@
-// The pages for a lost password: ask for a link by mail, and set a new password with a link. Asking says the same
-// whether or not the account exists, and sends in the background. Part of ui-app.ts.
+// The pages for a lost password: ask for a link by mail, and set a new password with a link. The response is the same
+// whether or not the account exists, and emails are sent in the background. Part of ui-app.ts.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { findPassword, readPassword } from '../records/passwords.ts';
@@ -26,7 +26,7 @@ export const recoveryApp = platform<UiRequest>()
     await countAttempt(env.sql, 'recovery', env.network);
     const username = ctx.body.username.trim();
     await countUsername(env, ctx.req.headers, username);
-    // In the background: neither duration nor failure may tell whether there is such an account.
+    // In the background, because neither duration nor failure may reveal whether the account exists.
     if (env.mail.isOn()) env.background('Sending a recovery link', () => sendLink(env, username));
     return page(
       'Check your mail',

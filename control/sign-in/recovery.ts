@@ -1,11 +1,11 @@
-// Links that set a new password once: an operator creates one, or the platform sends one to a proven address.
+// Links that set a new password once: an operator creates them, or the platform sends them to a proven address.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import { holdOnce, makeOnce, onceHash } from './single-use.ts';
 
 /** Purpose of a link. */
 interface Recovery extends Record<string, string | boolean> {
   readonly accountId: string;
-  /** Whether it also turns off two-factor authentication: only links of operators do. */
+  /** Whether the link also turns off two-factor authentication: only links of operators do. */
   readonly removesFactor: boolean;
 }
 
@@ -20,7 +20,7 @@ export async function makeRecoveryUrl(
   return `${ui}/api/auth/recovery/set?${new URLSearchParams({ code })}`;
 }
 
-/** An open link, locked until the transaction ends; null: it is unknown, used or expired. */
+/** An open link, locked until the transaction ends; null if it is unknown, used or expired. */
 export function holdRecovery(tx: Transaction, code: string): Promise<Recovery | null> {
   return holdOnce<Recovery>(tx, 'recovery', onceHash('recovery', code));
 }

@@ -8,7 +8,7 @@ import { recordSignIn } from './audit.ts';
 /**
  * Creates a token with all permissions of its account.
  *
- * @param days lifetime; null: never expires.
+ * @param days lifetime; null means never expires.
  * @returns null if the token used to sign in was revoked.
  */
 export async function issueToken(
@@ -29,8 +29,8 @@ export async function issueToken(
 }
 
 /**
- * The account and id of a token, if it may be used to sign in: it has all permissions of its account and never
- * expires, such as the first-run token. A narrower one must not become a session, which has all permissions.
+ * The account and id of a token, if it may be used to sign in: it has all permissions of its account and never expires,
+ * such as the first-run token. A token with a narrower scope must not become a session, which has all permissions.
  */
 export async function accountOfSignInToken(sql: Sql, secret: string): Promise<SignedIn | null> {
   if (!/^[\x21-\x7e]{1,512}$/.test(secret)) return null;
@@ -50,7 +50,7 @@ export async function hasSignInToken(tx: Transaction, accountId: string): Promis
   return rows.length > 0;
 }
 
-/** Revokes a token by its secret (RFC 7009); unknown ones are ignored. */
+/** Revokes a token by its secret (RFC 7009); unknown tokens are ignored. */
 export async function revokeSecret(sql: Sql, secret: string): Promise<void> {
   const [row] = await sql<{ id: string; account_id: string | null }[]>`
     UPDATE control.token SET revoked_at = now() WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL

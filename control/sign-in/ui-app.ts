@@ -46,7 +46,7 @@ const Decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')]);
 export type UiRoutes = ReturnType<typeof noRoutes>;
 const noRoutes = () => platform<UiRequest>();
 
-/** The app. Its errors are HTML pages. */
+/** The app. Errors are HTML pages. */
 export function createUiApp(more: UiRoutes | null = null) {
   return platform<UiRequest>()
     .use(ownPagesOnly)
@@ -178,7 +178,7 @@ export async function sweepSignIn({ sql, signIn }: Pick<Dependencies, 'sql' | 's
   await signIn.sessions.sweep();
 }
 
-/** Counts by account as well, since a signed-in attacker could use many addresses. */
+/** Attempts are also counted by account, since a signed-in attacker could use many addresses. */
 async function typedCode({ sql, network }: UiRequest, accountId: string, typed: string): Promise<string | null> {
   await countAttempt(sql, 'code', network);
   await countAttempt(sql, 'code', accountId);

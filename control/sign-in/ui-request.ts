@@ -12,9 +12,9 @@ import { offersPasskeys, passkeyForm } from './passkey-offer.ts';
 
 const FRESH_MS = 600_000;
 
-/** Dependencies, and what ui.ts knows about the request. */
+/** Dependencies, and properties of the request that ui.ts determines. */
 export interface UiRequest extends Dependencies {
-  /** Null: not signed in. */
+  /** The session of the request; null if the client is not signed in. */
   readonly session: Session | null;
   /** Network of the client. */
   readonly network: string;
@@ -28,19 +28,19 @@ export async function openSession(
   headers: Headers,
 ): Promise<string> {
   const cookies = cookiesOf(addresses.ui);
-  // Always opens a new session, so that none from before continues under another account or beside this one.
+  // Always opens a new session, so that no earlier session continues under another account or in parallel.
   const before = readCookie(headers.get('cookie'), cookies.session);
   if (before !== null) await signIn.sessions.end(before);
   const value = await signIn.sessions.open({ ...signedIn, userAgent: headers.get('user-agent'), address });
   return cookies.set(cookies.session, value, SESSION_MS / 1000);
 }
 
-/** Redirects to the sign-in page, which leads to a path of ours. */
+/** Redirects to the sign-in page, which then opens a path of the platform. */
 export function signInFirst(path: string): Response {
   return goTo(`/api/auth/sign-in?${new URLSearchParams({ redirect: path })}`);
 }
 
-/** Asks for another sign-in, which leads to a path of ours. */
+/** Requires another sign-in, which then opens a path of the platform. */
 export function signInAgain(path: string): Response {
   return goTo(`/api/auth/sign-in?${new URLSearchParams({ redirect: path, error: 'again' })}`);
 }
@@ -62,7 +62,7 @@ export async function showSignIn(
   redirect: string,
   { error = null, status }: { readonly error?: string | null; readonly status?: number } = {},
 ): Promise<Response> {
-  // Before anybody has a password there is nothing to type.
+  // Before anyone has a password, the field is not shown.
   const hasPassword = offersPasswords(env) && (await hasPasswords(env.sql));
   const to = html`<input type="hidden" name="redirect" value="${redirect}" />`;
   const hasPasskey = offersPasskeys(env) && (await hasPasskeys(env.sql));
@@ -77,12 +77,12 @@ export async function showSignIn(
   });
 }
 
-/** The OpenID Connect provider that sign-in offers; null: none. */
+/** The OpenID Connect provider that sign-in offers, or null. */
 export function offeredProvider({ signIn: { oidc, ways } }: Pick<Dependencies, 'signIn'>): OidcProvider | null {
   return ways.includes('oidc') ? oidc : null;
 }
 
-/** Label of the Git host's button; null: no button. */
+/** Label of the Git host's button; null means no button. */
 export function hostName({ signIn: { gitHost, ways } }: Dependencies): string | null {
   return gitHost.oauth === null || !ways.includes('git-host') ? null : new URL(gitHost.url).host;
 }

@@ -79,7 +79,7 @@ function atLocalhost({ method, url: text }: Request, ui: string): string | null 
   return `${ui}${url.pathname}${url.search}`;
 }
 
-/** The session of a cookie. It ends if the token used to sign in was revoked. */
+/** The session of a cookie. The session ends if the token used to sign in was revoked. */
 async function liveSession({ sql, signIn: { sessions } }: Dependencies, value: string): Promise<Session | null> {
   const session = await sessions.find(value);
   if (session === null || session.tokenId === null || (await isTokenAlive(sql, session.tokenId))) return session;
@@ -93,7 +93,10 @@ interface Found {
   readonly again: () => Promise<SignedIn | null>;
 }
 
-/** Forwards a request to the API, as the session's account if it comes from one of the platform's own pages. */
+/**
+ * Forwards a request to the API with the account of the session, if the request comes from one of the platform's own
+ * pages.
+ */
 async function callApi(
   deps: Dependencies,
   api: ApiFetch,

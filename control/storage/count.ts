@@ -33,7 +33,7 @@ export async function countStorage(deps: CountDeps): Promise<readonly string[]> 
   const countedAt = new Date();
   const counted: Counted[] = [];
   const missed: string[] = [];
-  // Sequentially, as it is not urgent.
+  // Sequentially, because it is not urgent.
   for (const count of [countEngine, countRows, countFolders])
     counted.push(
       ...(await count(deps).catch((error: unknown) => {
@@ -60,7 +60,7 @@ export async function countStorage(deps: CountDeps): Promise<readonly string[]> 
   return missed;
 }
 
-/** Time of the last count; null: never, or nothing was found. */
+/** Time of the last count; null means never, or nothing was found. */
 export async function lastCount(sql: Sql): Promise<Date | null> {
   const [row] = await sql<{ at: Date | null }[]>`SELECT max(counted_at) AS at FROM control.storage`;
   return row!.at;

@@ -26,7 +26,7 @@ export async function folderBytes(folder: string): Promise<ReadonlyMap<string, n
 function du(folders: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
-    // It reports folders that disappear while it runs, but counts the others.
+    // The command reports folders that disappear while it runs, but counts the others.
     const words = ['-n', NICE, 'du', '-skx', '--', ...folders];
     execFile('nice', words, { env, maxBuffer: OUTPUT_BYTES_MAX }, (_error, output) => resolve(output));
   });

@@ -1,5 +1,5 @@
-// Measures the storage of organizations periodically and publishes what is left; in between, republishes it when a
-// project or a plan changes. Started by main.ts.
+// Measures the storage of organizations periodically and publishes the remaining storage; in between, publishes it
+// again when a project or a plan changes. Started by main.ts.
 import { createWake } from '#core/process/wake.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';

@@ -1,6 +1,6 @@
-// Computes what each organization may still store, by its plan and by the disk. Publishes it for engines and database
-// processes (core/storage-left.ts), and marks full organizations in their row, for the control plane and the builder.
-// Called by follow.ts after each count, and when a plan or a project changes.
+// Computes how much each organization can still store, by its plan and by the disk. Publishes it for engines and
+// database processes (core/storage-left.ts), and marks full organizations in their row, for the control plane and the
+// builder. Called by follow.ts after each count, and when a plan or a project changes.
 import { statfs } from 'node:fs/promises';
 import type { OrganizationLeft } from '#core/storage-left.ts';
 import type { StorageLimits } from '#core/limits.ts';
@@ -29,7 +29,7 @@ interface DiskLimits {
   readonly diskFreeBytesMin: number;
 }
 
-/** Storage limit of a plan in bytes; null: none. */
+/** Storage limit of a plan in bytes, or null. */
 export function storageLimitOf(limits: StorageLimits, plan: Plan): number | null {
   const byPlan: Readonly<Record<Plan, number>> = {
     free: limits.bytesMaxFree,
@@ -41,7 +41,8 @@ export function storageLimitOf(limits: StorageLimits, plan: Plan): number | null
 
 /**
  * Remaining storage of organizations (docs/decisions/120-storage-by-organization.md). The last bytes of the disk above
- * the reserve are for organizations below the average, so that one cannot fill the disk while another stores little.
+ * the reserve are for organizations below the average, so that one organization cannot fill the disk while another
+ * stores little.
  *
  * @returns the organizations that have a limit.
  */
@@ -63,7 +64,7 @@ export function organizationsLeft(all: readonly Keeping[], disk: Disk, settings:
   });
 }
 
-/** Publishes what is left. @param goodMs how long it is valid without another count. */
+/** Publishes the remaining storage. @param goodMs how long it is valid without another count. */
 export async function publishStorageLeft(
   deps: Pick<Dependencies, 'sql' | 'folder' | 'routes' | 'storage'>,
   goodMs: number,
@@ -99,7 +100,7 @@ export async function publishStorageLeft(
     UPDATE control.organization SET storage_full = id = ANY(${full}) WHERE storage_full <> (id = ANY(${full}))`;
 }
 
-/** The disk of a folder. If it cannot be read, the disk imposes no limit. */
+/** The disk of a folder. If the disk cannot be read, it imposes no limit. */
 async function diskOf(folder: string): Promise<Disk> {
   const { bavail, blocks, bsize } = await statfs(folder).catch(() => ({ bavail: Infinity, blocks: 0, bsize: 1 }));
   return { free: bavail * bsize, size: blocks * bsize };

@@ -1,5 +1,4 @@
-// Refuses operations that add data to a full organization: uploads, pushes, sandboxes. Called before any work is
-// done.
+// Refuses operations that add data to a full organization: uploads, pushes, sandboxes. Called before any work is done.
 import { statfs } from 'node:fs/promises';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Plan } from '#core/plans.ts';

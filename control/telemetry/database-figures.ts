@@ -1,5 +1,5 @@
 // State and backlog of Postgres for /metrics: connections by program, due events, jobs. Read at most every 15 seconds
-// and with a short timeout, so as not to burden a busy database. Reported by main.ts.
+// and with a short timeout, to avoid load on a busy database. Reported by main.ts.
 import type { Figure } from '#core/process/figures.ts';
 import type { Sql } from '#postgres/sql.ts';
 
@@ -7,7 +7,7 @@ const READ_MS = 15_000;
 const STATEMENT_MS = 1000;
 
 /**
- * Reads the figures if the last ones are older than fifteen seconds; empty if the database does not respond in time.
+ * Reads the metrics if the last ones are older than fifteen seconds; empty if the database does not respond in time.
  */
 export function createDatabaseFigures(sql: Sql, now: () => number = Date.now): () => Promise<readonly Figure[]> {
   let figures: readonly Figure[] = [];

@@ -1,4 +1,5 @@
-// Reads stored invocations: pages from the newest on, the most expensive ones, single ones, and counts over time.
+// Reads stored invocations: pages beginning with the newest, the most expensive ones, single ones, and counts over
+// time.
 import type { RequestDetails } from '#core/telemetry.ts';
 import type { Sql } from '#postgres/sql.ts';
 import {
@@ -104,7 +105,7 @@ function condition(sql: Sql, projectId: string, asked: InvocationQuestion): Frag
     ${statusCondition(sql, status)} ${outcomeCondition(sql, outcome)} ${byPath}`;
 }
 
-/** A page of invocations; sorted by usage, there is only one page. */
+/** A page of invocations. Sorted by usage, there is only one page of invocations. */
 export async function readInvocations(
   sql: Sql,
   projectId: string,

@@ -1,5 +1,5 @@
-// Parses the records of engines, which share memory with hostile code: every field is validated, and anything not in
-// core/telemetry.ts is dropped. Pure.
+// Parses the records of engines, which share memory with hostile code: every field is validated, and fields that are
+// not in core/telemetry.ts are dropped. Pure.
 import { invocationKinds } from '#core/plans.ts';
 import type {
   DroppedRecord,
@@ -204,7 +204,7 @@ function toMicros(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
-/** Only the known fields; null: none. */
+/** Only the known fields, or null. */
 function toRequest(value: unknown): RequestDetails | null {
   if (!isRequest(value)) return null;
   const { query, headers, client, requestBytes, responseBytes } = value;

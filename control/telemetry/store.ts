@@ -15,12 +15,12 @@ const LOCK_KEY = 7_528_341_018;
 const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'];
 /** Approximate size of a row without its texts. */
 const [LINE_BYTES, INVOCATION_BYTES, SPAN_BYTES] = [140, 180, 260];
-/** Maximum number of projects in one NOTIFY; beyond it, `*` stands for all. */
+/** Maximum number of projects in one NOTIFY; above it, `*` represents all. */
 const NOTIFIED_MAX = 100;
 
 /** Stores batches of one API process. */
 export interface TelemetryStore {
-  /** @returns projects with new records; null: the batch was stored before. */
+  /** @returns projects with new records; null if the batch was stored before. */
   keep(batch: TelemetryBatch): Promise<ReadonlySet<string> | null>;
 }
 
@@ -212,7 +212,7 @@ function microTime(ms: number): string {
   return `${new Date(whole).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
 }
 
-/** Finds the owners of records; those of unknown projects are dropped. */
+/** Finds the owners of records; records of unknown projects are dropped. */
 async function findOwners(
   tx: Transaction,
   records: readonly { readonly project: string; readonly deployment: string }[],

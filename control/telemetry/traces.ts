@@ -1,5 +1,4 @@
-// Reads stored traces: a list of those that began on the platform, the newest first, and single ones with their
-// spans.
+// Reads stored traces: a list of traces that began on the platform, newest first, and single traces with their spans.
 import type { Sql } from '#postgres/sql.ts';
 import type { SpanAttributes } from '#core/telemetry.ts';
 import { cursorOf, timestampColumn, type Fragment, type Span, type StoredPosition } from './filter.ts';
@@ -8,7 +7,7 @@ import { cursorOf, timestampColumn, type Fragment, type Span, type StoredPositio
 interface TraceQuestion {
   readonly deploymentId?: string | undefined;
   readonly branch?: string | undefined;
-  /** For requests, the route; otherwise the name of the queue, timer, schedule or workflow. */
+  /** The route of a request; otherwise the name of the queue, timer, schedule or workflow. */
   readonly route?: string | undefined;
   /** Response status, such as `404`, or a class such as `5xx`. */
   readonly status?: string | undefined;

@@ -36,7 +36,7 @@ export async function collectUsage(deps: Dependencies): Promise<void> {
 /**
  * Takes one batch and stores it.
  *
- * @param acknowledged id of the last stored batch. @returns the id of the new batch; null: there was none.
+ * @param acknowledged id of the last stored batch. @returns the id of the new batch; null if there was none.
  * @throws {Error} if the supervisor or the database is unavailable: the same batch is then sent again.
  */
 export async function takeUsage(

@@ -44,7 +44,7 @@ const costliestMerged = `
       SELECT one FROM jsonb_array_elements(kept.costliest || excluded.costliest) AS one
       ORDER BY (one->>'cpuMs')::float DESC LIMIT ${COSTLIEST_MAX}) AS worst)`;
 
-/** The statement that adds rows to a table. Rows of projects that the database does not know are left out. */
+/** The statement that adds rows to a table. Rows of projects that are not in the database are omitted. */
 function statement(table: 'usage' | 'usage_minute'): string {
   const [time, costliest] = table === 'usage' ? ['hour', true] : ['minute', false];
   const own = `${names.join(', ')}, cpu_ms_max, ${histogramNames}${costliest ? ', cpu_counts, costliest' : ''}`;

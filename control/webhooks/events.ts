@@ -1,5 +1,5 @@
-// Events of outbound webhooks. Triggers write those of deployments, promotions and guarded releases, in the transaction
-// of the change; the others use `enqueueEvent`.
+// Events of outbound webhooks. Triggers write the events of deployments, promotions and guarded releases, in the
+// transaction of the change; other events use `enqueueEvent`.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 /** Events that a webhook can subscribe to. */
@@ -25,7 +25,7 @@ interface NewEvent {
   readonly organizationId: string;
   readonly projectId: string | null;
   readonly event: WebhookEvent;
-  /** No secrets and no values of variables. */
+  /** The data contains no secrets and no values of variables. */
   readonly data: Readonly<Record<string, string | number | boolean | null>>;
 }
 

@@ -16,7 +16,7 @@ const CLOCK_SECONDS = 60;
 type Library = typeof import('openid-client');
 
 /**
- * The client of a provider. Calls the provider only when somebody signs in.
+ * The client of a provider. Calls the provider only when someone signs in.
  *
  * @param secret `AUTH_SECRET`.
  * @param now for tests, as is `waitMs`.
@@ -49,7 +49,7 @@ export function createOidcProvider(
     const server = isFresh ? discovered!.server : await pending!;
     const { clientId, clientSecret, issuer } = settings;
     const methods = server.token_endpoint_auth_methods_supported;
-    // Without a list, `client_secret_basic` is meant.
+    // Without a list, `client_secret_basic` applies.
     const isPost = methods?.includes('client_secret_basic') === false;
     const proof = isPost ? library.ClientSecretPost(clientSecret) : library.ClientSecretBasic(clientSecret);
     const metadata = { [library.clockTolerance]: CLOCK_SECONDS };
@@ -71,7 +71,7 @@ export function createOidcProvider(
       return await work(library);
     } catch (error) {
       const refusal = refusalOf(error, library);
-      // It may have moved its endpoints.
+      // The provider may have moved its endpoints.
       if (refusal.why === 'away' || refusal.why === 'invalid') discovered = null;
       throw refusal;
     }
@@ -136,7 +136,7 @@ function boundedFetch(waitMs: number): CustomFetch {
         chunks.push(chunk);
       }
     } catch (error) {
-      // Its text could hold what was sent.
+      // The error's text could contain data that was sent.
       throw away(
         (error as Error).name === 'TimeoutError' ? 'The provider is too slow' : 'The provider is not reachable',
       );
@@ -149,7 +149,7 @@ function boundedFetch(waitMs: number): CustomFetch {
   };
 }
 
-/** Why a sign-in failed, without anything that was sent or received but an error code. */
+/** Why a sign-in failed. The reason contains no sent or received data except an error code. */
 function refusalOf(error: unknown, library: Library): Failure<'oidc_refused'> {
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (isFailure(at, 'oidc_refused')) return at;
   const word = (code: string): string => (/^\w{1,60}$/.test(code) ? code : 'an unknown code');
@@ -158,7 +158,7 @@ function refusalOf(error: unknown, library: Library): Failure<'oidc_refused'> {
   if (error instanceof library.ResponseBodyError)
     return new Failure('oidc_refused', `The provider issued no token: ${word(error.error)}`, { why: 'invalid' });
   const { code, cause, message } = error as Error & { readonly code?: string };
-  // The library says what it compared in the cause, with fixed texts.
+  // The library names the compared values in the cause, with fixed texts.
   const reason = cause instanceof Error ? cause.message : message;
   if (code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED') return new Failure('oidc_refused', reason, { why: 'clock' });
   const why = reason.includes('"sub" (subject) claim missing') ? 'subject' : 'invalid';

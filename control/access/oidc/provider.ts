@@ -4,7 +4,7 @@
 /** Roles that a group can give. An organization has one owner, whom no group appoints. */
 export type GroupRole = 'admin' | 'member' | 'viewer';
 
-/** A group at the provider, and what its people are here. */
+/** A group at the provider, and the role of its members here. */
 export interface GroupRule {
   readonly group: string;
   /** Slug of the organization. */
@@ -30,10 +30,10 @@ export interface OidcSettings {
   readonly groups: readonly GroupRule[];
 }
 
-/** A person, as the provider describes them. Only issuer and subject identify them. */
+/** A person, as the provider describes them. Only issuer and subject identify a person. */
 export interface OidcPerson {
   readonly issuer: string;
-  /** Never changes for a person, and belongs to nobody else. */
+  /** Never changes for a person, and belongs to no other person. */
   readonly subject: string;
   /** `preferred_username`; null without one. */
   readonly username: string | null;
@@ -46,7 +46,7 @@ export interface OidcPerson {
   readonly groups: readonly string[];
 }
 
-/** Where a sign-in returns to, and its state, which must be used once. */
+/** Where a sign-in returns to, and its state, which can be used once. */
 interface OidcFlow {
   /** Address of the platform that the provider redirects to, without a query. */
   readonly callback: string;

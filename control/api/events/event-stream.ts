@@ -1,5 +1,5 @@
 // Responses of server-sent events, with a limit on open streams per process. Events come from build-log-events.ts and
-// line-events.ts. The next one is read only when the client has taken the last.
+// line-events.ts. The next event is read only when the client has received the last one.
 import type { Dependencies } from '../../process/dependencies.ts';
 import { ApiError } from '../../http/errors.ts';
 
@@ -11,7 +11,7 @@ export interface EventStreams {
   /**
    * Responds with a stream of texts, until they end or the client disconnects.
    *
-   * @param texts serialized events; '' means nothing new.
+   * @param texts serialized events; '' means that there is no new event.
    * @throws {ApiError} `unavailable` when the limit of open streams is reached.
    */
   answer(deps: Dependencies, texts: (gone: AbortSignal) => AsyncGenerator<string, void>, signal: AbortSignal): Response;

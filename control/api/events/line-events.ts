@@ -8,7 +8,7 @@ import { followLines, lastSeq, type LineQuestion } from '../../telemetry/lines.t
 const POLL_MS = 5000;
 const LINES_TOGETHER = 500;
 
-/** @param after number of the last line that the client has; null: only new lines. */
+/** @param after number of the last line that the client has; null means only new lines. */
 export async function* lineEvents(
   deps: Dependencies,
   projectId: string,

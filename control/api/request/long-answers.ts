@@ -1,5 +1,5 @@
-// Event streams and sockets stay open after their request was authorized. They are closed once the caller loses access,
-// which is checked again at intervals. Used by middleware.ts.
+// Event streams and sockets stay open after their request was authorized. The platform closes them when the caller
+// loses access, which is checked again at intervals. Used by middleware.ts.
 import { guardSocket } from '#resources/offered-socket.ts';
 
 /** How access is checked again. */
@@ -32,10 +32,10 @@ function endingBody(body: ReadableStream<Uint8Array>, { isAllowed, everyMs }: Ac
       async pull(controller) {
         const { done, value } = await reader.read();
         if (done) return controller.close();
-        // Check before sending anything written since the last check.
+        // Check before sending data that was written since the last check.
         if (Date.now() - checkedAt >= everyMs) {
           if (!(await isAllowed().catch(() => false))) {
-            // Not awaited: cancelling may wait for the next event.
+            // Not awaited, because cancelling may wait for the next event.
             reader.cancel().catch(() => {});
             return controller.close();
           }

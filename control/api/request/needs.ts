@@ -40,8 +40,8 @@ export function needs(permission: Permission, subject?: Subject, also?: readonly
 /**
  * Options of a route that is open to everybody and must only use public information.
  *
- * @param rate `uncounted`: no rate limit by address, since many callers share one and the route authenticates them
- * itself.
+ * @param rate `uncounted`: no rate limit by address, since many callers share one address and the route authenticates
+ * them itself.
  */
 export function openToAll(rate: 'counted' | 'uncounted' = 'counted'): OpenToAll {
   return { security: [], ...(rate === 'uncounted' && { 'x-uncounted': true }) };

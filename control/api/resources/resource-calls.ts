@@ -5,7 +5,7 @@ import { refusalOf } from '#resources/refusals.ts';
 import type { Dependencies } from '../../process/dependencies.ts';
 import { ApiError } from '../../http/errors.ts';
 
-/** Arguments of a call, beside the operation. */
+/** Arguments of a call, in addition to the operation. */
 interface ResourceQuestion<Operation extends ResourceOperation> {
   readonly projectId: string;
   readonly branch?: string | undefined;

@@ -6,12 +6,12 @@ import type { RequestState } from '../request/middleware.ts';
 import { needs } from '../request/needs.ts';
 
 const Addresses = Type.Object({
-  // Without a trailing slash, like all of them.
+  // Without a trailing slash, like all addresses.
   api: Type.String(),
   dashboard: Type.String(),
   // Address of the project <project>.
   projects: Type.String(),
-  // Git host whose repositories can be connected; null: none.
+  // Git host whose repositories can be connected, or null.
   gitHost: Type.Union([Type.String(), Type.Null()]),
 });
 

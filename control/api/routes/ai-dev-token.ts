@@ -1,5 +1,5 @@
-// Tokens of the AI gateway for `platform dev`: an organization is charged for calls from a developer's machine. They
-// are revoked with the token that created them, and with the membership (records/revoke-credentials.ts).
+// Tokens of the AI gateway for `platform dev`: an organization is charged for calls from a developer's machine. A token
+// is revoked with the token that created it, and with the membership (records/revoke-credentials.ts).
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';

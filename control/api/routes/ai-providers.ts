@@ -1,4 +1,5 @@
-// AI model providers that organizations add to those of the operator. Keys are stored sealed and never shown again.
+// AI model providers of organizations, in addition to those of the operator. Keys are stored sealed and never shown
+// again.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { aiProviderKinds } from '#core/ai-settings.ts';
 import { seal } from '#core/encryption.ts';

@@ -1,6 +1,5 @@
-// AI gateway settings of organizations: model aliases, what `auto` tries, limits of the organization and its
-// projects.
-// Table triggers notify the gateway of changes.
+// AI gateway settings of organizations: model aliases, the models of `auto`, limits of the organization and its
+// projects. Table triggers notify the gateway of changes.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { statementsOf } from '#postgres/sql.ts';

@@ -33,7 +33,7 @@ const counts = {
   completionTokens: Type.Integer(),
   cachedTokens: Type.Integer(),
   reasoningTokens: Type.Integer(),
-  // In millionths, for calls whose model has a price.
+  // In millionths of the currency, for calls whose model has a price.
   costMicros: Type.Integer(),
   // Calls to models without a price.
   unpriced: Type.Integer(),
@@ -49,7 +49,7 @@ const Usage = Type.Object({
   items: Type.Array(
     Type.Object({
       at: nullable(Timestamp),
-      // Value of the `groupBy` column; null: none.
+      // Value of the `groupBy` column, or null.
       group: nullable(Type.String()),
       ...counts,
     }),

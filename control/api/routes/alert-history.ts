@@ -1,5 +1,4 @@
-// The history of alerts: what fired, resolved and was tested, with the deliveries. The routes of alerts.ts check
-// access.
+// The history of alerts: fired, resolved and tested, with the deliveries. The routes of alerts.ts check access.
 import Type from '#core/typebox/typebox.mjs';
 import type { Sql } from '#postgres/sql.ts';
 import { pageOf, readTimePage, toTimePage } from '../../http/page.ts';

@@ -155,7 +155,7 @@ export async function listFiring(sql: Sql, organizationId: string) {
   return { total: rows[0]?.total ?? 0, items: rows.map(viewOf(FiringRule)) };
 }
 
-/** @throws {ApiError} `limit_reached`; `not_found` for a channel of somebody else. */
+/** @throws {ApiError} `limit_reached`; `not_found` for a channel of another project. */
 export async function createRule(scope: RequestScope, owner: Owner, body: NewRule) {
   const { name, kind, channels, windowMinutes = 5, evaluations = 2, quietMinutes = 15 } = body;
   const threshold = body.threshold ?? thresholds[kind];
@@ -218,7 +218,7 @@ export function deleteRule(scope: RequestScope, owner: Owner, id: string): Promi
   return deleteOwned(scope, table, owner, id);
 }
 
-/** @throws {ApiError} `not_found` for unknown channels and those of other projects. */
+/** @throws {ApiError} `not_found` for unknown channels and channels of other projects. */
 async function checkChannels(tx: Transaction, { projectId }: Owner, channels: readonly string[]): Promise<void> {
   const known = await tx<{ id: string }[]>`
     SELECT id FROM control.alert_channel

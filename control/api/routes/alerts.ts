@@ -1,5 +1,5 @@
 // Alerts of a project and of the operator: rules, channels, events and deliveries. The two sets of routes differ in
-// access and in the signals that a rule can watch. For an organization, what fires in its projects.
+// access and in the signals that a rule can watch. For an organization, the alerts that fire in its projects.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { RequestContext } from '#packages/worker/route-types.ts';

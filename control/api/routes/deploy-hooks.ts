@@ -29,7 +29,7 @@ const table: OwnedTable = {
   table: 'control.deploy_hook',
   id: 'id',
   owner: 'project_id',
-  // Its error has another code.
+  // The error of the library has another code.
   limit: null,
 };
 

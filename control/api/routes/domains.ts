@@ -1,5 +1,5 @@
 // Custom domains of projects: add, verify by a TXT record or a CNAME to the project's host, remove. The route record
-// says where they lead. The edge (runtime/edge/), if there is one, issues their certificates.
+// maps the domains. The edge (runtime/edge/), if there is one, issues certificates for the domains.
 import Type from '#core/typebox/typebox.mjs';
 import type { Transaction } from '#postgres/sql.ts';
 import { platform } from '#packages/worker/index.ts';

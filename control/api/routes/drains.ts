@@ -33,7 +33,7 @@ const Drain = Type.Object({
   name: Type.String(),
   target: ShownTargetSchema,
   level: Type.Enum([...lineLevels]),
-  // Null: all lines, including those outside of invocations.
+  // Null means all lines, including those outside of invocations.
   kinds: nullable(Type.Array(Type.Enum([...invocationKinds]))),
   branch: nullable(Type.String()),
   allowPrivate: Type.Boolean(),

@@ -21,7 +21,7 @@ import { pageOf, pageQuery, readPage, toPage } from '../../http/page.ts';
 import { Id, nullable, ONE_LINE, Timestamp } from '../../http/schemas.ts';
 import { RoleSchema } from '../../access/role-schemas.ts';
 
-/** Null: the operator's setting. */
+/** Null means the operator's setting. */
 const BuildMachine = nullable(Type.Enum([...MACHINE_SIZES]));
 const Organization = Type.Object({
   id: Id,

@@ -94,7 +94,7 @@ export async function createOwned<Row extends object>(
 async function checkLimit(tx: Transaction, table: OwnedTable, owner: Owner, limits: ControlLimits): Promise<void> {
   if (table.limit === null) return;
   const { what, of } = table.limit;
-  // One at a time, so that the limit holds.
+  // One request at a time, so that the limit is not exceeded.
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${table.table}:${ownerId(table, owner) ?? ''}`}, 0))`;
   const [row] = await tx<{ count: number }[]>`
     SELECT count(*)::int AS count FROM ${tx(table.table)} WHERE ${ofOwner(tx, table, owner)}`;

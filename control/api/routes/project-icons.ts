@@ -1,4 +1,4 @@
-// Icons of the sites of projects, for lists: all in one response.
+// Icons of the sites of projects, for lists, in one response.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Dependencies } from '../../process/dependencies.ts';

@@ -45,7 +45,7 @@ const fields = {
     installCommand: Text,
     redeployOnVariables: Type.Boolean(),
     keepDeployments: nullable(Type.Integer()),
-    // Guarded releases, unless platform.yaml has its own; null: production moves at once.
+    // Guarded releases, unless platform.yaml configures them; null means that production moves immediately.
     release: nullable(ReleaseSettingsSchema),
     hasPreviewPassword: Type.Boolean(),
     hasPreviewBypass: Type.Boolean(),
@@ -255,7 +255,7 @@ export const projects = platform<Dependencies, RequestState>()
           details: { name: row.name },
         });
       });
-      // Wait until its hosts are gone from the routes.
+      // Wait until the routes no longer have its hosts.
       await writeRoute(ctx.env, projectId);
       return ctx.json(null, 204);
     },

@@ -1,4 +1,4 @@
-// Templates: list them, and fill a new project from one.
+// Templates: list them, and create the files of a new project from one.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { deployableTemplates, pushTemplate } from '../../git-push/template-push.ts';

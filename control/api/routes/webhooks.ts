@@ -39,7 +39,7 @@ const Delivery = Type.Object({
   error: nullable(Type.String()),
   createdAt: Timestamp,
   deliveredAt: nullable(Timestamp),
-  // Null: no further attempt.
+  // Null means no further attempt.
   nextAttemptAt: nullable(Timestamp),
 });
 

@@ -6,8 +6,8 @@ import type { SeenStep } from '../../records/guarded-releases.ts';
 import type { ReleaseSettings } from '#core/release-settings.ts';
 
 /**
- * The settings by which a deployment becomes production; null: at once. platform.yaml overrides the project's settings.
- * Static sites are released at once: they have no code that could fail.
+ * The settings by which a deployment becomes production; null means immediately. platform.yaml overrides the project's
+ * settings. Static sites are released in one step, because they have no code that could fail.
  */
 export function releaseSettingsOf(
   { release, worker }: Pick<Manifest, 'release' | 'worker'>,
@@ -17,7 +17,7 @@ export function releaseSettingsOf(
   return settings === undefined || settings.steps.length === 1 || worker === null ? null : settings;
 }
 
-/** Gives a deployment the share of the first step. A release that runs is canceled: the newer one replaces it. */
+/** Gives a deployment the share of the first step. A running release is canceled, because the newer one replaces it. */
 export async function startGuarded(
   tx: Transaction,
   projectId: string,
@@ -44,14 +44,14 @@ export async function endGuarded(
     WHERE project_id = ${projectId} AND state = 'running'`;
 }
 
-/** The deployment whose guarded release runs; null: none. */
+/** The deployment whose guarded release runs, or null. */
 export async function runningGuarded(tx: Transaction | Sql, projectId: string): Promise<string | null> {
   const [row] = await tx<{ deployment_id: string }[]>`
     SELECT deployment_id FROM control.guarded_release WHERE project_id = ${projectId} AND state = 'running'`;
   return row?.deployment_id ?? null;
 }
 
-/** Sets the share of production's visitors that another deployment serves; null: none. */
+/** Sets the share of production's visitors that another deployment serves, or null. */
 export async function setSplit(
   tx: Transaction,
   projectId: string,
@@ -60,7 +60,7 @@ export async function setSplit(
   await tx`UPDATE control.project SET split = ${split === null ? null : tx.json(split)} WHERE id = ${projectId}`;
 }
 
-/** A step that begins now. */
+/** The step that begins now. */
 export const newStep = (percent: number): SeenStep => ({
   percent,
   startedAt: new Date().toISOString(),

@@ -1,23 +1,23 @@
-// Reads what the visitors of both deployments saw during a step of a guarded release, from the ledger by minute
-// (control/usage/). Called by ../judge-next.ts.
+// Reads the metrics of both deployments during a step of a guarded release, from the ledger by minute (control/usage/).
+// Called by ../judge-next.ts.
 import { NO_COUNTS, type SparseCounts } from '#core/histogram.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
-/** Requests of a deployment during a step; those answered by files do not count. */
+/** Requests of a deployment during a step, without requests answered by files. */
 export interface Figures {
   readonly requests: number;
   /** Answered with a status of 5xx. */
   readonly failures: number;
   /**
-   * Requests that latency and CPU are compared by: those after the first, partial minute of the step, in which caches
+   * Requests for the comparison of latency and CPU: those after the first, partial minute of the step, in which caches
    * fill and code is compiled.
    */
   readonly measured: number;
-  /** Their time to first byte, on `latencyScale`. */
+  /** Time to first byte of these requests, on `latencyScale`. */
   readonly firstByte: SparseCounts;
-  /** Their CPU in total, in ms. */
+  /** Total CPU of these requests, in ms. */
   readonly cpuMs: number;
-  /** At least the sum of the squares of their CPU, in ms^2: the ledger has sums and maxima only. */
+  /** At least the sum of the squares of their CPU, in ms^2, because the ledger only has sums and maxima. */
   readonly cpuSquares: number;
 }
 

@@ -1,5 +1,5 @@
-// Judges a step of a guarded release by its figures: whether the new deployment is worse than the previous one by more
-// than its limits allow, and more than chance explains. Pure. Called by ../judge-next.ts.
+// Judges a step of a guarded release by its metrics: whether the new deployment is worse than the previous one by more
+// than its limits allow, and by more than chance explains. Pure. Called by ../judge-next.ts.
 import { bucketOf, latencyOf, latencyScale, type SparseCounts } from '#core/histogram.ts';
 import { limitsOf, type ReleaseSettings } from '#core/release-settings.ts';
 import type { Figures, StepFigures } from './figures.ts';
@@ -12,9 +12,9 @@ export interface Verdict {
 
 /** Measured requests that a step needs before it ends; with fewer, it is extended. */
 const REQUESTS_MIN = 100;
-/** A step takes at most this many times its minutes; then the release continues with what is known. */
+/** A step takes at most this many times its minutes; then the release continues with the available metrics. */
 const EXTENSION_MAX = 6;
-/** With fewer requests, nothing is beyond doubt. */
+/** With fewer requests, no result is significant. */
 const CERTAIN_MIN = 30;
 /** Fewer failed or slow requests are always attributed to chance. */
 const COUNT_MIN = 3;
@@ -25,7 +25,7 @@ const P99_SHARE = 0.01;
 /** Means of fewer requests are not compared. */
 const MEAN_OF_MIN = 30;
 /**
- * Standard deviations by which a limit must be exceeded: at any time (a look every few seconds finds many chances: one
+ * Standard deviations by which a limit must be exceeded: at any time (a check every few seconds has many chances: one
  * in 2000 each), and at the end of a step (one in 100).
  */
 const [CERTAIN, LIKELY] = [3.29, 2.33];
@@ -49,7 +49,7 @@ export function judge(settings: ReleaseSettings, figures: StepFigures, minutes: 
   return { action: 'advance', reason: `Within its limits: ${few}${inWords(figures)}` };
 }
 
-/** The first limit that is exceeded by this many standard deviations, as a sentence; null: none. */
+/** The first limit that is exceeded by this many standard deviations, as a sentence, or null. */
 function findBreach(settings: ReleaseSettings, { now, before }: StepFigures, deviations: number): string | null {
   const limits = limitsOf(settings);
   const failed = [now.failures, now.requests] as const;
@@ -66,7 +66,7 @@ function findBreach(settings: ReleaseSettings, { now, before }: StepFigures, dev
   return `CPU: ${ms(cpu.mean)} per request, ${ms(cpuBefore.mean)} before (limit: ${settings.cpu})`;
 }
 
-/** A limit of latency that is exceeded, as a sentence: of the p99, or of the median beside a p99 that varies much. */
+/** A sentence for an exceeded limit of latency: of the p99, or of the median if the p99 varies much. */
 function findSlower(settings: ReleaseSettings, { now, before }: StepFigures, deviations: number): string | null {
   const [latency, latencyBefore] = [latencyOf(now.firstByte), latencyOf(before.firstByte)];
   if (latency === null || latencyBefore === null) return null;
@@ -89,7 +89,7 @@ type Counted = readonly [count: number, of: number];
 
 /**
  * The least difference between two shares that their counts allow (Newcombe's limit, from two limits of Wilson): for
- * small counts it is cautious where a ratio is not. Without requests before, their share is zero.
+ * small counts it is cautious where a ratio is not. Without earlier requests, their share is zero.
  */
 function excess(now: Counted, before: Counted, deviations: number): number {
   const [part, partBefore] = [shareOf(now), shareOf(before)];
@@ -116,7 +116,7 @@ function countAbove({ buckets, counts }: SparseCounts, limitMs: number): Counted
   return [counts.reduce((sum, count, at) => sum + (buckets[at]! > limit ? count : 0), 0), total];
 }
 
-/** Mean of the CPU per request in ms, and the variance of that mean; null: of too few. */
+/** Mean of the CPU per request in ms, and the variance of that mean; null means too few requests. */
 function meanOf({ measured, cpuMs, cpuSquares }: Figures): { readonly mean: number; readonly variance: number } | null {
   if (measured < MEAN_OF_MIN) return null;
   const mean = cpuMs / measured;

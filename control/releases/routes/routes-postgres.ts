@@ -7,7 +7,7 @@ import { storageLeftText, STORAGE_FILE } from '#core/storage-left.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { RouteFiles } from '#artifacts/route-files.ts';
 
-/** Numbers are assigned one at a time, so that no number appears after a larger one. */
+/** Numbers are assigned one at a time, so that no number appears after a larger number. */
 const LOCK = 752_834_101;
 
 /** @param folder `FS_PATH` of this machine. */
@@ -55,7 +55,7 @@ export function openRoutesPostgres(sql: Sql, keys: RouteKeys, folder: string): R
     remove: (project) => write(fileOf(project), null),
     leaveStorage: (left) => write(STORAGE_FILE, sealFile(keys, STORAGE_FILE, storageLeftText(left))),
     async unmanaged(project) {
-      // A name that ever had a row stays managed: a mirror may not have deleted its file yet.
+      // A name that ever had a row stays managed, because a mirror may not have deleted its file yet.
       const [row] = await sql`SELECT FROM binding.route_file WHERE name = ${fileOf(project)}`;
       return row === undefined ? readRoute(folder, project) : null;
     },
