@@ -20,12 +20,12 @@ export type AiCallerKind = (typeof aiCallerKinds)[number];
 export interface AiCaller {
   readonly kind: AiCallerKind;
   readonly organizationId: string;
-  /** Null: an API key of the organization. */
+  /** Null means an API key of the organization. */
   readonly projectId: string | null;
   readonly deploymentId: string | null;
   readonly branch: string | null;
   readonly plan: Plan;
-  /** The agent run that made the call; null: none. */
+  /** The agent run that made the call, or null. */
   readonly runId: string | null;
   /** The organization's API key; never in the header, since keys come from external clients. */
   readonly keyId?: string;
@@ -53,7 +53,7 @@ export function encodeCaller(caller: AiCaller): string {
   return Buffer.from(JSON.stringify(caller)).toString('base64url');
 }
 
-/** Null: missing, or of an unknown version. */
+/** Null if the header is missing, or has an unknown version. */
 export function decodeCaller(header: string): AiCaller | null {
   if (header.length > CHARACTERS_MAX || !/^[A-Za-z0-9_-]+$/.test(header)) return null;
   let value: unknown;

@@ -1,4 +1,4 @@
-// Whether AI requests can be served, and what is missing otherwise: the same texts in workers' errors, after
+// Whether AI requests can be served, and the missing configuration otherwise: the same texts in workers' errors, after
 // `platform deploy`, in `platform doctor` and in the dashboard. Pure.
 
 /** The operator's AI settings, as far as they are public. */
@@ -27,7 +27,7 @@ export const aiAdvice = {
 /**
  * The state for an organization.
  *
- * @param operator null: there is no gateway.
+ * @param operator null if there is no gateway.
  * @param own settings of the organization itself.
  */
 export function aiReadiness(operator: OperatorAi | null, own: OperatorAi): AiReadiness {

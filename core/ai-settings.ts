@@ -1,5 +1,5 @@
-// The operator's AI providers, aliases and limits, from variables. Read by the gateway's process, and validated
-// before it is started; keys are in no message. Pure.
+// The operator's AI providers, aliases and limits, from variables. Read by the gateway's process, and validated before
+// it is started. No message contains a key. Pure.
 import { isMockAlone } from './ai-readiness.ts';
 import { parseInteger } from './parse-integer.ts';
 import { plans, type Plan } from './plans.ts';
@@ -20,7 +20,7 @@ export interface AiProvider {
   readonly models: readonly string[];
 }
 
-/** Limits of one plan; 0: no limit. */
+/** Limits of one plan; 0 means no limit. */
 interface AiPlanLimits {
   readonly tokensDay: number;
   readonly tokensMonth: number;
@@ -32,7 +32,7 @@ export interface AiSettings {
   readonly providers: readonly AiProvider[];
   readonly aliases: Readonly<Record<string, string>>;
   readonly auto: readonly string[];
-  /** Null: no model has a price. */
+  /** Null if no model has a price. */
   readonly pricesFile: string | null;
   readonly limits: Readonly<Record<Plan, AiPlanLimits>>;
 }
@@ -167,10 +167,12 @@ function readProvider(
   };
 }
 
-/** Default providers require one. */
+/** Default providers require a key. */
 const needsKey = (kind: AiProviderKind, url: string): boolean => kind !== 'mock' && url === usualUrls[kind];
 
-/** Why a provider's base URL is invalid; null if it is valid. It may contain a password, so no message contains it. */
+/**
+ * Why a provider's base URL is invalid; null if it is valid. The URL may contain a password, so no message contains it.
+ */
 function aiUrlProblem(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))

@@ -1,8 +1,8 @@
-// Validates rules of `_headers` and `_redirects`: for the builder, which reads those files, and for manifests from
-// outside. Pure.
+// Validates rules of `_headers` and `_redirects`: for the builder, which reads those files, and for external manifests.
+// Pure.
 import { parsePathPattern, splitHostPattern, type PathPattern } from './path-pattern.ts';
 
-/** Headers of framing or content identity, which only the server knows. */
+/** Headers of framing or content identity, which only the server can set. */
 const OWNED_BY_SERVER = new Set([
   'connection',
   'content-encoding',
@@ -24,7 +24,7 @@ export const HEADER_RULES_MAX = 100;
 export const STATIC_REDIRECTS_MAX = 2000;
 export const DYNAMIC_REDIRECTS_MAX = 100;
 
-/** Why the pattern of a header rule is invalid; null: it is valid. */
+/** Why the pattern of a header rule is invalid; null if it is valid. */
 export function headerPatternProblem(text: string): string | null {
   if (/\s/.test(text)) return 'it contains white space';
   try {
@@ -38,7 +38,7 @@ export function headerPatternProblem(text: string): string | null {
   }
 }
 
-/** Why a header that a rule sets or removes is invalid; null: it is valid. @param name in lower case */
+/** Why a header that a rule sets or removes is invalid; null if it is valid. @param name in lower case */
 export function headerNameProblem(name: string, isRemoved: boolean): string | null {
   if (!/^[a-z0-9!#$%&'*+\-.^_`|~]+$/.test(name)) return `"${name}" is not a header name`;
   if (OWNED_BY_SERVER.has(name)) return `The header ${name} is set by the server and cannot be changed`;
@@ -52,7 +52,7 @@ export function isHeaderValue(value: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }
 
-/** Why the source of a redirect is invalid; null: it is valid. */
+/** Why the source of a redirect is invalid; null if it is valid. */
 export function redirectSourceProblem(from: string): string | null {
   if (/^https?:/.test(from)) return 'The source of a redirect is a path: redirects of whole hosts are not supported';
   if (!from.startsWith('/')) return `The source "${from}" does not begin with /`;
@@ -60,7 +60,7 @@ export function redirectSourceProblem(from: string): string | null {
   return null;
 }
 
-/** Why the target of a redirect is invalid, to be appended to it; null: it is valid. */
+/** Why the target of a redirect is invalid, to be appended to it; null if it is valid. */
 export function redirectTargetProblem(to: string, from: PathPattern, isRewrite: boolean): string | null {
   const isPath = to.startsWith('/') && !/^\/[/\\]/.test(to);
   if (!isPath && isRewrite) return 'is not a path of this site: the status 200 serves one of its own files';

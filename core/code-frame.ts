@@ -20,8 +20,7 @@ export function codeFrame(source: string, line: number, column: number): string 
 }
 
 /**
- * Shortens minified lines to at most 160 characters around the column. Tabs become one space, so that the caret
- * aligns.
+ * Shortens minified lines to at most 160 characters around the column. Tabs become one space, so that the caret aligns.
  */
 function shorten(line: string, column: number): { text: string; column: number } {
   const plain = line.replaceAll('\t', ' ');

@@ -23,8 +23,8 @@ export interface PendingMigration {
  * Pending migrations, in the order of their names.
  *
  * @param files names and SQL.
- * @param applied names and hashes.
- * @throws {PlatformError} `migration_changed` if the text of an applied one has changed; `invalid_argument`.
+ * @param applied names and hashes. @throws {PlatformError} `migration_changed` if the text of an applied migration has
+ * changed; `invalid_argument`.
  */
 export function pendingMigrations(files: readonly unknown[], applied: ReadonlyMap<string, string>): PendingMigration[] {
   const pending: PendingMigration[] = [];

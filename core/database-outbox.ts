@@ -1,5 +1,5 @@
 // The outbox of a project's database: messages sent to queues if and only if the transaction that wrote them commits.
-// Its SQL, which is the same wherever the database is, and the content of a row. Pure.
+// This file has its SQL, which is the same for all kinds of databases, and the content of a row. Pure.
 import { ownTablePrefix, SqlRefusal } from './database-request.ts';
 
 /** The table; workers' SQL may only read it. */
@@ -35,7 +35,7 @@ export function outboxList(args: readonly unknown[]): string {
 /** Parameter: number of rows; returns ids and messages, oldest first. */
 export const readOutbox = `SELECT id, message FROM ${outboxTable} ORDER BY seq LIMIT ?`;
 
-/** Parameter: a JSON list of ids. By id, because row numbers are reused once the table is empty. */
+/** Parameter: a JSON list of ids. Ordered by id, because row numbers are reused when the table is empty. */
 export const removeOutbox = `DELETE FROM ${outboxTable} WHERE id IN (SELECT value FROM json_each(?))`;
 
 /** Size limit for a page of rows, exceeded only if its first row is larger. */
@@ -49,7 +49,7 @@ export interface OutboxMessage {
   readonly branch: string;
   /** The sender's binding name for the queue. */
   readonly binding: string;
-  /** As encoded by its sender. */
+  /** The body as its sender encoded it. */
   readonly payload: string;
   readonly dueAt: number;
   readonly dedupeId: string | null;
@@ -58,7 +58,7 @@ export interface OutboxMessage {
   readonly trace?: string;
 }
 
-/** The first rows that fit a page; at least one. */
+/** The first rows that fit on a page; at least one row. */
 export function outboxPage(
   rows: readonly (readonly [id: string, message: string])[],
 ): readonly (readonly [string, string])[] {

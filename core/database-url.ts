@@ -1,7 +1,7 @@
-// Connection URLs with one or several hosts, as libpq writes them: `postgres://user:password@a:5432,b:5432/database`.
+// Connection URLs with one or several hosts, in the format of libpq: `postgres://user:password@a:5432,b:5432/database`.
 // `URL` refuses several hosts with ports, so every reader of DATABASE_URL uses `readDatabaseUrl`. Opens no connection.
 
-/** Where a server listens. */
+/** Address of a server. */
 export interface Host {
   readonly host: string;
   readonly port: number;
@@ -9,11 +9,11 @@ export interface Host {
 
 /** A connection URL that was read. */
 interface DatabaseUrl {
-  /** With the first host only. */
+  /** The URL with the first host only. */
   readonly url: URL;
-  /** As written, without user and password. */
+  /** The URL as written, without user and password. */
   readonly authority: string;
-  /** Hosts, of which the one that accepts writes is used; null: the host of the URL is always used. */
+  /** Hosts, of which the one that accepts writes is used; null if the host of the URL is always used. */
   readonly writers: readonly Host[] | null;
 }
 

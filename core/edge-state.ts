@@ -1,20 +1,20 @@
-// State that the edge (Caddy with runtime/edge/ beside it) writes to the data folder: its certificates, and why one
-// is missing. Written by runtime/edge/, read by the API and `platform doctor`. No keys.
+// State that the edge (Caddy and runtime/edge/) writes to the data folder: its certificates, and why a certificate is
+// missing. Written by runtime/edge/, read by the API and `platform doctor`. No keys.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The certificate of a host. */
 export interface HostCertificate {
-  /** The issuer, as in the certificate; null: not issued yet. */
+  /** The issuer, as in the certificate; null if not issued yet. */
   readonly issuer: string | null;
   /** ISO 8601; null if there is none. */
   readonly notBefore: string | null;
   readonly expiresAt: string | null;
   /** Approximate time of renewal. */
   readonly renewsAt: string | null;
-  /** Why issuance or renewal failed, in the authority's words, or what is wrong with it. */
+  /** Why issuance or renewal failed, in the authority's words, or the problem of the certificate. */
   readonly problem: string | null;
-  /** No further attempt is made before this. */
+  /** No further attempt is made before this time. */
   readonly nextAttemptAt: string | null;
 }
 
@@ -55,7 +55,7 @@ export function createEdgeStateReader(dataFolder: string): () => EdgeState | nul
       state = read.version === 1 ? read : null;
       stamp = now;
     } catch {
-      // It is being replaced: the next read finds it.
+      // The file is being replaced: the next read finds it.
     }
     return state;
   };

@@ -1,6 +1,7 @@
 // Addresses that tenants may make the platform connect to (`fetch` of workers, Git remotes, webhooks): no loopback,
 // link-local, private or otherwise special address, and not the machine itself, unless the operator allows it.
-// Checked on literal addresses before connecting and on every address from DNS, so that a name cannot lead inside.
+// Checked on literal addresses before connecting and on every address from DNS, so that a name cannot lead to an
+// internal address.
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
@@ -46,8 +47,8 @@ for (const [network, bits] of [
   special.addSubnet(network, bits, 'ipv4');
 }
 // For IPv6, allowed is global unicast (2000::/3) without its special parts: protocol assignments with Teredo,
-// documentation, 6to4, AS112. This excludes IPv4 inside IPv6 (mapped, translated, compatible, NAT64), and unique
-// local, link-local, site-local, multicast, discard.
+// documentation, 6to4, AS112. This excludes IPv4 inside IPv6 (mapped, translated, compatible, NAT64), and unique local,
+// link-local, site-local, multicast, discard.
 const unicast = new BlockList();
 unicast.addSubnet('2000::', 3, 'ipv6');
 for (const [network, bits] of [
@@ -72,7 +73,7 @@ export function mayConnect(address: string, policy: EgressPolicy): boolean {
   return policy.loopback || policy.isOwn?.(plain, type) !== true;
 }
 
-/** Whether an address belongs to nobody's private network, nor to this machine's loopback. */
+/** Whether an address is public: neither in a private network nor on this machine's loopback. */
 export function isPublicAddress(address: string): boolean {
   return mayConnect(address, { loopback: false, private: false });
 }

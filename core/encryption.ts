@@ -2,7 +2,7 @@
 // key of `ENCRYPTION_KEY`; data sealed with an earlier key can be read as long as that key is listed. Pure.
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
-/** The keys of `ENCRYPTION_KEY`, the current one first. */
+/** The keys of `ENCRYPTION_KEY`; the current key comes first. */
 export interface EncryptionKeys {
   readonly current: EncryptionKey;
   readonly all: readonly EncryptionKey[];
@@ -21,7 +21,7 @@ const TAG_BYTES = 16;
 const CHARS_MIN = 32;
 
 /**
- * Parses `ENCRYPTION_KEY`: one key or several separated by commas, the current one first.
+ * Parses `ENCRYPTION_KEY`: one key or several separated by commas, the current key first.
  *
  * @throws {Error} that names the variable and the command that generates a key; never the value.
  */
@@ -58,7 +58,7 @@ export function seal({ current }: EncryptionKeys, text: string, context: string)
   return Buffer.concat([Buffer.of(VERSION), current.id, nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** @throws {Error} when it was not sealed with a listed key, was changed, or has another context. */
+/** @throws {Error} when the value was not sealed with a listed key, was changed, or has another context. */
 export function unseal({ all }: EncryptionKeys, sealed: Uint8Array, context: string): string {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   const nonceAt = 1 + ID_BYTES;
@@ -76,7 +76,7 @@ export function unseal({ all }: EncryptionKeys, sealed: Uint8Array, context: str
 }
 
 /**
- * Whether it is sealed with the current key; otherwise it has to be sealed again before the earlier key can be
+ * Whether a value is sealed with the current key. If not, it must be sealed again before the earlier key can be
  * removed.
  */
 export function isCurrent({ current }: EncryptionKeys, sealed: Uint8Array): boolean {

@@ -1,5 +1,5 @@
 // Pages that visitors see in browsers when a site cannot answer: quiet, without scripts and external files. Rendered
-// once; used by the engine and by the edge. Imports nothing of ours.
+// once; used by the engine and by the edge. Imports no file of the repository.
 import { createHash } from 'node:crypto';
 
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:22vh auto 0;max-width:28em;padding:0 1.5em;color:#222;background:#fff}
@@ -9,7 +9,7 @@ form{margin-top:1.2em}label{display:block}input,button{font:inherit;padding:.45e
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /**
- * Headers of the pages. Only their own style is allowed.
+ * Headers of the pages. Only the style of the pages is allowed.
  *
  * @param more further directives of the content security policy, for a form.
  */
@@ -21,7 +21,7 @@ export function pageHeaders(more: string = "form-action 'none'"): readonly (read
   ];
 }
 
-/** A page: its title, and a sentence on what to do. */
+/** A page: its title, and a sentence with advice. */
 interface PageText {
   readonly title: string;
   readonly text: string;
@@ -56,7 +56,7 @@ const PAGES: ReadonlyMap<number, { readonly plain: string; readonly withId: read
 );
 
 /**
- * The page of a status; of an unknown one, that of 500.
+ * The page of a status; an unknown status gets the page of 500.
  *
  * @param requestId shown, so that the owner of the site finds the request in the logs; '': not shown.
  */
@@ -69,7 +69,7 @@ export function errorPage(status: number, requestId: string): string {
 /**
  * A page with its own content.
  *
- * @param status shown above the title; null: not shown.
+ * @param status shown above the title; null if not shown.
  * @param content HTML below the text.
  */
 export function pageOf(status: number | null, { title, text }: PageText, content: string = ''): string {

@@ -8,7 +8,7 @@ import { platformErrors } from './errors/platform.ts';
 import type { ErrorRow } from './errors/row.ts';
 import { sandboxErrors } from './errors/sandbox.ts';
 
-/** Every error code with its HTTP status, blame and message. A code has one row. */
+/** Every error code with its HTTP status, blame and message. Each code has one row. */
 export const errorTable = {
   ...engineErrors,
   ...sandboxErrors,
@@ -54,7 +54,7 @@ export function errorMessage(code: ErrorCode, details: ErrorDetails = {}): strin
   );
 }
 
-/** Whether a value, also from another realm, is a known error code. */
+/** Whether a value, which may come from another realm, is a known error code. */
 export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(errorTable, value);
 }

@@ -1,5 +1,5 @@
 // Encodes an event as an HTTP body: the lengths of its parts in bytes, comma-separated, a line feed, then the parts.
-// Written by the broker, passed on by the supervisor, read by the engine. The recipient is in headers. Pure.
+// Written by the broker, forwarded by the supervisor, read by the engine. The recipient is in headers. Pure.
 import type { EventContent } from './event.ts';
 
 export const EVENT_TYPE = 'application/vnd.platform.event';

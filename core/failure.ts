@@ -1,16 +1,16 @@
-// Failures that one part of the platform throws and another part handles. They never reach a client: a surface maps
-// them to a code of errors.ts. Imports nothing.
+// Failures that one part of the platform throws and another part handles. Failures never reach a client: each surface
+// maps them to a code of errors.ts. Imports nothing.
 
 /** Every kind of failure, with its fields. */
 interface FailureFields {
   // Work under a lease.
-  /** Another process holds the lease now: change nothing more. */
+  /** Another process holds the lease now: make no further changes. */
   lease_lost: object;
   /** The process stops: the work is retried later. */
   process_stopped: object;
 
   // Engines, as called by the supervisor and during releases.
-  /** `unreached`: nothing listens, so nothing was started; `lost`: the connection broke. */
+  /** `unreached`: no process listens, so the event was not started; `lost`: the connection broke. */
   engine_call: { readonly reason: 'unreached' | 'lost' | 'late' | 'too_large' };
   /** No engine is available at the moment: retry. */
   engines_away: object;
@@ -56,7 +56,7 @@ interface FailureFields {
   oidc_refused: { readonly why: 'away' | 'denied' | 'clock' | 'subject' | 'groups' | 'invalid' };
 
   // Sandboxes.
-  /** Error response of a hosted sandbox provider; status 0: no response, or an unreadable one. */
+  /** Error response of a hosted sandbox provider; the status is 0 if there was no response, or an unreadable one. */
   sandbox_provider: { readonly status: number };
   /** Error response of the container engine; status 0: no response. */
   container_engine: { readonly status: number };
@@ -68,9 +68,9 @@ interface FailureFields {
   accounts_away: object;
 
   // Bindings.
-  /** A database service does not answer, or its connection broke: what was asked may or may not have been done. */
+  /** A database service does not respond, or its connection broke: the operation may or may not have been done. */
   database_service_away: object;
-  /** Another engine has the durable object: the path of its socket for forwarded requests, empty if there is none. */
+  /** Another engine has the durable object: the path of its socket for forwarded requests, empty if it has none. */
   object_held: { readonly link: string };
   /** A value of the state is too large to be changed on the main thread. */
   state_value_large: object;
@@ -104,7 +104,7 @@ interface FailureFields {
   // Files and settings.
   /** A variable of the process has an invalid value. */
   configuration: object;
-  /** A file is text in no known encoding. */
+  /** The encoding of a text file is unknown. */
   text_encoding: object;
   /** A database file cannot be imported. */
   unreadable_database: object;

@@ -1,8 +1,8 @@
-// Frees the memory of large chunks as soon as they are used up. If they were left to the garbage collector, every 5
-// to 8 MB would cost a full collection of a heap in which nothing else has changed: two thirds of the CPU of reading
-// a file of 1 MB. Pure.
+// Frees the memory of large chunks as soon as they are used up. If buffers were left to the garbage collector, every 5
+// to 8 MB would cost a full collection of an otherwise unchanged heap: two thirds of the CPU of reading a file of 1 MB.
+// Pure.
 
-/** Below this size, one collection that frees many is cheaper. */
+/** Below this size, one collection that frees many buffers is cheaper. */
 const BYTES_LEAST = 64 * 1024;
 
 /**

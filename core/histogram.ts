@@ -5,7 +5,7 @@
 export interface Scale {
   /** Durations below 2^firstBits us share the first bucket. */
   readonly firstBits: number;
-  /** Where the last bucket begins, in us; at most 2^30. */
+  /** Start of the last bucket, in us; at most 2^30. */
   readonly lastUs: number;
   /** A power of two has 2^partBits buckets: a quantile is at most 1 / 2^partBits off. */
   readonly partBits: number;
@@ -47,7 +47,7 @@ export function bucketOf({ firstBits, lastUs, partBits, buckets }: Scale, ms: nu
   return ((bits - firstBits) << partBits) + ((us >> (bits - partBits)) & ((1 << partBits) - 1)) + 1;
 }
 
-/** Where a bucket begins, in ms. */
+/** Start of a bucket, in ms. */
 function startOf({ firstBits, partBits }: Scale, bucket: number): number {
   if (bucket === 0) return 0;
   const begin = 2 ** (firstBits + ((bucket - 1) >> partBits));
@@ -59,8 +59,8 @@ function startOf({ firstBits, partBits }: Scale, bucket: number): number {
  * A quantile in ms, interpolated within its bucket. Null if nothing was counted.
  *
  * @param counted pairs of a bucket and its count, in ascending order of buckets.
- * @param share such as 0.99.
- * @param max the longest duration, an upper limit of the result; by default there is none.
+ * @param share such as 0.99. @param max the longest duration, as an upper limit of the result; by default there is
+ * none.
  */
 export function quantile(
   of: Scale,

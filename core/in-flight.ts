@@ -1,4 +1,4 @@
-// A table of values in flight, by number: a ring of slots under sequential numbers. Not a Map: one keyed by request
+// A table of values in flight, by number: a ring of slots under sequential numbers. Not a Map: a Map keyed by request
 // id retains every request in its outgrown tables until the next full collection, which cost 10 ms of p99
 // (docs/decisions/06-slots-not-maps.md). Numbers of the first table are small integers, which V8 stores, prints and
 // parses without allocating.
@@ -17,7 +17,7 @@ export class InFlight<Value extends object> {
   #last = 0;
   #first: number;
 
-  /** `first`: added to every id, so that two tables of one isolate never use the same. */
+  /** `first` is added to every id, so that two tables of one isolate never use the same id. */
   constructor(first = 0) {
     this.#first = first;
     this.#values = Array.from({ length: this.#mask + 1 });
@@ -30,7 +30,7 @@ export class InFlight<Value extends object> {
 
   /** Gives a value the next number; numbers repeat after two billion others. */
   add(value: Value): number {
-    // At most half full: a number whose slot is still taken by an older value is skipped.
+    // At most half full: a number whose slot still has an older value is skipped.
     if (this.#size * 2 > this.#mask) this.#grow();
     let number = this.#last;
     do {

@@ -1,5 +1,6 @@
 // All limits: default, description, and a variable if an installation has a reason to choose another value. One schema
-// in sections (core/limits/), and the only reader of the environment. A test keeps docs/limits.md in sync. Pure.
+// in sections (core/limits/). No other code reads limits from the environment. A test keeps docs/limits.md in sync.
+// Pure.
 import {
   KB,
   MB,
@@ -108,7 +109,7 @@ export function cpuLimitVariable(kind: BudgetKind, plan: Plan): string {
 /**
  * All limits with the overrides of an environment.
  *
- * @throws {Error} naming the variable, its value and valid values, when one is not an integer.
+ * @throws {Error} that names the variable, its value and valid values, if a value is not an integer.
  * @example limitsFrom({ WORKER_CPU_LIMIT_MS_FREE: '50' }).cpu.http.free // 50
  */
 export function limitsFrom(environment: Environment): Limits {

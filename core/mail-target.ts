@@ -1,5 +1,5 @@
 // Parses AUTH_MAIL_URL and MAIL_FROM: where the platform delivers emails, and their sender. Pure. No message contains a
-// part of the URL, which may hold a password.
+// part of the URL, which may contain a password.
 import { isIP } from 'node:net';
 import { isPublicAddress } from './egress.ts';
 
@@ -10,7 +10,7 @@ export interface SmtpServer {
   readonly port: number;
   /** TLS from the first byte on (`smtps:`), an upgrade by STARTTLS, or none: for private addresses only. */
   readonly tls: 'implicit' | 'starttls' | 'off';
-  /** Null: the server requires no sign-in. */
+  /** Null means that the server requires no sign-in. */
   readonly login: { readonly user: string; readonly password: string } | null;
 }
 
@@ -19,7 +19,7 @@ type MailTarget = { readonly kind: 'post'; readonly url: string } | SmtpServer;
 
 /** Who emails are from. */
 export interface Sender {
-  /** Shown beside the address; '' for none. */
+  /** Name that is shown with the address, or ''. */
   readonly name: string;
   readonly address: string;
 }
@@ -32,7 +32,7 @@ export interface MailSettings {
 }
 
 const ADDRESS_CHARS_MAX = 254;
-/** One address, without a name: characters that separate or quote addresses in a header are not allowed. */
+/** One address without a name: characters that separate or quote addresses in a header are not allowed. */
 const ADDRESS = /^[^\s\p{C}@<>,;:"()[\]\\]+@[^\s\p{C}@<>,;:"()[\]\\]+$/u;
 const SENDER = /^(?:(?<name>[^\p{C}<>"@,;:\\]{1,100}?) *<(?<inner>[^<>]+)>|(?<plain>[^<>]+))$/u;
 const EXAMPLE = 'smtp://user:password@mail.example.com:587';
@@ -45,8 +45,7 @@ export function isMailAddress(text: string): boolean {
 /**
  * Settings from `AUTH_MAIL_URL` and `MAIL_FROM`.
  *
- * @param get value of a variable; '' if it is not set.
- * @throws {Error} naming the variable and what to write.
+ * @param get value of a variable; '' if it is not set. @throws {Error} that names the variable and the expected value.
  */
 export function mailSettingsFrom(get: (name: string) => string): MailSettings {
   const url = get('AUTH_MAIL_URL');

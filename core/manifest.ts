@@ -38,7 +38,7 @@ export interface AssetRedirectRule {
   readonly to: string;
   /** 200 serves the file of another path. */
   readonly status: 200 | 301 | 302 | 303 | 307 | 308;
-  /** For 200: also replaces an existing file. */
+  /** For 200, a redirect also replaces an existing file. */
   readonly force: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface AssetRules {
   /** Name of the asset fetcher in `env`. */
   readonly binding: string | null;
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
-  /** `true`: always the worker first; patterns: only those (a leading `!` excludes). */
+  /** `true`: always the worker first; patterns: only matching requests (a leading `!` excludes). */
   readonly runWorkerFirst: boolean | readonly string[];
   /** Status -> key in `files` of the page that browsers get for an error of the platform. */
   readonly errorPages?: Readonly<Record<number, string>>;
@@ -55,7 +55,7 @@ export interface AssetRules {
   readonly files: Readonly<Record<string, AssetFile>>;
   /** Rules of `_headers`, in order. */
   readonly headers?: readonly AssetHeaderRule[];
-  /** Rules of `_redirects`, in order: the first match counts. */
+  /** Rules of `_redirects`, in order; the first match counts. */
   readonly redirects?: readonly AssetRedirectRule[];
 }
 
@@ -68,7 +68,7 @@ export interface DatabaseMigrations {
 
 /** The server of an ssr project: a separate Node process, in an unpacked `server.tar` (runtime/ssr/). */
 export interface ServerRules {
-  /** Hash of `server.tar`, beside the manifest. */
+  /** Hash of `server.tar`, which is next to the manifest. */
   readonly hash: string;
   readonly bytes: number;
   /** Shell command, as in `scripts.start` of package.json. */
@@ -81,7 +81,7 @@ export interface ServerRules {
 export interface Manifest {
   readonly version: 1;
   readonly kind: 'static' | 'ssr' | 'dynamic';
-  /** The bundle, `worker.js` beside the manifest (source map: `worker.js.map`); null for static projects. */
+  /** The bundle, `worker.js` next to the manifest (source map: `worker.js.map`); null for static projects. */
   readonly worker: { readonly hash: string; readonly bytes: number; readonly mapHash: string | null } | null;
   readonly compatibilityDate: string;
   readonly compatibilityFlags: readonly string[];
@@ -96,19 +96,19 @@ export interface Manifest {
   readonly queues?: QueuesSettings;
   /** Workflows that are classes: resource name -> exported class; absent without any. */
   readonly workflowClasses?: Readonly<Record<string, string>>;
-  /** Schedules by name; one without `overlap` skips runs that become due while it runs. */
+  /** Schedules by name. A schedule without `overlap` skips runs that become due during a run. */
   readonly cron: Readonly<
     Record<string, { readonly schedule: string; readonly timezone: string; readonly overlap?: 'queue' }>
   >;
   /** Preview settings that differ from the defaults. */
   readonly previews?: Partial<PreviewSettings>;
-  /** How it becomes production; absent: the project's settings decide. */
+  /** How the deployment becomes production; if absent, the project's settings decide. */
   readonly release?: ReleaseSettings;
-  /** `migrations.json` beside the manifest; absent without any. */
+  /** `migrations.json` next to the manifest; absent if there are none. */
   readonly migrations?: { readonly hash: string };
   readonly ai: boolean;
   readonly skewProtection: boolean;
-  /** For `ssr`: the Node process beside the worker, which serves the process's binding calls. */
+  /** For `ssr`: the Node process next to the worker, which serves the process's binding calls. */
   readonly server?: ServerRules;
 }
 

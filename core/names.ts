@@ -56,7 +56,7 @@ export function forkBranch(pullRequest: number): string {
   return `pull:${pullRequest}`;
 }
 
-/** Whether a branch is a {@link forkBranch}: untrusted code without access to anything of production. */
+/** Whether a branch is a {@link forkBranch}: untrusted code without access to production. */
 export function isForkBranch(branch: string): boolean {
   return branch.startsWith('pull:');
 }

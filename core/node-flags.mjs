@@ -1,5 +1,5 @@
 // The flags of every process that runs isolates: read by the launcher (run.mjs, on any Node from 20) and by code that
-// starts an engine. Plain JavaScript because the launcher runs before Node 24 is found. Nothing else belongs here.
+// starts an engine. Plain JavaScript because the launcher runs before Node 24 is found. Add no other code to this file.
 
 /**
  * Node and V8 flags, in the order in which they are passed.

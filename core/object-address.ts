@@ -1,4 +1,5 @@
-// The address of an event for a durable object, between engines and into the isolate, and where its storage lies. Pure.
+// The address of an event for a durable object, between engines and into the isolate, and the location of its storage.
+// Pure.
 import { ofPreview } from './preview.ts';
 
 /** Kind of an object's event: a request, calls of another worker or object, its alarm, or one of its WebSockets. */
@@ -19,7 +20,7 @@ export interface ObjectAddress {
   readonly protocol: 'http:' | 'https:';
 }
 
-/** Status of a response that stands for an error of the platform; no worker can choose it. */
+/** Status of a response that represents an error of the platform; no worker can choose it. */
 export const REFUSED_STATUS = 998;
 
 /**
@@ -31,7 +32,7 @@ export function objectClassKey(project: string, preview: string | null, firstNam
   return `${ofPreview(project, preview)}/${firstName}`;
 }
 
-/** Behind the namespace of a project or preview: the namespace of its objects, which nothing else can have. */
+/** Appended to the namespace of a project or preview: the namespace of its objects, which no other data can have. */
 const OBJECTS_SUFFIX = '~~~objects';
 
 /** The namespace with a database for each object of a project, or of its preview. */
@@ -39,7 +40,7 @@ export function objectsNamespace(namespace: string, preview: string | null): str
   return ofPreview(namespace, preview) + OBJECTS_SUFFIX;
 }
 
-/** Where the storage of an object lies, as a database. */
+/** Location of the storage of an object, as a database. */
 export function objectPlace(
   namespace: string,
   preview: string | null,

@@ -5,10 +5,10 @@
 export const objectOps = {
   /**
    * `[fence, open, end, steps, name?]` -> `{t, v}`, or a refusal that undid the open transaction. `fence`: number of
-   * the holder, at least 1; one with a larger number shuts out all others for good. `open`, `t`: number of the
+   * the holder, at least 1. A holder with a larger number permanently locks out all others. `open`, `t`: number of the
    * transaction that the holder has open before and afterwards, 0 for none. `end`: of {@link transactionEnds}. `v`: a
-   * result of each step, or the refusal of its statement as `{e: [code, message]}`. `name`: the object's, kept with
-   * the first request of a holder.
+   * result of each step, or the refusal of its statement as `{e: [code, message]}`. `name`: the object's, kept with the
+   * first request of a holder.
    *
    * A step is a list. Keys are texts, values JSON texts.
    *
@@ -25,7 +25,7 @@ export const objectOps = {
    * - `z` -> bytes of the database
    */
   steps: 13,
-  /** `[]` -> `{name, alarm, bytes, isEmpty}`, or null if nothing is there; needs no lease. */
+  /** `[]` -> `{name, alarm, bytes, isEmpty}`, or null if there is no data; needs no lease. */
   look: 14,
 } as const;
 
@@ -34,5 +34,5 @@ export const transactionEnds = { stays: 0, commit: 1, undo: 2, commitUnlessRefus
 
 /** Code of the refusal that another holder is there. */
 export const SHUT_OUT = 'OBJECT_SHUT_OUT';
-/** Code of the refusal that the open transaction is gone. */
+/** Code of the refusal when the open transaction has ended. */
 export const TRANSACTION_GONE = 'OBJECT_TRANSACTION_GONE';

@@ -26,7 +26,7 @@ export function parseInteger(
   throw new Error(`${name} must be ${what} ${range}, but is "${text}"`);
 }
 
-/** A TCP port; 0 means a free one, if the caller allows it. */
+/** A TCP port; 0 means a free port, if the caller allows it. */
 export function parsePort(name: string, text: string, least: 0 | 1 = 0): number {
   return parseInteger(name, text, { least, most: 65_535, what: 'a port' });
 }

@@ -5,7 +5,7 @@
 /** A parsed pattern: literals (decoded) and wildcards alternating; two wildcards are never adjacent. */
 export interface PathPattern {
   readonly pieces: readonly PatternPiece[];
-  /** Without wildcards: the only matching text. */
+  /** The only matching text, for a pattern without wildcards. */
   readonly literal: string | null;
 }
 
@@ -81,8 +81,8 @@ export function splitHostPattern(pattern: string): { readonly host: string | nul
 }
 
 /**
- * Values of a pattern's wildcards in a text, or null if it does not match. A placeholder matches one or more
- * characters without the delimiter, `*` any number of any characters.
+ * Values of a pattern's wildcards in a text, or null if it does not match. A placeholder matches one or more characters
+ * without the delimiter, and `*` matches any number of any characters.
  *
  * @param path decoded
  * @example matchPattern(parsePathPattern('/a/*'), '/a/b/c') // { splat: 'b/c' }

@@ -1,4 +1,4 @@
-// Plans and kinds of invocation. Their CPU budgets are in limits.ts. Pure.
+// Plans and kinds of invocation. CPU budgets are in limits.ts. Pure.
 import { eventKinds } from './event.ts';
 
 /** Plans of organizations; self-hosted organizations are `free` unless assigned another. */

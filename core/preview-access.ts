@@ -19,7 +19,7 @@ export async function hashPreviewPassword(password: string): Promise<string> {
   return `scrypt$${salt.toString('base64url')}$${(await derive(password, salt)).toString('base64url')}`;
 }
 
-/** Whether the password is correct; false for anything that {@link hashPreviewPassword} did not create. */
+/** Whether the password is correct; false for any value that {@link hashPreviewPassword} did not create. */
 export async function isPreviewPassword(kept: string, password: string): Promise<boolean> {
   const [, salt, key] = /^scrypt\$([\w-]{22})\$([\w-]{43})$/.exec(kept) ?? [];
   if (salt === undefined || key === undefined) return false;

@@ -1,4 +1,4 @@
-// `previews` in platform.yaml: resources and behavior of previews. Read by the engine and the broker. Pure.
+// `previews` in platform.yaml: resources and behavior of previews. The engine and the broker read these settings. Pure.
 import { isForkBranch } from './names.ts';
 
 /** A preview's databases, and the events that its branch receives. */

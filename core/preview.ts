@@ -4,8 +4,8 @@ import type { RouteRecord } from './manifest.ts';
 import { branchSlug } from './names.ts';
 
 /**
- * The slug of the branch whose resources a deployment uses; null for one that uses production's: it is on
- * production's branch, or was deployed to production.
+ * The slug of the branch whose resources a deployment uses; null if it uses production's, because it is on production's
+ * branch or was deployed to production.
  */
 export function previewOf({ project, production, deployments }: RouteRecord, id: string): string | null {
   const deployment = Object.hasOwn(deployments, id) ? deployments[id] : undefined;
@@ -15,8 +15,8 @@ export function previewOf({ project, production, deployments }: RouteRecord, id:
 }
 
 /**
- * The variables of a deployment: those it was released with, else production's, or those of previews and of its
- * branch, according to the resources that it uses.
+ * The variables of a deployment: those it was released with, else production's, or those of previews and of its branch,
+ * according to its resources.
  */
 export function variablesOf(record: RouteRecord, id: string): Readonly<Record<string, string>> {
   const own = Object.hasOwn(record.deployments, id) ? record.deployments[id]!.vars : undefined;
@@ -28,15 +28,15 @@ export function variablesOf(record: RouteRecord, id: string): Readonly<Record<st
 }
 
 /**
- * Between a name and the slug of a preview's branch. Two characters: `auth~users` must not be a database of a branch
- * named `users`.
+ * Separator between a name and the slug of a preview's branch. Two characters: `auth~users` must not be a database of a
+ * branch named `users`.
  */
 export const previewSeparator = '~~';
 
 /**
- * A preview's name for a resource or namespace, which no platform.yaml can declare. Database, state and files have
- * their own resource (`users~~login`), which counts for their project; users, caches, queues, timers and workflows
- * have their own namespace (`shop~~login`: queues keep their names).
+ * A preview's name for a resource or namespace, which no platform.yaml can declare. Databases, state and files have a
+ * separate resource (`users~~login`), which counts for their project. Users, caches, queues, timers and workflows have
+ * a separate namespace (`shop~~login`: queues keep their names).
  *
  * @param preview from {@link previewOf}.
  */
@@ -44,7 +44,7 @@ export function ofPreview(name: string, preview: string | null): string {
   return preview === null ? name : `${name}${previewSeparator}${preview}`;
 }
 
-/** The branch's slug in a name from {@link ofPreview}; null: it is production's. */
+/** The branch's slug in a name from {@link ofPreview}; null if it is production's. */
 export function previewIn(name: string): string | null {
   const at = name.indexOf(previewSeparator);
   return at < 0 ? null : name.slice(at + previewSeparator.length);
@@ -57,8 +57,8 @@ export function withoutPreview(name: string): string {
 }
 
 /**
- * The deployment that receives the events of a namespace: for production's the live one; for a preview's the newest
- * deployment of its branch, as long as that is a preview. Null: none, so they wait.
+ * The deployment that receives the events of a namespace: for production, the live deployment; for a preview, the
+ * newest deployment of its branch, as long as it is a preview. Null if there is no such deployment, so the events wait.
  *
  * @param branch of the sender. @param preview of the namespace, from {@link previewIn}.
  */

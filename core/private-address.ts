@@ -16,7 +16,7 @@ inside.addAddress('::1', 'ipv6');
 inside.addSubnet('fc00::', 7, 'ipv6');
 inside.addSubnet('fe80::', 10, 'ipv6');
 
-/** False for anything but an address. */
+/** False for any text that is not an address. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   return family !== 0 && inside.check(address, family === 4 ? 'ipv4' : 'ipv6');

@@ -5,20 +5,20 @@
 export interface Problem {
   readonly message: string;
   readonly severity: 'error' | 'warning';
-  /** As specified by the caller; not resolved. */
+  /** The file name that the caller specified; not resolved. */
   readonly file: string;
   /** From 1. */
   readonly line: number;
   /** From 1, in UTF-16 units, without a byte order mark. */
   readonly column: number;
-  /** The path in the document, such as `assets.run_worker_first[0]`; empty for all of it. */
+  /** The path in the document, such as `assets.run_worker_first[0]`; empty for the whole document. */
   readonly path: string;
-  /** How to fix it. */
+  /** Instructions to fix the problem. */
   readonly hint?: string;
 }
 
 /**
- * A problem as one line, `file:line:column: message`, with its hint on a second one.
+ * A problem as one line, `file:line:column: message`, with its hint on a second line.
  *
  * @example formatProblem(problem) // "platform.yaml:3:6: Out path cannot contain '..'"
  */

@@ -3,11 +3,11 @@
 import { backoffMs } from './backoff.ts';
 import type { DeliveryLimits } from './limits.ts';
 
-/** Settings of one queue; absent ones use the platform's limits. */
+/** Settings of one queue; absent settings use the platform's limits. */
 export interface QueueSettings {
   /** Attempts after the first. */
   readonly maxRetries?: number;
-  /** Delay before the second attempt; it doubles with each further one. */
+  /** Delay before the second attempt; it doubles with each further attempt. */
   readonly retryDelayMs?: number;
   /** Messages processed concurrently. */
   readonly maxConcurrency?: number;
@@ -20,7 +20,7 @@ export type QueuesSettings = Readonly<Record<string, QueueSettings>>;
 
 const deadSuffix = '_dlq';
 
-/** The dead letter queue of `resource`; null: it is a dead letter queue itself, and keeps its messages. */
+/** The dead letter queue of `resource`; null if it is a dead letter queue itself, and keeps its messages. */
 export function deadLettersOf(queues: QueuesSettings, resource: string): string | null {
   const own = Object.hasOwn(queues, resource) ? queues[resource]?.deadLetter : undefined;
   if (own !== undefined) return own;
@@ -29,7 +29,7 @@ export function deadLettersOf(queues: QueuesSettings, resource: string): string 
   return isDead ? null : `${resource}${deadSuffix}`;
 }
 
-/** Delay of a message after it failed in `attempt` (1 is the first); null: that was its last one. */
+/** Delay of a message after it failed in `attempt` (1 is the first); null if that was its last one. */
 export function retryDelayMs(
   { maxRetries, retryDelayMs: delayMs }: QueueSettings,
   limits: Pick<DeliveryLimits, 'retries' | 'backoffMs' | 'backoffMsMax'>,

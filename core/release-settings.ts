@@ -36,7 +36,7 @@ export const releaseRules = {
 } as const;
 
 /**
- * The problem of steps that a schema cannot express; null: none.
+ * The problem of steps that a schema cannot express, or null.
  *
  * @example stepsProblem([25, 5, 100]) // 'must rise: 5 follows 25'
  */

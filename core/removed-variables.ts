@@ -1,5 +1,5 @@
-// Variables that set a limit before version 0.2.0 and have no effect now: this version warns if one is set. The next
-// version deletes this file. Used by the supervisor, `platform dev` and `platform doctor`.
+// Variables that set a limit before version 0.2.0 and have no effect now: this version warns if one of them is set. The
+// next version deletes this file. Used by the supervisor, `platform dev` and `platform doctor`.
 import { defaultLimits as limits } from './limits.ts';
 
 const { build, control, database, delivery, edge, gateway, sandbox, migrator, ssr, web, telemetry } = limits;

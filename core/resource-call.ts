@@ -40,7 +40,7 @@ export type ResourceOperations = Together<OperationsByKind[Kind]> &
 /** The name of an operation. */
 export type ResourceOperation = keyof ResourceOperations;
 
-/** Read-only operations: all others change the content of a binding. */
+/** Read-only operations; all others change the content of a binding. */
 export const readingOperations: readonly ResourceOperation[] = [
   'resources.list',
   'cron.list',

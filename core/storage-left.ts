@@ -9,7 +9,7 @@ import { withoutPreview } from './preview.ts';
 /** Remaining storage of an organization. */
 export interface OrganizationLeft {
   readonly id: string;
-  /** Bytes of its plan; null: limited only by the disk, whose size is not disclosed. */
+  /** Bytes of its plan; null means limited only by the disk, whose size is not disclosed. */
   readonly limit: number | null;
   readonly left: number;
   /** Names of its projects. */
@@ -21,16 +21,16 @@ export interface StorageLeft {
   readonly version: 1;
   /** ISO 8601: when the count began. Writing the file again without a new count keeps the subtracted amounts. */
   readonly countedAt: string;
-  /** ISO 8601. Afterwards nothing is refused, because counting has stopped. */
+  /** ISO 8601. After this time no write is refused, because counting has stopped. */
   readonly until: string;
   readonly organizations: readonly OrganizationLeft[];
 }
 
-/** Bytes by namespace, as an engine answers `POST /_platform/storage`; null: unknown there. */
+/** Bytes by namespace, as an engine answers `POST /_platform/storage`; null means unknown there. */
 export interface KeptBytes {
   readonly files: Readonly<Record<string, number>> | null;
   readonly databases: Readonly<Record<string, number>> | null;
-  /** Whether they are on the disk of the data folder. */
+  /** Whether files and databases are on the disk of the data folder. */
   readonly areLocal: { readonly files: boolean; readonly databases: boolean };
 }
 
@@ -96,7 +96,7 @@ export class StorageGuard {
   /** Null: no limit. */
   #byProject = new Map<string, Account | null>();
 
-  /** @param dataFolder null: nothing is limited, as in `platform dev`. */
+  /** @param dataFolder null if there is no limit, as in `platform dev`. */
   constructor(dataFolder: string | null, now: () => number = () => performance.now(), clock: () => number = Date.now) {
     this.#file = dataFolder === null ? null : fileOf(dataFolder);
     this.#now = now;
@@ -122,13 +122,13 @@ export class StorageGuard {
     if (account !== undefined && account.left <= 0) throw refusalOf(account);
   }
 
-  /** Records bytes that were written, or deleted (below 0), where nothing can be refused. */
+  /** Records bytes that were written, or deleted (below 0), when a refusal is not possible. */
   note(namespace: string, bytes: number): void {
     const account = this.#of(namespace);
     if (account !== undefined) add(account, bytes);
   }
 
-  /** The error that the organization of a namespace is full; null: no limit. */
+  /** The error that the organization of a namespace is full; null means no limit. */
   refusal(namespace: string): PlatformError | null {
     const account = this.#of(namespace);
     return account === undefined ? null : refusalOf(account);

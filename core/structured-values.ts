@@ -1,7 +1,7 @@
 // Converts values that workers stored in the encoding of runtime/engine/guest/lazy/stored-values.ts to JSON for
-// people, in the dashboard, API and CLI. The records come from workers, so nothing here trusts them.
+// people, in the dashboard, API and CLI. The records come from workers, so this code does not trust them.
 
-/** References to one object repeat it here: a few records could expand to billions of values. */
+/** References to one object are repeated here, so a few records could expand to billions of values. */
 const NODES_MAX = 10_000;
 
 /**
@@ -53,7 +53,7 @@ function showRecord([kind, first, ...rest]: readonly unknown[], show: (index: un
       return show(rest[0]);
     case 'boxed':
       return show(first);
-    // For bigint, number and buffer it is a text.
+    // For bigint, number and buffer, it is a text.
     default:
       return first ?? null;
   }

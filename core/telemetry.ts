@@ -1,5 +1,5 @@
 // Telemetry records of engines: lines, invocations, spans of traces, and how many of them were dropped. Engines write
-// one JSON object per line, the supervisor buffers the texts unparsed, the control plane stores them. Types.
+// one JSON object per line, the supervisor buffers the texts unparsed, and the control plane stores them. Types.
 import type { InvocationKind } from './plans.ts';
 
 /** Fields of every record. */
@@ -17,7 +17,7 @@ export interface LineRecord extends OfDeployment {
   readonly text: string;
   /** Kind of its invocation; null for code outside of invocations. */
   readonly kind: InvocationKind | null;
-  /** For a request: its route (`routeOf`); else the name of the queue, timer, schedule or workflow. */
+  /** The route of a request (`routeOf`); else the name of the queue, timer, schedule or workflow. */
   readonly route: string;
   readonly invocation: string | null;
   readonly traceId: string | null;
@@ -29,7 +29,7 @@ export interface InvocationRecord extends OfDeployment {
   readonly kind: InvocationKind;
   readonly invocation: string;
   readonly traceId: string | null;
-  /** For a request; empty for other events. The path has no query: `request` has it. */
+  /** Set for a request; empty for other events. The path has no query: `request` has it. */
   readonly method: string;
   readonly path: string;
   readonly route: string;
@@ -41,23 +41,23 @@ export interface InvocationRecord extends OfDeployment {
   readonly error: string;
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** Time to first byte of a response; null: an event, or the client left before. */
+  /** Time to first byte of a response; null means an event, or the client left before. */
   readonly firstByteMs: number | null;
   /** Null: an event. */
   readonly request: RequestDetails | null;
 }
 
-/** More about a request. It has no values that may be secrets. */
+/** More about a request. These details contain no values that may be secrets. */
 export interface RequestDetails {
-  /** Without `?`; secret values are `***`. Empty: none. */
+  /** The query without `?`; secret values are `***`. Empty: none. */
   readonly query: string;
-  /** Names and values, in order of arrival; null: the value is secret. */
+  /** Names and values, in order of arrival; null if the value is secret. */
   readonly headers: readonly (readonly [name: string, value: string | null])[];
   /** Address of the client, as the worker sees it; empty: unknown. */
   readonly client: string;
-  /** Declared length of the body; null: unknown. */
+  /** Declared length of the body; null if unknown. */
   readonly requestBytes: number | null;
-  /** Length of the response's body; null: a WebSocket. */
+  /** Length of the response's body; null means a WebSocket. */
   readonly responseBytes: number | null;
 }
 
@@ -79,7 +79,7 @@ export interface SpanRecord extends OfDeployment {
   readonly name: string;
   readonly kind: SpanKind;
   readonly ms: number;
-  /** Null: it did not fail. */
+  /** Reason of the failure; null if the span did not fail. */
   readonly error: string | null;
   readonly invocation: string;
   readonly attributes: SpanAttributes;
@@ -99,7 +99,7 @@ export type TelemetryRecord = LineRecord | InvocationRecord | SpanRecord | Dropp
 
 /** `POST /_platform/telemetry`: a batch, repeated until it is acknowledged. */
 export interface TelemetryBatch {
-  /** Null: nothing arrived within the waiting time. */
+  /** Null if nothing arrived within the waiting time. */
   readonly id: string | null;
   /** JSON, one record per line. */
   readonly records: string;

@@ -8,7 +8,7 @@ import type { InvocationKind } from './plans.ts';
 export interface CostlyInvocation {
   /** Id in the log. */
   readonly id: string;
-  /** When it ended, in ms since 1970. */
+  /** When the invocation ended, in ms since 1970. */
   readonly at: number;
   readonly cpuMs: number;
   readonly isFailure: boolean;
@@ -21,19 +21,19 @@ export type StatusClass = (typeof statusClasses)[number];
 /** Invocations of a deployment, or calls of its bindings. Sums of invocations leave out the calls. */
 export type UsageKind = InvocationKind | MeasuredKind;
 
-/** For one deployment, kind and route. */
+/** Usage of one deployment, kind and route. */
 export interface UsageRow {
   readonly project: string;
   readonly deployment: string;
   readonly kind: UsageKind;
   /**
-   * For requests: the first segments of their paths, or `(files)` for those answered by a file. For events, the name of
-   * their queue, timer, schedule or workflow. For calls of bindings, the resource; those of previews end with their
-   * branch (`ofPreview` in core/preview.ts). '' for objects, and for code that continued after an event.
+   * The first segments of the paths of requests, or `(files)` for requests answered by a file. The name of the queue,
+   * timer, schedule or workflow of events. For binding calls, this is the resource; resources of previews end with
+   * their branch (`ofPreview` in core/preview.ts). '' for objects, and for code that continued after an event.
    */
   readonly route: string;
   readonly invocations: number;
-  /** With a status of 5xx, or an outcome that is not `ok`; calls that failed. */
+  /** Invocations with a status of 5xx, or an outcome that is not `ok`; failed calls. */
   readonly failures: number;
   /** Requests by status class, in the order of {@link statusClasses}; zeros for other kinds. */
   readonly statuses: readonly number[];
@@ -44,14 +44,14 @@ export interface UsageRow {
   readonly cpuMsMax: number;
   /** Invocations by their CPU: counts by bucket of `cpuScale` (core/histogram.ts), without trailing zeros. */
   readonly cpuCounts: readonly number[];
-  /** Requests by time to first byte, on `latencyScale`; nothing for files and other kinds. */
+  /** Requests by time to first byte, on `latencyScale`; empty for files and other kinds. */
   readonly firstByte: SparseCounts;
   /**
-   * Invocations by time to the end of their response, and calls by their duration, on `latencyScale`; nothing for files
+   * Invocations by time to the end of their response, and calls by their duration, on `latencyScale`; empty for files
    * and WebSockets.
    */
   readonly answer: SparseCounts;
-  /** The most expensive ones, worst first; an engine lists one per report. */
+  /** The most expensive invocations first; an engine lists one per report. */
   readonly costliest: readonly CostlyInvocation[];
 }
 
@@ -59,7 +59,7 @@ export interface UsageRow {
 export interface TimedUsageRow extends UsageRow {
   /** ISO time of the start of the hour. */
   readonly hour: string;
-  /** ISO time of the start of the minute; null: the minute is not known, because too many rows were waiting. */
+  /** ISO time of the start of the minute; null if the minute is not known, because too many rows were waiting. */
   readonly minute: string | null;
 }
 
@@ -73,7 +73,7 @@ export interface UsageBatch {
 /** Listed invocations per deployment, kind, route and period. */
 export const COSTLIEST_MAX = 3;
 
-/** Sums two rows of the same deployment, kind and route; other fields are those of the first. */
+/** Sums two rows of the same deployment, kind and route; other fields are taken from the first row. */
 export function mergeUsage<Row extends UsageRow>(one: Row, other: UsageRow): Row {
   return {
     ...one,

@@ -1,5 +1,5 @@
 // Seal context of a project's variable (core/encryption.ts): its value cannot be unsealed for another project, scope
-// or key. Used by code that seals or unseals one. Pure.
+// or key. Used by code that encrypts or decrypts a variable. Pure.
 
 /** Location of a variable: `branch` is '' except for scope `branch`. */
 interface VariablePlace {
@@ -14,7 +14,7 @@ export function variableContext({ projectId, scope, branch, key }: VariablePlace
   return `variable:${projectId}:${scope}:${branch}:${key}`;
 }
 
-/** That of a setting of the platform, which an operator has changed while it runs. */
+/** Encryption context of a setting of the platform that an operator has changed while it runs. */
 export function settingContext(name: string): string {
   return `setting:${name}`;
 }

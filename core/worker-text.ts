@@ -1,11 +1,11 @@
-// A worker's code for its isolates: bytes stored once in the process, outside all heaps, which V8 reads in place.
+// A worker's code for its isolates: bytes stored once in the process, outside all heaps, which V8 reads without a copy.
 // Created where an artifact is read (artifacts/artifact-source.ts); read-only afterwards.
 import { isAscii } from 'node:buffer';
 
 /** The code of one bundle. */
 export interface WorkerText {
   readonly bytes: SharedArrayBuffer;
-  /** Two bytes per character: it has one beyond ASCII. */
+  /** Two bytes per character, because it has a character beyond ASCII. */
   readonly isWide: boolean;
   /** In characters. */
   readonly length: number;
@@ -13,7 +13,7 @@ export interface WorkerText {
 
 /**
  * The string of a whole bundle would be a large object on the engine's heap, and several of them would cause a full
- * collection: decoded in pieces, unused ones are still young.
+ * collection. If the bundle is decoded in pieces, unused pieces are still in the young generation.
  */
 const PIECE_BYTES = 16 * 1024;
 

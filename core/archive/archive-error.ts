@@ -1,4 +1,4 @@
-// Errors of an archive that is refused, of which nothing is kept. Thrown by code that reads archives.
+// Errors of an archive that is refused; no file of it is kept. Thrown by code that reads archives.
 import { PlatformError } from '../errors.ts';
 
 const codes = ['archive_invalid', 'artifact_invalid', 'artifact_too_large', 'artifact_too_many_files'] as const;

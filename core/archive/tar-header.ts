@@ -65,9 +65,9 @@ export function parseTarHeader(block: Uint8Array, takesLinks = false): TarHeader
 }
 
 /**
- * The path in a pax record for the next entry, or its target (`linkpath`); null without one.
+ * The path in a pax record for the next entry, or its target (`linkpath`), or null.
  *
- * @throws {PlatformError} for a malformed record, or one that sets another size.
+ * @throws {PlatformError} for a malformed record, or a record that sets another size.
  */
 export function paxPath(record: Uint8Array, wanted: 'path' | 'linkpath' = 'path'): string | null {
   let path: string | null = null;

@@ -10,30 +10,35 @@ export interface BindingDescriptor {
   readonly otherNames: readonly string[];
   /** Its type in `@platform-run/types`. */
   readonly type: string;
-  /** Its type in env.d.ts. */
+  /** Type of the binding in env.d.ts. */
   readonly label: string;
-  /** Name of its modules in the engine and its guest, and the first part of its host calls. */
+  /** Name of the kind's modules in the engine and its guest, and the first part of its host calls. */
   readonly module: string;
   /** The second parts of its host calls, which are asynchronous; runtime/engine/bindings/ has the arguments. */
   readonly calls: readonly string[];
   /** Methods in a worker by which code in Node recognises it: no other kind has all of them. */
   readonly methods: readonly string[];
-  /** Whether values are all that its methods take and return, so that the mock server offers `/<kind>/<method>`. */
+  /**
+   * Whether all methods of the kind take and return plain values, so that the mock server offers `/<kind>/<method>`.
+   */
   readonly isPlain: boolean;
   /**
    * Resources that each preview has separately. `resource`: resources with other names, which count for the project,
-   * for stored data. `namespace`: all names in a namespace of its own, for events and for data that may be dropped.
+   * for stored data. `namespace`: all names are in a separate namespace, for events and for data that may be dropped.
    */
   readonly ofPreview: 'resource' | 'namespace';
   /** Whether the calls of workers are counted for each resource: rate, latency, failures. */
   readonly isMeasured: boolean;
-  /** Management operations that change nothing. */
+  /** Read-only management operations. */
   readonly reads: readonly string[];
-  /** Its key in a Wrangler configuration, for `platform init`; null: none, or more than a list of bindings. */
+  /**
+   * The kind's key in a Wrangler configuration, for `platform init`; null if there is none, or the key needs more than
+   * a list of bindings.
+   */
   readonly wrangler: WranglerBinding | null;
-  /** Its names in the API, the command line and the dashboard. */
+  /** Names of the kind in the API, the command line and the dashboard. */
   readonly page: BindingPage;
-  /** How the control plane counts its rows; null: it has none in Postgres, or another part counts them. */
+  /** How the control plane counts rows of the kind; null if it has none in Postgres, or another part counts them. */
   readonly storage: BindingStorage | null;
 }
 
@@ -55,7 +60,7 @@ interface BindingPage {
   readonly title: string;
   /** Singular, in lower case. */
   readonly one: string;
-  /** Area of the dashboard; null: a page of its own. */
+  /** Area of the dashboard; null means that the kind has a separate page. */
   readonly area: 'storage' | 'jobs' | null;
 }
 

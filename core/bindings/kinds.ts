@@ -1,5 +1,5 @@
-// The list of the kinds of bindings. The other folders iterate over it and do not name kinds: test/tidy/ counts the
-// tables that still do.
+// The list of the kinds of bindings. The other folders iterate over the list and do not name kinds: test/tidy/ counts
+// the tables that still do.
 import type { DatabaseOperations } from '../resource-call/databases.ts';
 import type { QueueOperations } from '../resource-call/queues.ts';
 import type { SandboxOperations } from '../resource-call/sandboxes.ts';
@@ -64,7 +64,7 @@ export type MeasuredKind = {
 
 export const measuredKinds = kinds.filter((kind): kind is MeasuredKind => bindings[kind].isMeasured);
 
-/** The descriptor of a kind from outside; undefined: this version does not know it. */
+/** The descriptor of a kind from external data; undefined if this version does not know it. */
 export function descriptorOf(kind: string): BindingDescriptor | undefined {
   return Object.hasOwn(bindings, kind) ? bindings[kind as Kind] : undefined;
 }

@@ -1,5 +1,5 @@
 // Classes of durable objects that moved to another project of the organization. The objects stay where they are stored,
-// with their ids: the production of the project that had the class says which project's code runs them. Pure.
+// with their ids. The production of the project that had the class decides which project's code runs them. Pure.
 import { firstNameOf, type DeclaredClasses, type ObjectClasses } from './object-classes.ts';
 
 /** A class of another project. */
@@ -8,12 +8,12 @@ export interface OtherClass {
   readonly class: string;
 }
 
-/** Where the objects of a class went; null: nowhere. @param first name of the class. */
+/** Where the objects of a class were moved, or null. @param first name of the class. */
 export function transferredTo(classes: ObjectClasses, first: string): OtherClass | null {
   return find(classes, classes.transferred, first);
 }
 
-/** Where the objects of a class are stored; null: in the own project. @param first name of the class. */
+/** Where the objects of a class are stored; null means in this project. @param first name of the class. */
 export function receivedFrom(classes: ObjectClasses, first: string): OtherClass | null {
   return find(classes, classes.received, first);
 }
@@ -33,7 +33,7 @@ export function otherClass(text: string): OtherClass {
 /**
  * Whether two manifests agree that objects moved.
  *
- * @param from the project that stores them. @param first name that the class had there.
+ * @param from the project that stores them. @param first first name of the class in that project.
  */
 export function transferAgrees(
   from: { readonly project: string; readonly classes: ObjectClasses },
@@ -56,9 +56,9 @@ export function transferProjects(...deployments: readonly DeclaredClasses[]): st
 }
 
 /**
- * Why a deployment cannot become production as far as other projects are concerned; null: it can.
+ * Why a deployment cannot become production as far as other projects are concerned; null if it can.
  *
- * @param now production, before. @param productionOf of another project of the same owner; null: there is none.
+ * @param now production, before. @param productionOf of another project of the same owner, or null.
  */
 export function transferObjection(
   project: string,
@@ -100,7 +100,7 @@ export function newlyReceived(now: DeclaredClasses, next: DeclaredClasses): stri
   return firsts.filter((first) => receivedFrom(now.objectClasses ?? {}, first) === null);
 }
 
-/** What to do about objects that a received class would hide. */
+/** Advice for objects that a received class would hide. */
 export function hiddenObjects(first: string): string {
   return (
     `Production has durable objects of its own of the class ${first}, but platform.yaml lets it receive those of another ` +

@@ -76,7 +76,7 @@ export const workflow = {
     },
   },
   page: { path: 'workflows', title: 'Workflows', one: 'workflow', area: 'jobs' },
-  // With timers, which share its lanes.
+  // Together with timers, which share its lanes.
   storage: {
     kind: 'workflows',
     sql: `SELECT split_part(namespace, '~~', 1) AS project, sum(bytes) AS bytes FROM (

@@ -1,5 +1,5 @@
-// Compatibility flags of platform.yaml: those with an effect, those that are always on, and those known on other
-// platforms. Used by project-config.ts for warnings. Pure.
+// Compatibility flags of platform.yaml: flags with an effect, flags that are always on, and flags of other platforms.
+// Used by project-config.ts for warnings. Pure.
 import { nearestWord } from '../spelling.ts';
 
 /** Flags with an effect. */

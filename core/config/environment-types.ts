@@ -20,7 +20,7 @@ const MODULE_TYPES: readonly (readonly [pattern: string, type: string])[] = [
 
 /** The files of workers, as `import()` types name them: without an extension, from the folder of env.d.ts. */
 export interface WorkerSources {
-  /** Null: the project has no worker in TypeScript. */
+  /** Null if the project has no worker in TypeScript. */
   readonly own: string | null;
   /** By projects. */
   readonly others: ReadonlyMap<string, string>;

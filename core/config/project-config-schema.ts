@@ -1,4 +1,4 @@
-// The one definition of platform.yaml (docs/platform-yaml.md): a JSON Schema literal. The parser (schema-check.ts)
+// The only definition of platform.yaml (docs/platform-yaml.md): a JSON Schema literal. The parser (schema-check.ts)
 // walks it, the TypeScript type is inferred from it, docs/platform.schema.json is printed from it. Keys of bindings
 // come from bindings/. TypeBox is imported for its types only: no command waits for the rest.
 import { bindings, schemasOf } from '../bindings/kinds.ts';
@@ -219,7 +219,7 @@ const schema = {
   },
 } as const;
 
-/** platform.yaml as its author writes it: every key optional, nothing resolved. */
+/** platform.yaml as its author writes it: every key is optional, and nothing is resolved. */
 export type ProjectFile = XStatic<typeof schema>;
 
 /** The definition for the parser. */

@@ -17,9 +17,12 @@ import { readYaml } from './yaml-source.ts';
 export interface AssetsConfig {
   /** Name of the asset fetcher in `env`. */
   readonly binding: string | null;
-  /** Null: `404-page` for a site, `none` with a worker. */
+  /** Null means `404-page` for a site, `none` with a worker. */
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application' | null;
-  /** `true`: every request goes to the worker first; patterns: requests that match one, and none with a leading `!`. */
+  /**
+   * `true`: every request goes to the worker first. Patterns: requests that match a pattern, and none with a leading
+   * `!`.
+   */
   readonly runWorkerFirst: boolean | readonly string[];
   /** Status -> path of the page that browsers get for an error of the platform. */
   readonly errorPages: Readonly<Record<string, string>>;
@@ -31,19 +34,19 @@ interface CronConfig {
   readonly schedule: string;
   /** IANA name. */
   readonly timezone: string;
-  /** Handling of a run that is due while the previous one still runs. */
+  /** Handling of a run that is due while the previous run is still running. */
   readonly overlap: 'skip' | 'queue';
 }
 
-/** A project's complete configuration: missing keys have their default, or null without one. */
+/** A project's complete configuration: missing keys have their default, or null if there is none. */
 export interface ProjectConfig {
   readonly name: string | null;
-  /** Null: detected from the project's files. `worker` is converted to `dynamic`. */
+  /** The kind; null means that it is detected from the project's files. `worker` is converted to `dynamic`. */
   readonly kind: 'static' | 'ssr' | 'dynamic' | null;
-  /** Entry file of the worker, relative to `base`; null: detected. */
+  /** Entry file of the worker, relative to `base`; null means it is detected. */
   readonly main: string | null;
   readonly build: string | null;
-  /** Relative to `base`, no trailing slash; null: depends on the framework. */
+  /** Relative to `base`, no trailing slash; null means it depends on the framework. */
   readonly out: string | null;
   /** Relative to the repository, no trailing slash; `.` is its root. */
   readonly base: string;
@@ -55,7 +58,7 @@ export interface ProjectConfig {
   /** Without duplicates. */
   readonly compatibilityFlags: readonly string[];
   readonly dev: { readonly port: number; readonly host: string };
-  /** By kind: binding name -> resource name, including those of the agent library. */
+  /** By kind: binding name -> resource name, including the bindings of the agent library. */
   readonly bindings: Readonly<Record<NamedKind, Readonly<Record<string, string>>>>;
   /** Queues with settings, by resource name. */
   readonly queues: QueuesSettings;
@@ -71,7 +74,7 @@ export interface ProjectConfig {
   /** By name. */
   readonly cron: Readonly<Record<string, CronConfig>>;
   readonly previews: PreviewSettings;
-  /** Null: the project's settings decide. */
+  /** Null means the project's settings decide. */
   readonly release: ReleaseSettings | null;
 }
 

@@ -33,14 +33,14 @@ interface Entry {
   readonly value: Node;
 }
 
-/** A checked document. `value` holds the valid parts; the source's problems tell whether that is everything. */
+/** A checked document. `value` has the valid parts; the source's problems tell whether they are complete. */
 export interface Checked {
   readonly value: Readonly<Record<string, unknown>>;
   /** By path, such as `assets.binding`. */
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
-/** Handles an unknown key: returns a custom message, or undefined for the default one. */
+/** Handles an unknown key: returns a custom message, or undefined for the default message. */
 type UnknownKey = (path: string) => { message?: string; hint?: string } | undefined;
 
 /** Checks the root of a source, which must be a map or empty. */

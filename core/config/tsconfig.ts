@@ -16,7 +16,7 @@ import type { Problem } from '../problem.ts';
 /** Result of editing a tsconfig.json: its text, or why it was not changed. */
 type TsconfigEdit = { readonly text: string; readonly changed: boolean } | { readonly problem: Problem };
 
-/** The file for a project without one. Packages linked from a clone import their files as `.ts`. */
+/** The file for a project that has none. Packages linked from a clone import their files as `.ts`. */
 function newTsconfig(environmentFile: string, paths: Readonly<Record<string, string>>): string {
   const names = Object.entries(paths).map(
     ([name, target]) => `\n      ${JSON.stringify(name)}: [${JSON.stringify(target)}]`,
@@ -42,11 +42,11 @@ function newTsconfig(environmentFile: string, paths: Readonly<Record<string, str
  * Adds env.d.ts to `include` (or `files`) if those exclude it, and the types package to `compilerOptions.types` if
  * there is such a list.
  *
- * @param text content of the file; null when there is none.
+ * @param text content of the file, or null.
  * @param options.environmentFile path of env.d.ts relative to the folder of the file, with `/`.
  * @param options.file name for a problem.
- * @param options.paths entries to add to `compilerOptions.paths` if missing. A file that extends another and has no
- * `paths` is not changed, because its own would replace the inherited ones.
+ * @param options.paths entries to add to `compilerOptions.paths` if missing. A file that extends another file and has
+ * no `paths` is not changed, because its own `paths` would replace the inherited ones.
  */
 export function addToTsconfig(
   text: string | null,
@@ -70,7 +70,7 @@ export function addToTsconfig(
   }
   const include = childOf(root, 'include');
   const files = childOf(root, 'files');
-  // Without `include` and `files` every file below counts; with only `files`, just those.
+  // Without `include` and `files`, every file below counts; with only `files`, only these.
   const list =
     include?.type === 'array'
       ? (['include', include] as const)

@@ -41,7 +41,7 @@ const INDICATOR_FILES: readonly string[] = [
 export interface Workspace {
   /** Whether the monorepo rules apply. */
   readonly monorepo: boolean;
-  /** The files that indicate it, sorted; empty if there are none. */
+  /** The files that indicate a workspace, sorted; empty if there are none. */
   readonly indicators: readonly string[];
   /** All platform.yaml files that count, sorted. */
   readonly projectFiles: readonly string[];

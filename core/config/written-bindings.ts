@@ -1,5 +1,5 @@
-// Bindings as platform.yaml declares them: resource names, settings of queues, and those that the agent library adds.
-// Used by project-config.ts and its rules.
+// Bindings as platform.yaml declares them: resource names, settings of queues, and the bindings that the agent library
+// adds. Used by project-config.ts and its rules.
 import { serviceText, type WrittenService } from '../bindings/service.ts';
 import type { NamedKind } from '../bindings/kinds.ts';
 import type { QueueSettings, QueuesSettings } from '../queue-settings.ts';

@@ -6,8 +6,8 @@ export const MB = 1024 * KB;
 export const DAY_MS = 86_400_000;
 
 /**
- * Its variable (null: no installation has a reason to override it), default, description as in docs/limits.md, and
- * minimum (1).
+ * Variable of the limit (null if no installation has a reason to override it), default, description as in
+ * docs/limits.md, and minimum (1).
  */
 export type LimitDefinition = readonly [variable: string | null, value: number, what: string, least?: 0];
 

@@ -1,5 +1,5 @@
-// Formats JSON log lines for people on a terminal. They contain text of workers, so control characters are escaped.
-// Pure.
+// Formats JSON log lines for people on a terminal. Log lines contain text of workers, so control characters are
+// escaped. Pure.
 import { styleText } from 'node:util';
 import { printable } from '../problem.ts';
 

@@ -22,7 +22,7 @@ export function openLog(name: string, environment: Environment, destination?: Lo
   const options = { name, level: logLevelFrom(environment) };
   const target: LogDestination = destination ?? process.stdout;
   const format = logFormatFrom(environment, target.isTTY === true);
-  // Without a destination pino bypasses the stream, which is faster.
+  // Without a destination, pino bypasses the stream, which is faster.
   if (format === 'json') return destination === undefined ? pino(options) : pino(options, destination);
   const colours = target.isTTY === true && (environment['NO_COLOR'] ?? '') === '';
   return pino(options, { write: (line) => void target.write(`${logText(line, colours)}\n`) });

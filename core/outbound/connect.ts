@@ -1,6 +1,6 @@
-// Outgoing connections of sandboxes and builds, which have no network: a program requests one by name and port, and it
-// is opened if the policy for requests of tenants and the operator's list allow it. Called by the sandbox service and
-// the builder.
+// Outgoing connections of sandboxes and builds, which have no network. A program requests a connection by name and
+// port, and it is opened if the policy for requests of tenants and the operator's list allow it. Called by the sandbox
+// service and the builder.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { mayConnect, type EgressPolicy } from '../egress.ts';
@@ -14,11 +14,11 @@ export interface Outbound {
   readonly policy: EgressPolicy;
   /** Resolves a name to the addresses that the policy allows. */
   readonly lookup: LookupFunction;
-  /** Why a host is refused, regardless of its address; null: it is not. */
+  /** Why a host is refused, regardless of its address, or null. */
   refusalOf?(name: string, port: number): string | null;
-  /** Whether the operator allows it regardless of its address. */
+  /** Whether the operator allows a host regardless of its address. */
   isKnown?(name: string, port: number): boolean;
-  /** The proxy of the machine for this host; null: none. */
+  /** The proxy of the machine for this host, or null. */
   proxyOf?(name: string, port: number): URL | null;
 }
 

@@ -1,6 +1,7 @@
 // Resolves the host names that workers connect to, without addresses that the egress policy forbids. Used for every
-// connection of fetch and of WebSockets. Public names are resolved without a thread: getaddrinfo occupies one while a
-// server is silent, so a worker whose own name server never answers would block name resolution for all others.
+// connection of fetch and of WebSockets. Public names are resolved without a thread. getaddrinfo occupies a thread
+// while a server does not respond, so a worker whose own name server never answers would block name resolution for all
+// others.
 import { lookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFile, stat } from 'node:fs/promises';
@@ -11,7 +12,7 @@ import { PlatformError } from '../errors.ts';
 
 /** Name resolution settings. */
 interface HostNameSources {
-  /** Addresses of name servers, with a port unless it is 53; none: those of the system. */
+  /** Addresses of name servers, with a port unless it is 53; if there are none, those of the system. */
   readonly servers: readonly string[];
   readonly hostsFile?: string;
   /** Names that are looked up at a time; default 10,000. */
@@ -27,12 +28,12 @@ interface Address {
 const resolverOptions = { timeout: 2500, tries: 2 };
 /** The system's name servers may change while the engine runs. */
 const RESOLVER_MS = 30_000;
-/** How long an IPv4 address waits for one of IPv6 (RFC 8305). */
+/** How long an IPv4 address waits for an IPv6 address (RFC 8305). */
 const SECOND_FAMILY_MS = 50;
 
 /**
- * Names of all that are looked up at a time. c-ares numbers its questions with 16 bits, two for a name, and looks for a
- * free number for ever where there is none.
+ * Maximum number of concurrent lookups in the process. c-ares numbers its queries with 16 bits, two per name, and
+ * searches endlessly for a free number if there is none.
  */
 const NAMES_MAX = 10_000;
 
@@ -65,8 +66,7 @@ export function guardedLookup(policy: EgressPolicy, sources: HostNameSources = {
  * Limits the lookups of one tenant. A name whose server is silent is looked up for seconds, also after the caller gave
  * up.
  *
- * @param lookup from {@link guardedLookup}.
- * @param most concurrent lookups; another one fails with `quota_exceeded`.
+ * @param lookup from {@link guardedLookup}. @param most concurrent lookups; a further one fails with `quota_exceeded`.
  */
 export function limitedLookup(lookup: LookupFunction, most: number): LookupFunction {
   let running = 0;

@@ -1,7 +1,7 @@
-// Sends one request to a URL that a user or the operator configured: without following redirects, and only to public
-// addresses unless the operator configured it. A name is resolved once, and the connection goes to the checked
-// addresses, so that a second DNS response cannot redirect it to a private one. Used by webhooks, drains and alerts;
-// the AI gateway has its own connections and uses the address checks of this file.
+// Sends one request to a URL that a user or the operator configured, without following redirects. Private addresses are
+// allowed only if the operator configured this. A name is resolved once, and the connection goes to the checked
+// addresses, so that a second DNS response cannot redirect it to a private address. Used by webhooks, drains and
+// alerts; the AI gateway has its own connections and uses the address checks of this file.
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
@@ -22,9 +22,12 @@ interface Outbound {
 
 /** The result of a request. */
 export interface AttemptResult {
-  /** Null: there was no response. */
+  /** Null if there was no response. */
   readonly status: number | null;
-  /** Null: it was delivered. One line for the owner of the URL, without any content of the response. */
+  /**
+   * Reason of the failure; null if the request was delivered. One line for the owner of the URL, without any content of
+   * the response.
+   */
   readonly error: string | null;
 }
 
@@ -41,8 +44,7 @@ const policyOf = (isPrivate: boolean): EgressPolicy =>
   isPrivate ? { loopback: true, private: true } : { loopback: false, private: false, isOwn };
 
 /**
- * The problem with a URL to send to; null if there is none. Whether its name resolves to a private address is checked
- * when connecting.
+ * The problem with a target URL, or null. Whether its name resolves to a private address is checked when connecting.
  */
 export function urlProblem(text: string, isPrivate: boolean): string | null {
   const url = URL.parse(text);

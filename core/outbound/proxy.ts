@@ -1,9 +1,9 @@
 // An HTTP proxy on the loopback of a sandbox or a build, which curl, git, npm, pip, apt and Node find in their
-// variables. It requests each connection from the host, which refuses or opens it (connect.ts). Started inside.
+// variables. The proxy requests each connection from the host, which refuses or opens it (connect.ts). Started inside.
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Where it listens, on the loopback of the sandbox or the build. */
+/** Address on the loopback of the sandbox or the build. */
 const PROXY_PORT = 3128;
 const URL_OF_PROXY = `http://127.0.0.1:${PROXY_PORT}`;
 const NOT_BY_PROXY = 'localhost,127.0.0.1,::1';

@@ -1,6 +1,6 @@
-// The backups of a data folder: the result of each (`backups.json`), when the next is due (`backup-schedule.json`),
-// and a request for one now (`backup-requested.json`). Written by operations/backup/, by the supervisor's schedule,
-// and by the API for the last; read by checks, metrics and the API.
+// The backups of a data folder: the result of each (`backups.json`), when the next is due (`backup-schedule.json`), and
+// a request to start one now (`backup-requested.json`). Written by operations/backup/, by the supervisor's schedule,
+// and by the API (the request); read by checks, metrics and the API.
 import { join } from 'node:path';
 import { readJson, writeWhole } from './platform-record.ts';
 
@@ -8,22 +8,22 @@ import { readJson, writeWhole } from './platform-record.ts';
 interface BackupRun {
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Null: it is running, or was interrupted. */
+  /** Time of the end; null if the backup is running, or was interrupted. */
   readonly endedAt: string | null;
   readonly location: string | null;
   /** Size of the backed up data. */
   readonly bytes: number;
   /** Bytes written for it. */
   readonly writtenBytes: number;
-  /** Null: it succeeded, or is running. */
+  /** Error of the backup; null if it succeeded, or is running. */
   readonly error: string | null;
-  /** It was replaced by newer ones. */
+  /** Newer backups have replaced it. */
   readonly isRemoved: boolean;
 }
 
 /** Schedule and destination of backups. */
 interface BackupPlan {
-  /** Null: only on request. */
+  /** Null means only on request. */
   readonly cron: string | null;
   readonly target: string;
   readonly nextAt: string | null;
@@ -42,7 +42,7 @@ export function backupRuns(folder: string): readonly BackupRun[] {
   return Array.isArray(found?.runs) ? (found.runs as BackupRun[]) : [];
 }
 
-/** Records the start of a backup. Call it with the backup lock held: earlier unfinished ones count as interrupted. */
+/** Records the start of a backup. Call it with the backup lock held: earlier unfinished runs count as interrupted. */
 export function beginRun(folder: string): BackupRun {
   const run: BackupRun = {
     startedAt: new Date().toISOString(),
@@ -81,7 +81,7 @@ export function endCutOff(folder: string): void {
   if (runs.some(({ endedAt }) => endedAt === null)) write(folder, cutOff(runs));
 }
 
-/** The last finished run, and the time of the last successful one; null: there was none. */
+/** The last finished run, and the time of the last successful one; null if there was none. */
 export function lastBackup(folder: string): { readonly run: BackupRun; readonly goodAt: string | null } | null {
   const ended = backupRuns(folder).filter(({ endedAt }) => endedAt !== null);
   const [run] = ended;
@@ -89,7 +89,7 @@ export function lastBackup(folder: string): { readonly run: BackupRun; readonly 
   return { run, goodAt: ended.find(({ error }) => error === null)?.endedAt ?? null };
 }
 
-/** Null: no process on the folder makes backups. */
+/** Null means no process on the folder makes backups. */
 export function backupPlan(folder: string): BackupPlan | null {
   const found = readJson(join(folder, PLAN)) as BackupPlan | null;
   return typeof found?.target === 'string' ? found : null;

@@ -1,5 +1,5 @@
 // The folder for reproducible files: the guest's snapshot, code caches of workers, Node's compile cache of the
-// platform itself. All of it is machine code, so it is only read from a folder that nobody else can write to.
+// platform itself. All these files are machine code, so they are only read from a folder that nobody else can write to.
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -16,7 +16,7 @@ export function cacheFolder(environment: Readonly<Record<string, string | undefi
 /**
  * Creates the folder if necessary, and closes it to other users.
  *
- * @throws {Error} when it belongs to another user.
+ * @throws {Error} when the folder belongs to another user.
  */
 export function openCacheFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -28,10 +28,10 @@ export function openCacheFolder(folder: string): void {
 
 /** Number of builds kept regardless of age. */
 const BUILDS_KEPT_MIN = 4;
-/** One used more recently may still be served, by this clone or another. */
+/** A build used more recently may still be served, by this clone or another. */
 const BUILD_UNUSED_MS = 7 * 24 * 3600 * 1000;
 
-/** Marks a build as used, and removes builds beside it that were not used for a week. */
+/** Marks a build as used, and removes other builds that were not used for a week. */
 export function keepBuild(folder: string, now = Date.now()): void {
   utimesSync(folder, now / 1000, now / 1000);
   const builds = dirname(folder);

@@ -1,5 +1,5 @@
-// Metrics that a process beside the engines reports to the supervisor, for /metrics, over its message channel at
-// intervals. Called once by each root; runtime/supervisor/services/ keeps the latest.
+// Metrics that a process other than an engine reports to the supervisor for /metrics, over its message channel at
+// intervals. Called once by each main module; runtime/supervisor/services/ keeps the latest report.
 import { performance } from 'node:perf_hooks';
 
 /** Name of a metric (a family of runtime/engine/metrics/families.ts), its labels, its value. */
@@ -14,7 +14,7 @@ interface FiguresMessage {
 const INTERVAL_MS = 5000;
 
 /**
- * Reports them until the process ends, the first time at once.
+ * Reports metrics until the process ends, the first time immediately.
  *
  * @param read metrics of this process besides event loop and heap; its errors are ignored.
  */
@@ -40,7 +40,7 @@ export function tellFigures(read: () => readonly Figure[] | Promise<readonly Fig
   setInterval(() => void tell(), INTERVAL_MS).unref();
 }
 
-/** The metrics in a message; null: another kind of message. */
+/** The metrics in a message; null means that another kind of message. */
 export function figuresOf(message: unknown): readonly Figure[] | null {
   const { type, figures } = (message ?? {}) as { readonly type?: unknown; readonly figures?: unknown };
   if (type !== 'figures' || !Array.isArray(figures)) return null;

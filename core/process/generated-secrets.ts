@@ -1,5 +1,5 @@
-// Secrets shared by every process of an installation. With an external database the operator sets them; with the
-// embedded one they are generated at the first start and stored in the data folder. Values are in no message.
+// Secrets shared by every process of an installation. With an external database, the operator sets these secrets. With
+// the embedded database, they are generated at the first start and stored in the data folder. Values are in no message.
 import { join } from 'node:path';
 import { encryptionKeys } from '../encryption.ts';
 import { hexSecretIn } from './secret-file.ts';
@@ -14,7 +14,7 @@ const DIFFERENT_CHARS_MIN = 8;
 /** The secrets, as environment variables. */
 interface SharedSecrets {
   readonly AUTH_SECRET: string;
-  /** One key, or several separated by commas: the current one first. */
+  /** One key, or several separated by commas; the current key comes first. */
   readonly ENCRYPTION_KEY: string;
 }
 
@@ -33,8 +33,8 @@ export function secretProblem(name: string, value: string, charsMin: number = CH
  * The secrets of an installation: from the environment, or from `<folder>/secrets/` (mode 0600), where they are
  * generated if they are missing and `DATABASE_URL` is not set either.
  *
- * @param folder data folder.
- * @throws {Error} naming each missing or weak variable, and the command that generates one.
+ * @param folder data folder. @throws {Error} that names each missing or weak variable, and the command that generates
+ * one.
  */
 export function sharedSecrets(
   environment: Readonly<Record<string, string | undefined>>,

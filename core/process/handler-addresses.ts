@@ -10,7 +10,7 @@ export interface HandlerAddresses {
   find(): Promise<readonly string[]>;
 }
 
-/** All addresses of a name; only IPv4 ones if there are any. */
+/** All addresses of a name; only IPv4 addresses if there are any. */
 type Resolve = (name: string) => Promise<readonly string[]>;
 
 /** How long a result is cached: the next release sees handlers that start or stop. */
@@ -20,7 +20,7 @@ const ORIGINS_MAX = 100;
 /**
  * The origins of `API_HANDLER_URL`.
  *
- * @throws {Error} when one is not an http or https origin.
+ * @throws {Error} when a value is not an http or https origin.
  * @example parseHandlerUrls('http://one:8081, http://two:8081') // ['http://one:8081', 'http://two:8081']
  */
 export function parseHandlerUrls(text: string): string[] {
@@ -47,7 +47,7 @@ export function openHandlerAddresses(
   resolve: Resolve = resolveByDns,
   now: () => number = () => performance.now(),
 ): HandlerAddresses {
-  // Nothing to resolve: one machine, or literal addresses.
+  // No name needs to be resolved: one machine, or literal addresses.
   const fixed = origins.every((origin) => !isName(new URL(origin)));
   let kept: readonly string[] = [];
   let keptUntil = -Infinity;
@@ -76,7 +76,7 @@ function isName(url: URL): boolean {
 async function addressesOf(origin: string, resolve: Resolve): Promise<readonly string[]> {
   const url = new URL(origin);
   if (!isName(url)) return [origin];
-  // A name that no longer resolves belongs to a handler that is gone.
+  // A name that no longer resolves belongs to a handler that has been removed.
   const found = await resolve(url.hostname).catch(() => []);
   return found.map((address) => {
     url.hostname = isIP(address) === 6 ? `[${address}]` : address;

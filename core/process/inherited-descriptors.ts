@@ -1,5 +1,5 @@
 // Closes inherited descriptors, such as files of a shell, so that programs started by this process do not inherit
-// them. Called at the start of processes that run tenant code, before they open anything.
+// them. Called at the start of processes that run tenant code, before they open any file.
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
 /** O_CLOEXEC. Node sets it on everything it opens; descriptors without it were inherited. */

@@ -1,9 +1,9 @@
-// The installation that a data folder belongs to, `installation`: the same id as in its database. It detects two
-// platforms, each with its own database, that were given one folder by mistake. Called by postgres/main.ts.
+// The installation that a data folder belongs to, `installation`: the same id as in its database. The id detects two
+// platforms, each with its own database, that were given the same folder by mistake. Called by postgres/main.ts.
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** In the data folder. A restore moves it aside, because the existing one belongs to another installation. */
+/** In the data folder. A restore moves it aside, because the existing file belongs to another installation. */
 export const INSTALLATION_FILE = 'installation';
 
 /**
@@ -18,7 +18,7 @@ export function checkInstallation(folder: string, id: string): void {
   if (found === null) {
     writeFileSync(unfinished, `${id}\n`, { mode: 0o600, flush: true });
     try {
-      // If two do this at once, the second one reads the first one's id.
+      // If two processes do this at the same time, the second one reads the id of the first.
       linkSync(unfinished, file);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -1,6 +1,6 @@
 // The platform's record in its data folder, `platform.json`: the version that uses it, and its settings. Also detects
-// obstacles to a start: an interrupted restore or upgrade, a newer version. Written by the supervisor; read by it and
-// by operations/.
+// obstacles to a start: an interrupted restore or upgrade, a newer version. Written by the supervisor; read by the
+// supervisor and by operations/.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -61,7 +61,7 @@ export function writeWhole(file: string, value: unknown): void {
   renameSync(beside, file);
 }
 
-/** Null if it is missing or not JSON. */
+/** Null if the file is missing or not JSON. */
 export function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -71,7 +71,7 @@ export function readJson(file: string): unknown {
 }
 
 /**
- * Why no platform may start on a data folder; null: it may.
+ * Why no platform may start on a data folder; null if it may.
  *
  * @param schema migrations of this version.
  * @param upgrade id of the upgrade that starts it as a health check; '' otherwise.

@@ -9,15 +9,15 @@ export const REPLICAS_FILE = '.replicas.json';
 interface ReplicaState {
   /** ISO 8601. */
   readonly at: string;
-  /** Age of the oldest change that is not replicated yet; 0: there is none. */
+  /** Age of the oldest change that is not replicated yet; 0 if there is none. */
   readonly lagMs: number;
   /** Databases with unreplicated changes. */
   readonly waiting: number;
-  /** Why replication is interrupted; null: it works. */
+  /** Why replication is interrupted; null means it works. */
   readonly problem: string | null;
 }
 
-/** @returns null: no database of this folder was ever replicated. */
+/** @returns null if no database of this folder was ever replicated. */
 export function readReplicaState(folder: string): ReplicaState | null {
   return readJson(path.join(folder, REPLICAS_FILE)) as ReplicaState | null;
 }

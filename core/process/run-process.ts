@@ -16,9 +16,9 @@ type Close = () => Promise<void>;
 export interface RunningProcess {
   /** Ends it from inside. @param code exit code, 0 by default. */
   stop(code?: number): void;
-  /** Whether it is ending: nothing new should start. */
+  /** Whether the process is ending: no new work should start. */
   readonly isStopping: boolean;
-  /** Closes what is open so far, if it ends before `start` has resolved. */
+  /** Closes everything that is open so far, if the process ends before `start` has resolved. */
   closeWith(close: Close): void;
 }
 
@@ -26,7 +26,9 @@ export interface RunningProcess {
 interface ProcessOptions {
   /** Milliseconds after which it exits even if it has not closed; default: it waits. */
   readonly closeMsMax?: number;
-  /** SIGINT ends it even if it has a parent, and a second signal exits at once with 1; default: false. */
+  /**
+   * SIGINT ends the process even if it has a parent, and a second signal exits immediately with 1; by default false.
+   */
   readonly obeysSignals?: boolean;
   /** Logs an error of `start`, and returns the exit code. */
   readonly onFailure?: (error: unknown) => number;
@@ -35,12 +37,11 @@ interface ProcessOptions {
 }
 
 /**
- * Starts a process, and ends it on SIGTERM or when its parent is gone. SIGINT ends it only without a parent: a parent
- * also gets SIGINT, and sends SIGTERM. An error of `start` is logged, and exits with {@link EXIT_CONFIGURATION}; an
- * error while closing is logged, and exits with 0.
+ * Starts a process, and ends it on SIGTERM or when its parent has exited. SIGINT ends it only without a parent: a
+ * parent also gets SIGINT, and sends SIGTERM. An error of `start` is logged, and exits with {@link EXIT_CONFIGURATION};
+ * an error while closing is logged, and exits with 0.
  *
- * @param start Opens everything; resolves with the function that closes it.
- * @returns when it has started.
+ * @param start Opens everything; resolves with the function that closes it. @returns when the process has started.
  * @example await runProcess(openLog('web', process.env), async () => {
  *   const server = await serve();
  *   return () => server.close(); });

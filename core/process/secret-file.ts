@@ -1,5 +1,5 @@
-// A secret that is generated once and stored in a file, even if two processes start on one folder at once. Used for
-// the secret of engines, by dev.ts for the key of signed URLs, and by generated-secrets.ts.
+// A secret that is generated once and stored in a file, even if two processes start on one folder at the same time.
+// Used for the secret of engines, by dev.ts for the key of signed URLs, and by generated-secrets.ts.
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -17,8 +17,8 @@ export function secretIn(file: string): Buffer {
 }
 
 /**
- * The same as 64 hexadecimal digits on one line, for secrets that operators copy. Its folder is only readable by its
- * owner.
+ * The same as 64 hexadecimal digits on one line, for secrets that operators copy. The folder of the file is only
+ * readable by its owner.
  */
 export function hexSecretIn(file: string): string {
   return keptIn(
@@ -38,11 +38,11 @@ function keptIn<Secret>(
   const kept = read(file, parse);
   if (kept !== null) return kept;
   mkdirSync(dirname(file), { recursive: true, mode: folderMode });
-  // Written atomically: with an empty file, the secret could be guessed.
+  // Written atomically, because with an empty file the secret could be guessed.
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
   writeFileSync(unfinished, toBytes(randomBytes(SECRET_BYTES)), { flag: 'wx', mode: 0o600, flush: true });
   try {
-    // If another process on the same folder generated it at once, that one is used.
+    // If another process on the same folder generated a secret at the same time, that secret is used.
     linkSync(unfinished, file);
   } catch (error) {
     // The existing content is invalid, or the file system does not support hard links.

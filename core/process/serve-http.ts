@@ -12,7 +12,7 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 export interface HttpServer {
   /** 0 on a Unix socket. */
   readonly port: number;
-  /** Accepts no more connections; resolves when the last one has ended. */
+  /** Accepts no further connections; resolves when the last connection has ended. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,14 +30,14 @@ type HttpServerOptions = Address & {
 
 const IDLE_MS = 5000;
 const HEADERS_MS = 10_000;
-/** On a Unix socket, a client is refused at once when the backlog is full; it does not wait. */
+/** On a Unix socket, a client is refused immediately when the backlog is full, without waiting. */
 const BACKLOG = 4096;
 const HEADER_BYTES_MAX = 64 * 1024;
 
 /** A class of responses whose complete bodies are sent without a web stream, which would cost a fifth of a call. */
 export const ServedResponse = FastResponse as unknown as typeof Response;
 
-/** Listens; if the port is taken, rejects with an error that says what to do. */
+/** Listens; if the port is taken, rejects with an error that contains advice. */
 export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
   const { fetch, serveSockets } = options;
   const server = serve({

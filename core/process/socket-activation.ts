@@ -28,7 +28,7 @@ interface SocketMessage {
 }
 
 /**
- * The socket that systemd passed to this process (`LISTEN_FDS`, `LISTEN_PID`); null: none.
+ * The socket that systemd passed to this process (`LISTEN_FDS`, `LISTEN_PID`), or null.
  *
  * @throws {Failure} `configuration` when there are several, it does not listen on a TCP port, or variables ask for
  * another port or listener.
@@ -73,7 +73,7 @@ export function variablesWithSocket(given: ActivatedSocket | null): Record<strin
   return given === null ? none : { ...none, [VARIABLE]: 'sent', HANDLER_LISTENER: 'node' };
 }
 
-/** Waits for the socket that the parent process sends; null: it sends none. */
+/** Waits for the socket that the parent process sends; null means it sends none. */
 export async function receiveSocket(
   environment: NodeJS.ProcessEnv,
 ): Promise<{ readonly port: number; readonly socket: SentHandle } | null> {

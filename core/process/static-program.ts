@@ -1,5 +1,5 @@
-// Builds a C program without a C library and a loader, for each machine: one file for every Linux. For developers who
-// change one, with Debian's gcc and gcc-aarch64-linux-gnu; users load the committed binaries.
+// Builds a C program without a C library and a loader, one file per processor that runs on every Linux. For developers
+// who change such a program, with Debian's gcc and gcc-aarch64-linux-gnu; users load the committed binaries.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -52,7 +52,7 @@ export function uwsSystem(): UwsSystem {
   return { platform, arch, abi: versions.modules, glibc: header.glibcVersionRuntime };
 }
 
-/** Why this system cannot load it; null: it can. */
+/** Why this system cannot load uWebSockets.js, or null. */
 export function uwsProblem({ platform, arch, abi, glibc }: UwsSystem): string | null {
   if (!Object.hasOwn(binaries, `${platform}_${arch}_${abi}`))
     return `uWebSockets.js is pinned for Node 24 on Linux (x64, arm64), and this is ABI ${abi} on ${platform} ${arch}`;
@@ -68,7 +68,7 @@ export function uwsName({ platform, arch, abi }: Omit<UwsSystem, 'glibc'>): stri
   return `uws_${platform}_${arch}_${abi}.node`;
 }
 
-/** The pinned size and hash of a binary; null: it is not pinned. */
+/** The pinned size and hash of a binary; null if it is not pinned. */
 export function pinnedUws(name: string): Binary | null {
   const key = name.slice('uws_'.length, -'.node'.length);
   return Object.hasOwn(binaries, key) ? binaries[key]! : null;
@@ -76,7 +76,7 @@ export function pinnedUws(name: string): Binary | null {
 
 const UWS_NAME = 'uWebSockets.js';
 
-/** Whether it is installed as a package, as in the container images. */
+/** Whether the library is installed as a package, as in the container images. */
 export function hasUwsPackage(): boolean {
   try {
     createRequire(import.meta.url).resolve(UWS_NAME);
@@ -86,7 +86,7 @@ export function hasUwsPackage(): boolean {
   }
 }
 
-/** Where `platform listener install` keeps it. */
+/** Where `platform listener install` stores the binary. */
 export function uwsFolder(dataFolder: string): string {
   return path.join(dataFolder, 'listener');
 }

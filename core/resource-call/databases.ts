@@ -4,10 +4,10 @@ import type { Nothing } from './arguments.ts';
 /** A column of a table. */
 export interface TableColumn {
   readonly name: string;
-  /** As declared; empty without a type. */
+  /** The declared type; empty if there is none. */
   readonly type: string;
   readonly notNull: boolean;
-  /** Position in the primary key, from 1; 0: not part of it. */
+  /** Position in the primary key, from 1; 0 if it is not part of the key. */
   readonly primaryKey: number;
 }
 
@@ -57,7 +57,7 @@ interface ImportProgress {
   readonly statements: number;
   /** From 0 to 1, approximately. */
   readonly part: number;
-  /** Why it failed; then nothing was changed. */
+  /** Reason of the failure; the data is then unchanged. */
   readonly reason: string | null;
   /** Data that was not imported. */
   readonly leftOut: readonly string[];
@@ -65,7 +65,7 @@ interface ImportProgress {
 
 /** Operations on a database. */
 export interface DatabaseOperations {
-  /** `bytes`: size of the database; 0: not known. */
+  /** `bytes`: size of the database; 0 if it is not known. */
   readonly 'db.tables': {
     readonly takes: Nothing;
     readonly gives: { readonly tables: readonly DescribedTable[]; readonly bytes: number };
@@ -100,7 +100,7 @@ export interface DatabaseOperations {
     readonly takes: { readonly table: string; readonly column: string; readonly key: readonly unknown[] };
     readonly gives: { readonly value: unknown };
   };
-  /** One statement; rows beyond 1000 are omitted (`truncated`). Blobs are `{b: base64}`, large integers `{i}`. */
+  /** Runs one statement; rows beyond 1000 are omitted (`truncated`). Blobs are `{b: base64}`, large integers `{i}`. */
   readonly 'db.query': {
     readonly takes: { readonly sql: string; readonly params?: readonly unknown[] | undefined };
     readonly gives: {
@@ -118,15 +118,15 @@ export interface DatabaseOperations {
     };
   };
   readonly 'db.slow': { readonly takes: Nothing; readonly gives: { readonly statements: readonly SlowStatement[] } };
-  /** Any number of statements, in one transaction. */
+  /** Runs any number of statements in one transaction. */
   readonly 'db.script': {
     readonly takes: { readonly sql: string };
     readonly gives: { readonly count: number; readonly durationMs: number };
   };
   /**
-   * Starts to import `file`, SQL or a SQLite file in the data folder, into the database, all or nothing; with
-   * `replace` existing content is deleted first. `id` identifies the import: a started one is not started again.
-   * Waits briefly for its end.
+   * Starts to import `file`, SQL or a SQLite file in the data folder, into the database atomically; with `replace`,
+   * existing content is deleted first. `id` identifies the import: a started import is not started again. Waits briefly
+   * for its end.
    */
   readonly 'db.import': {
     readonly takes: { readonly id: string; readonly file: string; readonly replace?: boolean | undefined };
@@ -141,7 +141,7 @@ export interface DatabaseOperations {
     };
     readonly gives: ImportProgress;
   };
-  /** Names of applied migrations, and of the deployment's pending ones. */
+  /** Names of applied migrations, and of the deployment's pending migrations. */
   readonly 'db.migrations': {
     readonly takes: Nothing;
     readonly gives: { readonly applied: readonly string[]; readonly pending: readonly string[] };
@@ -150,7 +150,7 @@ export interface DatabaseOperations {
   readonly 'db.migrate': { readonly takes: Nothing; readonly gives: { readonly applied: readonly string[] } };
   /** A consistent copy as a SQLite file, at `file`: an absolute path in the data folder that does not exist yet. */
   readonly 'db.copy': { readonly takes: { readonly file: string }; readonly gives: { readonly bytes: number } };
-  /** Copies stored with the database: those of releases, and manual ones. Production's only. */
+  /** Copies stored with the database: copies of releases, and manual copies. Production's only. */
   readonly 'db.copies': {
     readonly takes: Nothing;
     readonly gives: { readonly copies: readonly DatabaseCopy[]; readonly bytes: number; readonly copiesMax: number };
@@ -159,10 +159,10 @@ export interface DatabaseOperations {
     readonly takes: Nothing;
     readonly gives: { readonly copy: DatabaseCopy; readonly dropped: readonly string[] };
   };
-  /** Replaces the database by a copy; `before` is the copy of the replaced one. */
+  /** Replaces the database with a copy; `before` is the copy of the replaced database. */
   readonly 'db.restore': { readonly takes: { readonly name: string }; readonly gives: { readonly before: string } };
   /**
-   * The range of times that can be restored, in milliseconds since 1970; null: none, for the given `reason`.
+   * The range of times that can be restored, in milliseconds since 1970; null means none, for the given `reason`.
    * Production's only.
    */
   readonly 'db.moments': {
@@ -174,13 +174,13 @@ export interface DatabaseOperations {
   };
   /**
    * Restores a moment into a copy. With `inPlace`, it also replaces the database, and `before` is a copy of the
-   * replaced one.
+   * replaced database.
    */
   readonly 'db.restore-at': {
     readonly takes: { readonly at: number; readonly inPlace?: boolean | undefined };
     readonly gives: {
       readonly copy: DatabaseCopy;
-      /** Time of the latest change in it. */
+      /** Time of the latest change in the copy. */
       readonly changedAt: number;
       readonly before: string | null;
     };

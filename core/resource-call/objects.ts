@@ -1,5 +1,5 @@
-// Operations on durable objects: the objects of a class, and what one of them stores. `binding` is a binding's name in
-// platform.yaml, or the name of its class.
+// Operations on durable objects: the objects of a class, and the data that one of them stores. `binding` is a binding's
+// name in platform.yaml, or the name of its class.
 import type { WireValue } from '../database-request.ts';
 import type { Page } from './arguments.ts';
 
@@ -7,15 +7,15 @@ import type { Page } from './arguments.ts';
 export interface DescribedObject {
   /** 64 hex digits. */
   readonly id: string;
-  /** The name that its id was made from; null: it has none, or it is not known yet. */
+  /** The name that its id was made from; null if it has none, or it is not known yet. */
   readonly name: string | null;
   /** Of its database. */
   readonly bytes: number;
   /** Milliseconds since 1970: its last event while it is in memory, otherwise its last write. */
   readonly activeAt: number;
-  /** Milliseconds since 1970; null: no alarm. */
+  /** Milliseconds since 1970; null means no alarm. */
   readonly alarm: number | null;
-  /** Whether an instance of it is in memory. */
+  /** Whether an instance of the object is in memory. */
   readonly isLive: boolean;
   /** Open WebSockets. */
   readonly sockets: number;
@@ -26,7 +26,7 @@ interface ObjectValue {
   /** Truncated if it is long. */
   readonly key: string;
   readonly isKeyCut: boolean;
-  /** Characters of the whole value as it is stored. */
+  /** Number of characters of the whole stored value. */
   readonly size: number;
   /** JSON; values that JSON lacks are encoded. Truncated if it is long. */
   readonly value: string;
@@ -62,22 +62,22 @@ export interface ObjectOperations {
       readonly cursor: string | null;
     };
   };
-  /** Null: it has stored nothing, and is not in memory. */
+  /** Null if the object has stored nothing, and is not in memory. */
   readonly 'object.get': { readonly takes: OfObject; readonly gives: { readonly object: DescribedObject | null } };
-  /** Its stored values, sorted by key. */
+  /** Stored values of the object, sorted by key. */
   readonly 'object.values': {
     readonly takes: OfObject & Page & { readonly prefix?: string | undefined };
     readonly gives: { readonly values: readonly ObjectValue[]; readonly cursor: string | null };
   };
   /** Runs SQL that only reads. */
   readonly 'object.query': { readonly takes: OfObject & { readonly sql: string }; readonly gives: ObjectRows };
-  /** Runs SQL, all or nothing. */
+  /** Runs SQL atomically. */
   readonly 'object.sql': { readonly takes: OfObject & { readonly sql: string }; readonly gives: ObjectRows };
-  /** Deletes what it stored, and its alarm. False: there was nothing. */
+  /** Deletes the stored data of the object, and its alarm. False if there was no data. */
   readonly 'object.delete': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
   /**
    * Whether a class has objects with stored data, by its first name, also if the deployment does not declare it.
-   * `object` is the name or id of one of them. Repeat the call with the cursor until there is none.
+   * `object` is the name or id of an object. Repeat the call with the cursor until there is none.
    */
   readonly 'object.held': {
     readonly takes: OfClass;
@@ -88,6 +88,6 @@ export interface ObjectOperations {
     readonly takes: OfClass;
     readonly gives: { readonly removed: number; readonly cursor: string | null };
   };
-  /** Ends the instance in memory; the next event makes a new one. False: there was no instance. */
+  /** Ends the instance in memory; the next event creates a new one. False: there was no instance. */
   readonly 'object.reset': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
 }

@@ -8,7 +8,7 @@ interface QueuedMessage {
   readonly attempt: number;
   /** Time of sending, in milliseconds since 1970. */
   readonly timestamp: number;
-  /** When it is next delivered; null: not automatically. */
+  /** When the message is next delivered; null if it is not delivered automatically. */
   readonly dueAt: number | null;
   readonly deadReason: string | null;
 }
@@ -17,7 +17,7 @@ interface QueuedMessage {
 export interface QueueOperations {
   readonly 'queue.stats': {
     readonly takes: Nothing;
-    /** As `env.<queue>.metrics()` in a worker. */
+    /** The same values as `env.<queue>.metrics()` in a worker. */
     readonly gives: {
       readonly backlogCount: number;
       readonly backlogBytes: number;
@@ -36,7 +36,7 @@ export interface QueueOperations {
     };
     readonly gives: {
       readonly messages: readonly QueuedMessage[];
-      /** `after` for the next page; null: this was the last. */
+      /** `after` for the next page; null if this was the last. */
       readonly next: number | null;
     };
   };

@@ -4,9 +4,9 @@ import type { Nothing, Page } from './arguments.ts';
 /** One entry of a listing of state. */
 interface StateEntry {
   readonly name: string;
-  /** Milliseconds since 1970; null: no expiry. */
+  /** Milliseconds since 1970; null means no expiry. */
   readonly expiresAt: number | null;
-  /** As JSON; null without any. */
+  /** As JSON, or null. */
   readonly metadata: string | null;
 }
 
@@ -58,7 +58,7 @@ export interface StateOperations {
       readonly metadata?: unknown;
       /** Seconds. */
       readonly expirationTtl?: number | undefined;
-      /** Writes only if this is the current version; null: only if the entry does not exist. */
+      /** Writes only if this is the current version; null means only if the entry does not exist. */
       readonly version?: string | null | undefined;
     };
     /** False: the version is different. */

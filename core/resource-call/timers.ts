@@ -40,7 +40,7 @@ export interface TimerOperations {
     };
     readonly gives: Nothing;
   };
-  /** False: no such timer. A repeating one continues from here. */
+  /** False: no such timer. A repeating timer continues from here. */
   readonly 'timer.run': { readonly takes: ById; readonly gives: { readonly found: boolean } };
   readonly 'timer.delete': { readonly takes: ById; readonly gives: Nothing };
 }
@@ -49,7 +49,7 @@ export interface TimerOperations {
 export interface ScheduleOperations {
   /** The schedules of platform.yaml; takes no `binding`. */
   readonly 'cron.list': { readonly takes: Nothing; readonly gives: { readonly schedules: readonly ScheduleStatus[] } };
-  /** Null: no schedule has that name. False: it is running, and will run once more when it is due. */
+  /** Null if no schedule has that name. False: it is running, and will run once more when it is due. */
   readonly 'cron.run': {
     readonly takes: { readonly name: string };
     readonly gives: { readonly triggered: boolean | null };

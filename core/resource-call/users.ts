@@ -22,7 +22,7 @@ export interface UserSession {
 
 /** Operations on users. */
 export interface UserOperations {
-  /** The binding is that of `auth`; takes no `binding`, like the following ones. */
+  /** Uses the binding of `auth`; takes no `binding`, like the following operations. */
   readonly 'users.list': {
     readonly takes: Page & { readonly email?: string | undefined };
     readonly gives: { readonly users: readonly AppUser[]; readonly cursor: string | null };

@@ -1,6 +1,6 @@
 // Event handlers of a project whose code runs in Node, part of the worker of worker.mjs: each event is sent to a
-// route of the app, `POST /__platform/<event>`, whose response is its result. Never imported: worker-code.ts reads
-// it. packages/dev/events.ts is the other half.
+// route of the app, `POST /__platform/<event>`, whose response is its result. Never imported: worker-code.ts reads it
+// as text. packages/dev/events.ts is the counterpart.
 
 /** @param wire encoding of values: `encode`, `revive`, `encodeError`, and `linesOf` for input. */
 export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
@@ -33,7 +33,7 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
     );
   }
 
-  /** @returns the app's response. @throws what its handler threw. */
+  /** @returns the app's response. @throws the error that its handler threw. */
   async function tell(event, env, told) {
     const response = await post(event, env, 'application/json', JSON.stringify(encode(told)));
     return (await response.json()) ?? {};
@@ -103,7 +103,7 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
       if (said.noRetry === true) controller.noRetry();
       done(said);
     },
-    /** Has every name: the app knows which of them exist. */
+    /** The object has every name, because only the app knows which of them exist. */
     workflows: new Proxy(
       {},
       {

@@ -1,10 +1,11 @@
-// The worker that serves binding calls from outside of isolates: it runs in an isolate with a project's bindings and
-// executes the calls, so that code in Node gets what a worker would. Never imported: worker-code.ts reads it.
+// The worker that serves binding calls from outside isolates. The worker runs in an isolate with a project's bindings
+// and executes the calls, so that code in Node gets the same results as a worker. Never imported: worker-code.ts reads
+// it as text.
 //
 // A call is `{binding, method, args?, next?}`: in the body as JSON, or in the header `x-platform-call` (base64url);
-// then the body is the value of `{"$body": true}`. Clients that accept application/octet-stream get a result that is
-// a stream, a file or many bytes as the body of the response, and the rest of it in `x-platform-result`. Values
-// beyond JSON are objects with one member that begins with `$`: docs/mock-server.md lists them.
+// then the body is the value of `{"$body": true}`. For clients that accept application/octet-stream, a result that is a
+// stream, a file or many bytes is the body of the response, and the remaining result is in `x-platform-result`. Values
+// that JSON does not support are objects with one member that begins with `$`: docs/mock-server.md lists them.
 
 import { createEventHandlers } from './events.mjs';
 
@@ -157,7 +158,7 @@ function encodeBody(body, found) {
   return (found.place = found.raw ? { $body: true } : { $bytes: '' });
 }
 
-/** For values that are lines, or parts of one. */
+/** For values that are log lines, or parts of one. */
 const noBody = () => ({ raw: false, body: null, place: null });
 
 function encodeError(error) {
@@ -186,7 +187,7 @@ function methodOf(target, name, what) {
   return target[name];
 }
 
-/** Calls the methods one after the other, each on the result of the previous one. @returns also the first result. */
+/** Calls the methods one after the other, each on the result of the previous call. @returns also the first result. */
 async function callAll(target, what, calls, env, body) {
   let result = target;
   let first;

@@ -4,7 +4,7 @@
 import { isProjectName } from '../names.ts';
 import type { BucketOptions } from './bucket.ts';
 
-/** A bucket, and the part of it that is used. */
+/** A bucket, and the prefix that is used in it. */
 export interface BucketPlace extends BucketOptions {
   /** Prefix of all keys, without leading and trailing slashes; '' for none. */
   readonly prefix: string;
@@ -15,13 +15,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type BucketName = 'FILES_S3' | 'ARTIFACTS_S3' | 'DB_REPLICA_S3';
 
 const PARTS = ['ENDPOINT', 'BUCKET', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'] as const;
-/** Begins with a character that names of projects cannot have: files of a project are below its name. */
+/** Begins with a character that project names cannot have, because files of a project are below its name. */
 const [ARTIFACTS_PREFIX, REPLICAS_PREFIX] = ['_artifacts', '_databases'];
 
 /**
  * @param get value of a variable; '' if it is not set. @param what name of the stored content, for messages.
- * @returns null if no variable of the bucket is set.
- * @throws {Error} naming what is missing or invalid; never a value of a key.
+ * @returns null if no variable of the bucket is set. @throws {Error} that names the missing or invalid variable; never
+ * a value of a key.
  */
 export function bucketFrom(get: Get, name: BucketName, what: string): BucketPlace | null {
   const names = PARTS.map((part) => `${name}_${part}`);
@@ -57,7 +57,7 @@ export function artifactVariables(environment: Environment): Record<string, stri
  * All variables of the bucket for replicas, in the same way. Empty if no `DB_REPLICA_S3_*` is set: databases are then
  * not replicated.
  *
- * @throws {Error} naming what is missing or invalid.
+ * @throws {Error} that names the missing or invalid variable.
  */
 export function replicaVariables(environment: Environment): Record<string, string> {
   return besideFiles(environment, 'DB_REPLICA_S3', 'Replicas of databases', REPLICAS_PREFIX);

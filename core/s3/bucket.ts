@@ -56,12 +56,12 @@ export interface Bucket {
 /**
  * Opens the bucket; sends no request before the first call.
  *
- * @param stallMsMax how long a connection, a response and each piece of it may take; default: five minutes.
+ * @param stallMsMax how long a connection, a response and each piece of it may take; by default five minutes.
  */
 export function openBucket(options: BucketOptions, stallMsMax = STALL_MS_MAX): Bucket {
   const base = `${options.endpoint.replace(/\/+$/, '')}/${options.bucket}`;
   let client: Promise<Client> | null = null;
-  /** Loaded for the first request: it is 100 modules, and most installations have no bucket. */
+  /** Loaded for the first request, because it has 100 modules, and most installations have no bucket. */
   const open = async (): Promise<Client> => {
     const { Agent, fetch } = await import('undici');
     return { fetch, agent: new Agent({ connections: 64, headersTimeout: stallMsMax, bodyTimeout: stallMsMax }) };
@@ -144,12 +144,12 @@ export async function refused(response: Response): Promise<PlatformError> {
   try {
     document = readXml(text);
   } catch {
-    // A proxy's page, or nothing: the status is sufficient.
+    // A proxy's page, or an empty body: the status is sufficient.
   }
   return refusal(response.status, document);
 }
 
-/** The error of a failed response; its document tells which of the caller's errors it is. */
+/** The error of a failed response; its document determines which of the caller's errors it is. */
 export function refusal(status: number, document: XmlElement | null): PlatformError {
   const [code = '', message = ''] =
     document === null ? [] : [childText(document, 'Code'), childText(document, 'Message')];

@@ -1,11 +1,11 @@
 // Parses XML documents of S3-compatible storage into trees with saxes. Used by bucket.ts. Pure; limited in depth and
-// elements, declared entities are refused and nothing is fetched.
+// elements, declared entities are refused and no URL is fetched.
 import { SaxesParser } from 'saxes';
 
 /** An element, without its attributes. */
 export interface XmlElement {
   readonly name: string;
-  /** Its own text, without that of its children. */
+  /** The element's own text, without that of its children. */
   readonly text: string;
   readonly children: readonly XmlElement[];
 }
@@ -39,7 +39,7 @@ export function readXml(document: string): XmlElement {
   return open[0]!.children[0]!;
 }
 
-/** The text of the first child with a name; '' without one. */
+/** The text of the first child with a name, or ''. */
 export function childText({ children }: XmlElement, name: string): string {
   return children.find((child) => child.name === name)?.text ?? '';
 }

@@ -1,4 +1,4 @@
-// Validates the arguments of operations on a sandbox, with an error that names the wrong one, its value and valid
+// Validates the arguments of operations on a sandbox, with an error that names the wrong argument, its value and valid
 // values. Called by the agent. Pure.
 import { PlatformError } from '../errors.ts';
 import { SANDBOX_LIMITS } from './call-limits.ts';
@@ -12,7 +12,7 @@ const { commandCharsMax, commandMs, commandMsMax, pathBytesMax, stdinBytesMax, v
 export interface CommandArguments {
   /** A text is for the shell; a list is a program with arguments. */
   readonly command: string | readonly string[];
-  /** As given; null: the workspace. */
+  /** The path as given; null means the workspace. */
   readonly cwd: string | null;
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -182,7 +182,7 @@ export function toPort(value: unknown): number {
 /** Arguments of `exposePort`. */
 interface ExposeArguments {
   readonly port: number;
-  /** For people; null: none. */
+  /** Label for people, or null. */
   readonly label: string | null;
   /** Accessible without a token. */
   readonly isPublic: boolean;
@@ -241,7 +241,7 @@ interface PortRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** Length of its body; null: unknown. */
+  /** Length of its body; null if unknown. */
   readonly bodyBytes: number | null;
 }
 

@@ -9,7 +9,7 @@ export const PORT_ORIGIN_HEADER = 'sandbox-port-origin';
 /** Requests to exposed ports at the service: `POST /v1/ports/{name}`, with {@link PortVisit} as arguments. */
 export const PORTS_PATH = '/v1/ports/';
 
-/** In each request of a program; people have the token in the URL of their first visit. */
+/** Programs send it in each request; people have the token in the URL of their first visit. */
 export const PORT_TOKEN_HEADER = 'x-platform-port-token';
 
 /** A request to an exposed port, as sent to the service. */
@@ -20,11 +20,11 @@ export interface PortVisit {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: readonly (readonly [string, string])[];
-  /** Length of its body; null: unknown. */
+  /** Length of its body; null if unknown. */
   readonly bodyBytes: number | null;
 }
 
-/** The name in a host; null: not an exposed port. */
+/** The name in a host; null means it is not an exposed port. */
 export function exposedNameOf(host: string): string | null {
   return LABEL.exec(host)?.[1] ?? null;
 }

@@ -2,12 +2,12 @@
 // service, and from there to the agent inside the sandbox, with the same bodies on both hops. Pure.
 import type { EgressChoice, MachineSize } from './options.ts';
 
-// At the service: `POST /v1/projects/{project}/sandboxes/{resource}/{id}/{operation}`, with `SANDBOX_AUTH_TOKEN` as
-// bearer. At the agent: `POST /{operation}`, for any client of its socket. Arguments are JSON in the body, or if the
-// body is bytes (`raw`), in the header `sandbox-arguments`, encoded by encodeURIComponent; at the service the header
-// `sandbox-options` has the options of the sandbox (options.ts). Responses are JSON, server-sent events, or bytes. A
-// failure before the first byte is `{"error": {"code", "message"}}` with the status of core/errors.ts; after it the
-// connection is cut.
+// The service serves `POST /v1/projects/{project}/sandboxes/{resource}/{id}/{operation}`, with `SANDBOX_AUTH_TOKEN` as
+// bearer token. The agent serves `POST /{operation}` for any client of its socket. Arguments are JSON in the body, or
+// if the body is bytes (`raw`), in the header `sandbox-arguments`, encoded by encodeURIComponent; at the service the
+// header `sandbox-options` has the options of the sandbox (options.ts). Responses are JSON, server-sent events, or
+// bytes. A failure before the first byte is `{"error": {"code", "message"}}` with the status of core/errors.ts; after
+// it the connection is cut.
 
 /** Encoding of an operation's request and response. */
 interface Shape {
@@ -84,7 +84,7 @@ export function isAgentOperation(name: string): name is AgentOperation {
   return Object.hasOwn(agentOperations, name);
 }
 
-/** Encoding of an agent's operation; null: no such operation. */
+/** Encoding of an agent's operation; null means no such operation. */
 export function askedShape(name: string): Shape | null {
   if (isAgentOperation(name)) return agentOperations[name];
   return Object.hasOwn(privateOperations, name) ? privateOperations[name as PrivateOperation] : null;
@@ -103,7 +103,9 @@ export const ARGUMENTS_HEADER = 'sandbox-arguments';
 /** `{status, statusText, headers: [name, value][]}` of a server in a sandbox, encoded like the arguments. */
 export const RESPONSE_HEADER = 'sandbox-response';
 
-/** Resource name of the sandboxes of builds, which no platform.yaml can use. Their ids are branches. */
+/**
+ * Resource name of the sandboxes of builds, which no platform.yaml can use. The ids of these sandboxes are branches.
+ */
 export const BUILD_RESOURCE = '.build';
 
 /** Folder of a sandbox's files, and working directory of commands. */
@@ -113,7 +115,7 @@ export const WORKSPACE = '/workspace';
 export interface SandboxPlace {
   /** Namespace of the project (that of the workspace in `platform dev`). */
   readonly project: string;
-  /** Its name in platform.yaml; for a preview with the branch's slug (core/preview.ts). */
+  /** Name of the resource in platform.yaml, followed by the branch's slug for a preview (core/preview.ts). */
   readonly resource: string;
   readonly id: string;
 }
@@ -126,7 +128,7 @@ export interface SandboxInfo {
   readonly id: string;
   readonly state: SandboxState;
   readonly provider: string;
-  /** The requested machine; null: the operator's default. */
+  /** The requested machine; null means the operator's default. */
   readonly machine: MachineSize | null;
   readonly image: string | null;
   readonly egress: EgressChoice | null;

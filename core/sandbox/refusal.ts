@@ -1,11 +1,11 @@
 // Refusals of the sandbox service and the agents in sandboxes, read by their clients. Pure.
 import { isErrorCode, PlatformError } from '../errors.ts';
 
-/** Limit of a refusal's body; longer ones are not parsed. */
+/** Limit of a refusal's body; longer bodies are not parsed. */
 export const REFUSAL_BYTES_MAX = 64 * 1024;
 const MESSAGE_CHARS_MAX = 4000;
 
-/** The error in `{"error": {"code", "message"}}`; null: its code is unknown. */
+/** The error in `{"error": {"code", "message"}}`; null means its code is unknown. */
 export function refusalIn(text: string): PlatformError | null {
   let said: { readonly code?: unknown; readonly message?: unknown };
   try {

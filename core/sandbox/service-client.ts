@@ -41,13 +41,15 @@ export interface SandboxServiceClient {
     args?: object,
     options?: SandboxCallOptions,
   ): Promise<unknown>;
-  /** Sandboxes of a resource, by id, one page. @param page query of the request: `prefix`, `limit`, `cursor`. */
+  /**
+   * Sandboxes of a resource, ordered by id, one page. @param page query of the request: `prefix`, `limit`, `cursor`.
+   */
   list(
     within: Omit<SandboxPlace, 'id'>,
     page?: Readonly<Record<string, string>>,
     options?: SandboxCallOptions,
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
-  /** Null: no such sandbox. */
+  /** Null means no such sandbox. */
   info(place: SandboxPlace, options?: SandboxCallOptions): Promise<SandboxInfo | null>;
   /** An operation that responds with events. @throws {PlatformError} `sandbox_lost` if they end early. */
   events(
@@ -68,7 +70,7 @@ export interface SandboxServiceClient {
 
 /** JSON responses are short; output of `exec` is at most 10 MiB per stream, and may double in size as JSON. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
-/** One event: output that a process wrote at once. */
+/** One event: the output of one write of a process. */
 const EVENT_CHARS_MAX = 4 * 1024 * 1024;
 
 /** @example const client = openSandboxClient({ url: 'http://sandbox:4006', token }); */
@@ -102,7 +104,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
     const outgoing = request(options);
     const answered = answerOf(outgoing);
     answered.catch(() => {});
-    // If the service responds before it has read everything, its response counts.
+    // If the service responds before it has read the whole request, its response counts.
     const sent = body instanceof Readable ? pipeline(body, outgoing) : (outgoing.end(body), null);
     sent?.catch((error: unknown) => {
       if (body instanceof Readable && body.errored !== null) outgoing.destroy(error as Error);
@@ -165,7 +167,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
     },
     read: async (place, path, options = {}) => {
       const answer = await send(place, 'readFile', { path }, options);
-      // Its reader receives the error.
+      // The reader of the response receives the error.
       answer.on('error', () => {});
       return answer;
     },
@@ -179,7 +181,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
 
 function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Also after the response: a connection may break at any time.
+    // This also applies after the response, because a connection may break at any time.
     outgoing.once('response', resolve).on('error', reject);
   });
 }
@@ -205,7 +207,7 @@ async function jsonOf(answer: IncomingMessage, signal: AbortSignal | undefined):
   }
 }
 
-/** The service's refusal: a known code, or an error that it is not a sandbox service. */
+/** The service's refusal: a known code, or an error that the server is not a sandbox service. */
 async function refusalOf(answer: IncomingMessage): Promise<PlatformError> {
   const text = await textOf(answer, REFUSAL_BYTES_MAX).catch(() => '');
   return refusalIn(text) ?? odd(`it answers with status ${answer.statusCode}`);

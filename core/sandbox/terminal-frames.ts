@@ -1,13 +1,14 @@
-// Protocol of a sandbox's terminal (the operation `terminal`), both ways: frames of a type, a length and bytes. To
-// the agent: typed bytes and sizes; from it: printed bytes and the exit. Parsed here for the agent, the service's log
-// and the API; the guest has its own parser. Neither side trusts the other: a malformed frame ends the terminal.
+// Protocol of a sandbox's terminal (the operation `terminal`), both ways: frames of a type, a length and bytes. Frames
+// to the agent contain typed bytes and sizes; frames from it contain printed bytes and the exit. Parsed here for the
+// agent, the service's log and the API; the guest has its own parser. Neither side trusts the other: a malformed frame
+// ends the terminal.
 import { PlatformError } from '../errors.ts';
 
-/** The first byte of a frame. Its length follows, 4 bytes big-endian, then its bytes. */
+/** The first byte of a frame. The length follows, 4 bytes big-endian, then the bytes. */
 export const TERMINAL_FRAME = {
   /** Typed or printed bytes. */
   bytes: 0,
-  /** To the agent: JSON, `{cols, rows}`. A caller sends one first, so that its request is sent. */
+  /** To the agent: JSON, `{cols, rows}`. A caller sends a frame first, so that its request is sent. */
   size: 1,
   /** From the agent, the first frame: empty. */
   started: 2,
@@ -16,7 +17,7 @@ export const TERMINAL_FRAME = {
 } as const;
 type TerminalFrameType = (typeof TERMINAL_FRAME)[keyof typeof TERMINAL_FRAME];
 
-/** A received frame: one with bytes may arrive in parts of any length. */
+/** A received frame. A frame with bytes may arrive in parts of any length. */
 interface TerminalFrame {
   readonly type: TerminalFrameType;
   readonly bytes: Uint8Array;
@@ -46,7 +47,7 @@ export function terminalFrame(type: TerminalFrameType, content: Uint8Array | obj
   return frame;
 }
 
-/** @throws {PlatformError} `invalid_argument` for a malformed frame, and an incomplete one at the end. */
+/** @throws {PlatformError} `invalid_argument` for a malformed frame, and for an incomplete frame at the end. */
 export async function* terminalFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TerminalFrame> {
   let head = Buffer.alloc(0);
   let text = Buffer.alloc(0);
@@ -79,7 +80,7 @@ export async function* terminalFrames(chunks: AsyncIterable<Uint8Array>): AsyncG
   if (head.byteLength > 0) throw odd();
 }
 
-/** The JSON of a frame; null: it is not valid. */
+/** The JSON of a frame; null if it is not valid. */
 export function frameFields({ bytes }: TerminalFrame): Readonly<Record<string, unknown>> | null {
   try {
     const value = JSON.parse(Buffer.from(bytes).toString('utf8')) as unknown;
@@ -89,7 +90,7 @@ export function frameFields({ bytes }: TerminalFrame): Readonly<Record<string, u
   }
 }
 
-/** An agent's exit message; null: it is not valid. */
+/** An agent's exit message; null if it is not valid. */
 export function exitIn(frame: TerminalFrame): TerminalExit | null {
   const { exitCode, signal } = frameFields(frame) ?? {};
   if (typeof exitCode !== 'number' || !Number.isInteger(exitCode) || exitCode < 0 || exitCode > 255) return null;

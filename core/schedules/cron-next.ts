@@ -1,5 +1,5 @@
 // The next time of a cron schedule in a time zone: croner, with the rules of docs/cron.md. Called when timers are set
-// and when one has fired. Pure, except for the time zones in the program.
+// and when a timer has fired. Pure, except for the time zones in the program.
 import { createRequire } from 'node:module';
 import type { CronSchedule } from './cron-schedule.ts';
 
@@ -24,7 +24,8 @@ export function isTimeZone(name: string): boolean {
 export function nextCronTime(schedule: CronSchedule, timeZone: string, afterMs: number): number | null {
   const { Cron } = load('croner');
   const zone = timeZone === 'UTC' ? { utcOffset: 0 } : { timezone: timeZone };
-  // Schedules without wildcards follow the clock: a skipped time fires when the clocks jump, a repeated one once.
+  // Schedules without wildcards follow the clock: a skipped time fires when the clocks jump, a repeated time fires
+  // once.
   const cron = new Cron(expressionOf(schedule), { ...zone, mode: '6-part', fixedTimeRule: 'no-wildcard' });
   return cron.nextRun(new Date(afterMs))?.getTime() ?? null;
 }

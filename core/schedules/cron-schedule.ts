@@ -1,5 +1,5 @@
-// Cron expressions of five or six fields (a leading one for seconds) -> the allowed numbers of each field. Called by
-// the parser of platform.yaml and to compute the next run. Pure.
+// Cron expressions of five or six fields (a leading sixth field for seconds) -> the allowed numbers of each field.
+// Called by the parser of platform.yaml and to compute the next run. Pure.
 import { quoted } from '../problem.ts';
 
 /** The times at which a schedule fires: a time matches when every field lists it. */
@@ -16,7 +16,7 @@ export interface CronSchedule {
   readonly months: readonly number[];
   /** 0-6, Sunday is 0. */
   readonly weekdays: readonly number[];
-  /** As in cron: when days and weekdays are both restricted, a day matches if it is in either list. */
+  /** As in cron: if days and weekdays are both restricted, a day matches if it is in either list. */
   readonly anyDay: boolean;
 }
 

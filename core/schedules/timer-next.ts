@@ -1,9 +1,9 @@
-// The next time of a repeating timer. Called when one is set, and by the broker when one has fired. Pure.
+// The next time of a repeating timer. Called when a timer is set, and by the broker when a timer has fired. Pure.
 import { nextCronTime } from './cron-next.ts';
 import { parseCronSchedule } from './cron-schedule.ts';
 
 /**
- * The next time of a timer; null: none. Missed times are not caught up: after a downtime it fires once.
+ * The next time of a timer, or null. Missed times are not caught up: after a downtime it fires once.
  *
  * @param scheduledTime when it was due now.
  */

@@ -1,11 +1,11 @@
 // Protocol between an engine and the process that runs servers of ssr projects (runtime/ssr/), over a Unix socket:
-// lines of JSON. Types, and the parsing of lines. Both sides belong to the platform.
+// lines of JSON. Types, and the parsing of lines. This file has the types, and the parsing of lines.
 import type { ErrorDetails } from '../errors.ts';
 import type { ServerRules } from '../manifest.ts';
 
 /** A server to run. */
 export interface ServerSpec {
-  /** `<project>/<deployment>`, and its variables: a different one is a different process. */
+  /** `<project>/<deployment>` and its variables: a change requires a different process. */
   readonly key: string;
   readonly project: string;
   readonly deployment: string;
@@ -19,9 +19,9 @@ export interface ServerSpec {
 export type FromEngine =
   /** Unix socket on which it serves binding calls. */
   | { readonly type: 'hello'; readonly calls: string }
-  /** It has requests for a server, which runs until it is released; answered by `acquired` or `refused`. */
+  /** The engine has requests for a server, which runs until it is released; answered by `acquired` or `refused`. */
   | { readonly type: 'acquire'; readonly id: number; readonly spec: ServerSpec }
-  /** It has no more requests for it. */
+  /** The engine has no more requests for the server. */
   | { readonly type: 'release'; readonly key: string }
   /** The server accepts no connections. */
   | { readonly type: 'lost'; readonly key: string; readonly socket: string };
@@ -36,7 +36,7 @@ export type ToEngine =
       readonly code: 'server_start_failed' | 'server_unavailable' | 'overloaded';
       readonly details: ErrorDetails;
     }
-  /** It has ended: requests need a new one. */
+  /** The server has ended: requests need a new one. */
   | { readonly type: 'ended'; readonly key: string; readonly socket: string }
   /** A line of a server's output. */
   | { readonly type: 'line'; readonly key: string; readonly level: 'info' | 'error'; readonly text: string };
@@ -44,7 +44,7 @@ export type ToEngine =
 /** Name prefix of sockets for binding calls, in a folder that handlers and servers share. */
 export const CALLS_PREFIX = 'calls-';
 
-/** In a binding call from the server process to an engine: identifies the server. */
+/** In a binding call from the server process to an engine, this identifies the server. */
 export const SERVER_KEY_HEADER = 'x-platform-server';
 
 /** Reserved host name of the AI gateway for servers. */

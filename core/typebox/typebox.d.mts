@@ -8,7 +8,7 @@ export type { XStatic } from 'typebox/schema';
 /** A check of values, compiled to JavaScript. */
 export interface Validator<T extends TSchema> {
   Check(value: unknown): value is Static<T>;
-  /** What is wrong with the value; nothing if it is valid. */
+  /** The problems of the value; empty if it is valid. */
   Errors(value: unknown): TLocalizedValidationError[];
 }
 

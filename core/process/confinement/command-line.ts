@@ -14,16 +14,16 @@ interface CommandLimits {
   readonly writable: readonly string[];
   /** Folder or file -> read-only path in namespaces; ignored without them. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
-  /** Folder used as /tmp and /dev/shm in namespaces, or the size of an in-memory one for each. */
+  /** Folder used as /tmp and /dev/shm in namespaces, or the size of an in-memory folder for each. */
   readonly tmp: string | number;
   /** Files that add a process id to a control group. */
   readonly groups: readonly string[];
   readonly processesMax: number;
   /** Size limit for files that it writes. */
   readonly fileBytesMax: number;
-  /** File descriptor on which the fence reports what it created. */
+  /** File descriptor on which the fence reports the created namespaces. */
   readonly infoFd?: number;
-  /** In namespaces: a network without external access, if one can be created. */
+  /** In namespaces: a network without external access, if a network can be created. */
   readonly isOffline?: boolean;
   /** Host name, in namespaces. */
   readonly hostname?: string;
@@ -31,7 +31,7 @@ interface CommandLimits {
   readonly isServing?: boolean;
 }
 
-/** Parts of the system visible in namespaces, if they exist. Not all of `/etc`, which contains keys. */
+/** Parts of the system visible in namespaces, if they exist. Only parts of `/etc`, because it contains keys. */
 const SYSTEM = [
   '/usr',
   '/bin',
@@ -87,7 +87,7 @@ export function confinedCommand(
     ...(uid === null ? [] : userWords(uid)),
     ...(process.platform === 'linux' ? limitWords(countsAlone(confinement), limits) : []),
     ...(confinement.filter === undefined ? [] : filterWords(confinement, confinement.filter)),
-    // Only now, as the user that may enter it.
+    // The working directory is entered only now, as the user that may enter it.
     'sh',
     '-c',
     'cd "$1" && shift && exec "$@"',
@@ -140,7 +140,7 @@ function namespaceWords(
   words.push('--hostname', limits.hostname ?? 'build', '--unshare-cgroup-try', '--new-session');
   if (limits.isOffline === true && !sharesNetwork) words.push('--unshare-net');
   if (limits.infoFd !== undefined) words.push('--info-fd', String(limits.infoFd));
-  // As root, setpriv changes the user inside; the fence drops every other capability.
+  // As root, setpriv changes the user inside, and the fence drops every other capability.
   words.push('--cap-drop', 'ALL');
   if (uid === null) words.push('--unshare-user', ...(mayNest ? [] : ['--disable-userns']));
   else words.push('--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP');
@@ -164,7 +164,7 @@ function namespaceWords(
   for (const path of new Set(around)) words.push('--perms', '0755', '--dir', path);
   for (const [from, to] of readable) words.push('--ro-bind', from, to);
   for (const path of limits.writable) words.push('--bind', path, path);
-  // Both are in memory that is not counted, and belong to the platform's user if builds run as it.
+  // Both folders are in memory that is not counted, and belong to the platform's user if builds run as it.
   words.push('--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/', '--');
   return words;
 }

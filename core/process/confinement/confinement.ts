@@ -1,6 +1,6 @@
-// How untrusted code is isolated from the platform and from its neighbors on this machine: by a user id of its own
-// (if the platform runs as root), by namespaces (bubblewrap, fence/), by both, or not at all. Determined by probing,
-// never assumed.
+// How untrusted code is isolated from the platform and from other code on this machine: by a separate user id (if the
+// platform runs as root), by namespaces (bubblewrap, fence/), by both, or not at all. Determined by probing, never
+// assumed.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, chmod, chown, constants, mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -15,9 +15,9 @@ import type { Confinement } from './types.ts';
 export const unconfined: Confinement = { kind: 'none', reason: null };
 
 /**
- * Unassigned user ids: distributions, systemd and containers assign lower ones, and 100000, which looks free, is
- * where rootless containers begin. Each installation uses a separate range, derived from the path of its work
- * folders, because all processes of a user id are killed together.
+ * Unassigned user ids: distributions, systemd and containers assign lower ids, and rootless containers begin at 100000.
+ * Each installation uses a separate range, derived from the path of its work folders, because all processes of a user
+ * id are killed together.
  */
 const UIDS = { first: 1_900_000_000, each: 256, ranges: 50_000 } as const;
 /** For machines limited to 65,536 user ids. */
@@ -39,7 +39,7 @@ interface ProbeOptions {
   /** Folders that they read, and a file in them that has to exist. */
   readonly readable: readonly string[];
   readonly needs: string;
-  /** Whether they get a separate network. */
+  /** Whether confined processes get a separate network. */
   readonly isOffline?: boolean;
   /** If no network can be created, namespaces with the machine's network are accepted. */
   readonly mayShareNetwork?: boolean;
@@ -175,7 +175,7 @@ async function usableUid(
   return null;
 }
 
-/** Why a process cannot be confined like this; null: it can. */
+/** Why a process cannot be confined like this; null if it can. */
 async function probe(confinement: Confinement, options: ProbeOptions): Promise<string | null> {
   const { workFolders, privateFolders, readable, needs, isOffline = false } = options;
   const folder = await mkdtemp(join(workFolders, '.probe-'));
@@ -194,7 +194,7 @@ async function probe(confinement: Confinement, options: ProbeOptions): Promise<s
       'id -u',
     ].join('\n');
     const words = ['sh', '-c', script, 'sh', folder, node, needs];
-    // Namespaces hide everything not listed; a build's folder may itself be inside a private one.
+    // Namespaces hide all folders that are not listed; a build's folder may itself be inside a private folder.
     const closed = privateFolders.filter((path) => confinement.fence == null || !isAround(path, folder));
     const { file, args } = confinedCommand(
       confinement,

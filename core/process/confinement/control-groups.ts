@@ -1,5 +1,5 @@
 // Control groups of one build, version 1 or 2, if this process may create them: the kernel then enforces the limits
-// of memory, processes and CPU time. Called by sandbox.ts; without them it monitors instead.
+// of memory, processes and CPU time. Called by sandbox.ts, which monitors processes if there are no groups.
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export interface ControlGroups {
   readonly files: readonly string[];
   readonly hasMemory: boolean;
   readonly hasProcesses: boolean;
-  /** Which limit was reached since they were created; null: none. */
+  /** Which limit was reached since they were created, or null. */
   hit(): Promise<'memory' | 'processes' | null>;
   /** Process ids in them; null without these groups. */
   processes(): Promise<readonly number[] | null>;
@@ -45,8 +45,8 @@ const REMOVALS = 20;
 const REMOVAL_MS = 25;
 
 /**
- * Creates the available groups. Never throws: missing ones are monitored instead. @param bounds null: none are
- * requested.
+ * Creates the available groups. Never throws, because missing groups are replaced by monitoring. @param bounds null if
+ * none are requested.
  */
 export async function openControlGroups(limits: GroupLimits | null): Promise<ControlGroups> {
   const made = limits === null ? [] : await makeGroups(limits);
@@ -103,7 +103,8 @@ export function parseOwnGroups(text: string): ReadonlyMap<string, string> {
 }
 
 async function makeUnified(name: string, own: string, limits: GroupLimits): Promise<Controller | null> {
-  // Beside this process's group rather than inside it: a group with processes has no child groups with controllers.
+  // Next to this process's group rather than inside it, because a group with processes has no child groups with
+  // controllers.
   for (const above of new Set([join(MOUNT, own, '..'), join(MOUNT, own), MOUNT])) {
     const folder = join(above, name);
     if (!above.startsWith(MOUNT) || !(await succeeds(mkdir(folder)))) continue;
@@ -138,7 +139,7 @@ async function makeOfVersion1(
       ['cpu.cfs_quota_us', Math.round(limits.processorsMax * CPU_PERIOD_US)],
     ],
   };
-  // In a container the path is that of the host, and the mount shows the container's own group as the root.
+  // In a container, the path is that of the host, and the mount shows the container's own group as the root.
   for (const above of new Set([join(MOUNT, controller, own), join(MOUNT, controller)])) {
     const folder = join(above, name);
     if (!(await succeeds(mkdir(folder)))) continue;

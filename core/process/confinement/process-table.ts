@@ -14,7 +14,7 @@ export interface ProcessEntry {
   readonly isDead: boolean;
 }
 
-/** All visible processes, except those that end meanwhile. */
+/** All visible processes, except those that end during the read. */
 export async function readProcesses(): Promise<ProcessEntry[]> {
   const names = await readdir('/proc').catch(() => []);
   const entries = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map(readEntry));
@@ -55,8 +55,7 @@ export function parseProcess(id: number, status: string): ProcessEntry {
 /**
  * The processes of a build: all of its user, and all descendants or group members of its first process.
  *
- * @param root its first process; 0: none.
- * @param uid null: it has no user of its own.
+ * @param root its first process; 0: none. @param uid null if it has no separate user.
  */
 export function processesOf(entries: readonly ProcessEntry[], root: number, uid: number | null): ProcessEntry[] {
   const found = new Set<number>(root === 0 ? [] : [root]);

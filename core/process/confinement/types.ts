@@ -7,13 +7,13 @@ export interface Confinement {
    * neither works.
    */
   readonly kind: 'namespaces' | 'user' | 'none';
-  /** Why it is not stronger, for the operator; null if it is the strongest. */
+  /** Why the confinement is not stronger, for the operator; null if it is the strongest. */
   readonly reason: string | null;
-  /** First of their user ids, one per slot, also in namespaces; absent or null: the platform's own user. */
+  /** The first user id, one per slot, also in namespaces; absent or null for the platform's own user. */
   readonly firstUid?: number | null;
   /** Path of the program that creates `namespaces`: `bwrap`, or our own with the same arguments. */
   readonly fence?: string;
-  /** They can create user namespaces: this bubblewrap is too old to forbid it (before 0.8). */
+  /** Confined processes can create user namespaces: this bubblewrap is too old to forbid this (before 0.8). */
   readonly mayNest?: boolean;
   /** Path of the program that forbids them user namespaces; absent: the kernel supports no filter. */
   readonly filter?: string;

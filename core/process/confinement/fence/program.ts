@@ -5,7 +5,7 @@ import path from 'node:path';
 /** Path relative to this folder. */
 export const fenceProgram = (architecture: string): string => `prebuilt/fence-linux-${architecture}`;
 
-/** Null: not available for this machine, or in this image. */
+/** Path of the program; null if it is not available for this machine, or in this image. */
 export async function ownFence(): Promise<string | null> {
   if (process.platform !== 'linux') return null;
   const file = path.join(import.meta.dirname, fenceProgram(process.arch));
