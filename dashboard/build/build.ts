@@ -11,7 +11,7 @@ const sources = join(root, 'dashboard/src');
 /** Other inputs of the build besides the sources. */
 const also = ['dashboard/build/build.ts', 'packages/worker/client.ts', 'package-lock.json'];
 
-/** What nearly every page uses: one file, rather than a request for each component. */
+/** Modules that nearly every page uses: one file, rather than a request for each component. */
 const BASE =
   /\/node_modules\/(?:react|react-dom|scheduler|use-sync-external-store|@tanstack\/(?:react-router|router-core|history|react-store|store|react-query|query-core))\/|\/dashboard\/src\/(?:api\/|state\/|components\/(?:button|class-names|copy-button|cursor-list|field|id|notice|page|skeleton|state|table|table-frame|tabs|text|time|unloaded)\.)/;
 

@@ -14,15 +14,15 @@ export interface ServerEvent {
 
 /** How a stream is followed. */
 interface Following {
-  /** Names of events to listen for, besides unnamed ones. */
+  /** Names of events to listen for, in addition to unnamed events. */
   readonly names?: readonly string[];
   /** @returns `end` to close the stream. */
   readonly onEvent: (event: ServerEvent) => 'end' | void;
 }
 
 /**
- * Follows `/api` + path; null follows nothing. A broken connection is reopened with `Last-Event-ID`, a refused one
- * after an increasing delay.
+ * Follows `/api` + path; null follows no events. A broken connection is reopened with `Last-Event-ID`, and a refused
+ * one after an increasing delay.
  *
  * @returns whether the stream is open; pages show it if not.
  * @example useEvents(`/deployments/${id}/logs?follow=true`, { names: ['line', 'end'], onEvent });

@@ -6,7 +6,7 @@ export class ApiFailure extends Error {
   readonly status: number;
   /** Machine-readable, such as `not_found`; `unreachable` if there was no response. */
   readonly code: string;
-  /** As in the API's log; null if there was no response. */
+  /** The request id in the API's log; null if there was no response. */
   readonly requestId: string | null;
 
   constructor(status: number, code: string, message: string, requestId: string | null) {

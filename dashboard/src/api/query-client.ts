@@ -6,7 +6,7 @@ import { ApiFailure } from './failure.ts';
 
 const RETRIES_MAX = 3;
 
-/** Tells the other tabs of this browser that something was changed. */
+/** Tells the other tabs of this browser that data has changed. */
 const tabs = new BroadcastChannel('platform-changes');
 
 export const queryClient = new QueryClient({

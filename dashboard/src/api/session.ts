@@ -12,7 +12,7 @@ function tell(next: boolean): void {
   for (const listener of listeners) listener();
 }
 
-/** Records a successful request: the user is signed in, here or meanwhile in another tab. */
+/** Records a successful request: the user is signed in, in this tab or in another one. */
 export function noteSignedIn(): void {
   wasSignedIn = true;
   tell(false);

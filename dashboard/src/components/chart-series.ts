@@ -17,7 +17,7 @@ export interface Series {
 export interface Mark {
   /** Ms since 1970. */
   readonly at: number;
-  /** Beside the line; may be empty. */
+  /** Label next to the line; may be empty. */
   readonly label: string;
 }
 
@@ -27,7 +27,8 @@ interface StackedSeries extends Series {
 }
 
 /**
- * Each series is drawn to the sum of itself and those below it, the highest first, so that the lower ones cover it.
+ * Each series is drawn at the height of its sum with the series below it, the highest first, so that the lower ones
+ * cover it.
  *
  * @returns the series from the top of the stack to its bottom. Gaps count as zero.
  */
@@ -42,7 +43,7 @@ export function stackedFromTop(series: readonly Series[]): StackedSeries[] {
     .toReversed();
 }
 
-/** The value of a series at a position, without those below it in the stack. */
+/** The value of a series at a position, without the series below it in the stack. */
 export function ownValue(series: Series | StackedSeries, at: number): number | null {
   return ('ownValues' in series ? series.ownValues : series.values)[at] ?? null;
 }

@@ -12,7 +12,7 @@ export function shortCountText(value: number): string {
   return Math.round(value).toLocaleString(LOCALE, { notation: 'compact' });
 }
 
-/** Labels of an axis of counts: nothing between whole numbers. @example wholeText(0.5) // '' */
+/** Labels of an axis of counts: only whole numbers. @example wholeText(0.5) // '' */
 export function wholeText(value: number): string {
   return Number.isInteger(value) ? shortCountText(value) : '';
 }

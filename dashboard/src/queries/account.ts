@@ -46,7 +46,7 @@ async function projectsWith(search: string, signal: AbortSignal): Promise<readon
   return found;
 }
 
-/** Icons of the live sites, by project. They change with the deployment of production only. */
+/** Icons of the live sites, by project. Icons change only with the deployment of production. */
 export const projectIconsQuery = (projects: readonly ListedProject[]) => {
   const live = projects.flatMap(({ productionDeploymentId }) => productionDeploymentId ?? []);
   return queryOptions({

@@ -5,6 +5,6 @@ export interface AlertSearch {
   readonly rule?: string | undefined;
 }
 
-/** Drops what is not valid. */
+/** Drops invalid values. */
 export const alertSearch = ({ rule }: Record<string, unknown>): AlertSearch =>
   typeof rule === 'string' && rule !== '' ? { rule } : {};

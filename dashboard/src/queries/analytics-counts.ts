@@ -1,4 +1,4 @@
-// Numbers of analytics as the API returns them. Types only, for what is computed from them.
+// Numbers of analytics as the API returns them. Types only, for values that are computed from them.
 
 /** Quantiles in milliseconds. */
 interface Latency {
@@ -13,9 +13,9 @@ export interface Counts {
   readonly failures: number;
   readonly status: Readonly<Record<'2xx' | '3xx' | '4xx' | '5xx' | 'other', number>>;
   readonly cpuMs: number;
-  /** Of the most expensive request. */
+  /** CPU of the most expensive request. */
   readonly cpuMsMax: number;
-  /** Null: nothing was measured. */
+  /** Null if nothing was measured. */
   readonly firstByteMs: Latency | null;
   readonly answerMs: Latency | null;
 }

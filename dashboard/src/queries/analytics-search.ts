@@ -25,5 +25,5 @@ export interface AnalyticsSearch {
   readonly order?: RouteOrder | undefined;
 }
 
-/** Changes search parameters; undefined removes one. */
+/** Changes search parameters; undefined removes a parameter. */
 export type NarrowAnalytics = (change: AnalyticsSearch) => void;

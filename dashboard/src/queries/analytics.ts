@@ -32,7 +32,8 @@ export const analyticsQuery = (id: string, search: AnalyticsSearch) =>
   queryOptions({
     queryKey: ['analytics', id, search],
     queryFn: ({ signal }) => readAnalytics(id, search, signal),
-    // Another filter or order replaces what is shown once it is loaded; another project does at once.
+    // With another filter or order, the current data stays until the new data is loaded; with another project, it is
+    // replaced immediately.
     placeholderData: (previous, query) => (query?.queryKey[1] === id ? previous : undefined),
     staleTime: STALE_MS,
     refetchInterval: STALE_MS,

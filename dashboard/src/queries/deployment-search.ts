@@ -9,7 +9,7 @@ export interface DeploymentSearch {
   readonly target?: 'production' | 'preview' | undefined;
 }
 
-/** Drops what is not valid. */
+/** Drops invalid values. */
 export const deploymentSearch = ({ branch, status, target }: Record<string, unknown>): DeploymentSearch => ({
   ...(typeof branch === 'string' && branch !== '' && { branch }),
   ...(states.some((one) => one === status) && { status: status as (typeof states)[number] }),

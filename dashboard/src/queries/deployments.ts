@@ -50,7 +50,7 @@ function given<Values extends object>(values: Values) {
   };
 }
 
-/** Whether a share of the visitors gets it, until it is promoted or rolled back. */
+/** Whether a share of the visitors gets the deployment, until it is promoted or rolled back. */
 export const isGuarded = ({ guardedRelease }: Pick<Deployment, 'guardedRelease'>): boolean =>
   guardedRelease?.state === 'running';
 
@@ -105,7 +105,7 @@ const reasons: Readonly<Record<string, string>> = {
   project_deleted: 'The project was deleted.',
 };
 
-/** Why it is waiting or has ended, in a sentence; null if not known. */
+/** Why the deployment is waiting or has ended, in a sentence; null if not known. */
 export function reasonText(deployment: Deployment): string | null {
   const { status, reason, errorMessage } = deployment;
   if (errorMessage !== null && (status === 'failure' || status === 'timeout')) return errorMessage;

@@ -11,7 +11,7 @@ export interface DevSearch {
   readonly request?: number | undefined;
 }
 
-/** Drops what is not valid. */
+/** Drops invalid values. */
 export function devSearch(given: Record<string, unknown>): DevSearch {
   const { kind, search, failed, level, request } = given;
   return {

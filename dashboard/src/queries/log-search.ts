@@ -1,4 +1,4 @@
-// Search parameters of logs, requests and traces, and what their filters offer.
+// Search parameters of logs, requests and traces, and the options of their filters.
 
 /** Time ranges that end now. */
 export const logRanges = {
@@ -55,5 +55,5 @@ export interface LogSearch {
   readonly invocation?: string | undefined;
 }
 
-/** Changes search parameters; undefined removes one. */
+/** Changes search parameters; undefined removes a parameter. */
 export type Narrow = (change: LogSearch, isReplacing?: boolean) => void;

@@ -124,7 +124,7 @@ export const droppedQuery = (id: string, { range, from, to }: LogSearch) =>
     staleTime: DROPPED_STALE_MS,
   });
 
-/** The last failure of a day; null: none. */
+/** The last failure of a day, or null. */
 export const lastFailureQuery = (id: string) =>
   queryOptions({
     queryKey: ['last-failure', id],
@@ -150,7 +150,7 @@ export const invocationQuery = (id: string, invocationId: string) =>
     staleTime: 60_000,
   });
 
-/** Path of the live stream. @param after the last known line; without it, the stream begins with the next one. */
+/** Path of the live stream. @param after the last known line; without it, the stream begins with the next line. */
 export function streamPath(id: string, asked: LogSearch, after?: string): string {
   const words = Object.entries({ ...shared(asked), ...ofLines(asked), ...(after !== undefined && { after }) });
   const query = new URLSearchParams(words.map(([name, value]) => [name, String(value)])).toString();

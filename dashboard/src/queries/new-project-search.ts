@@ -2,7 +2,7 @@
 
 const sources = ['machine', 'git-host', 'remote'] as const;
 
-/** Where the code of a new project comes from. */
+/** Source of the code of a new project. */
 export type Source = (typeof sources)[number];
 
 export interface NewProjectSearch {
@@ -10,6 +10,6 @@ export interface NewProjectSearch {
   readonly from?: Source | undefined;
 }
 
-/** Drops what is not valid. */
+/** Drops invalid values. */
 export const newProjectSearch = ({ from }: Record<string, unknown>): NewProjectSearch =>
   sources.some((source) => source === from) ? { from: from as Source } : {};

@@ -7,7 +7,7 @@ import { userQuery } from './account.ts';
 const readOrganization = (id: string, signal?: AbortSignal) =>
   dataOf(api.get('/orgs/:id', { params: { id }, ...(signal && { signal }) }));
 
-/** With its plan and the user's role. */
+/** The organization with its plan and the user's role. */
 export type FullOrganization = Awaited<ReturnType<typeof readOrganization>>;
 
 /** @param ref its slug, or its id. */

@@ -1,4 +1,4 @@
-// Search parameters of the pages of bindings, and functions that validate them: each drops what is not valid.
+// Search parameters of the pages of bindings, and functions that validate them: each drops invalid values.
 
 /** Search parameters of a page without others. */
 interface Branched {

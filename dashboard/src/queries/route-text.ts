@@ -1,6 +1,6 @@
-// Names of events and bindings in usage: those of a preview end with its branch.
+// Names of events and bindings in usage. Names of a preview end with its branch.
 
-/** As `previewSeparator` of core/preview.ts, which needs Node. */
+/** The same as `previewSeparator` of core/preview.ts, which needs Node. */
 const SEPARATOR = '~~';
 
 /** @example routeText('mail~~login') // 'mail (preview login)' */

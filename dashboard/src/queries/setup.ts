@@ -4,7 +4,7 @@ import { api, dataOf } from '../api/client.ts';
 
 const readSetup = (signal: AbortSignal) => dataOf(api.get('/operator/setup', { signal }));
 
-/** Its steps with their state. */
+/** Steps of the setup with their state. */
 export type Setup = Awaited<ReturnType<typeof readSetup>>;
 
 export const setupQuery = queryOptions({ queryKey: ['setup'], queryFn: ({ signal }) => readSetup(signal) });

@@ -3,7 +3,7 @@
 /** Rows of tables that open something (table.tsx), and of logs. */
 const ROWS = 'main tr[tabindex="0"], main [role="log"] button[data-row]:enabled';
 
-/** Focuses the next row (1) or the previous one (-1); without a focused row, the selected or the first one. */
+/** Focuses the next row (1) or the previous row (-1); without a focused row, the selected row or the first row. */
 export function focusRow(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>(ROWS)];
   const at = rows.findIndex((row) => row.contains(document.activeElement));

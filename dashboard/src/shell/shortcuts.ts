@@ -5,7 +5,7 @@ const TOGETHER_MS = 900;
 
 /** A shortcut. */
 interface Shortcut {
-  /** One key (`?`, `j`), two after each other (`g d`), or one with Ctrl or Cmd (`mod+k`). */
+  /** One key (`?`, `j`), two keys in sequence (`g d`), or one key with Ctrl or Cmd (`mod+k`). */
   readonly keys: string;
   /** Description in the list of shortcuts. */
   readonly does: string;

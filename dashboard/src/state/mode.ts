@@ -1,6 +1,6 @@
 // Mode of the application, set only by a meta element in index.html.
 
-/** `production`: a platform with accounts and projects. `dev`: the one project of `platform dev`. */
+/** `production`: a platform with accounts and projects. `dev`: the only project of `platform dev`. */
 export type Mode = 'production' | 'dev';
 
 const said = document.querySelector<HTMLMetaElement>('meta[name="platform-mode"]')?.content;

@@ -12,7 +12,7 @@ const readRules = (id: string | null, signal: AbortSignal) =>
     : dataOf(api.get('/projects/:id/alert-rules', { params: { id }, signal }));
 export type Rule = Awaited<ReturnType<typeof readRules>>[number];
 
-/** The rules of a project; null: of the operator. */
+/** The rules of a project; null means the operator. */
 export const rulesQuery = (id: string | null) =>
   queryOptions({
     queryKey: ['alert-rules', id],
@@ -41,7 +41,7 @@ const readEvents = (id: string | null, cursor: string | undefined, signal: Abort
     : dataOf(api.get('/projects/:id/alerts', { params: { id }, query, signal }));
 };
 
-/** What fired, resolved and was tested, newest first. */
+/** Fired, resolved and tested alerts, newest first. */
 export const eventsQuery = (id: string | null) =>
   infiniteQueryOptions({
     queryKey: ['alert-events', id],
@@ -85,7 +85,7 @@ export const changeRule = (
     ? dataOf(api.patch('/operator/alert-rules/:ruleId', { params: { ruleId }, body }))
     : dataOf(api.patch('/projects/:id/alert-rules/:ruleId', { params: { id, ruleId }, body }));
 
-/** What a rule measured in its last windows; null: it has none. */
+/** Measurements of a rule in its last windows; null if it has none. */
 export const seriesQuery = (id: string | null, ruleId: string) =>
   queryOptions({
     queryKey: ['alert-series', id, ruleId],

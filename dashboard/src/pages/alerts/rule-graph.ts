@@ -22,14 +22,14 @@ interface RuleGraph {
   readonly marks: readonly Mark[];
 }
 
-/** @param events of all rules; those of other rules and times are left out. */
+/** @param events events of all rules; events of other rules and times are omitted. */
 export function graphOf(
   { from, to, stepMs, items }: Measured,
   events: readonly RuleEvent[],
   ruleId: string,
 ): RuleGraph {
   const [first, end] = [Date.parse(from), Date.parse(to)];
-  // With the end of the last window, in which the rule may just have fired.
+  // Includes the end of the last window, in which the rule may just have fired.
   const times = Array.from({ length: Math.round((end - first) / stepMs) + 1 }, (_, at) => first + at * stepMs);
   const byTime = new Map(items.map(({ at, value }) => [Date.parse(at), value]));
   const marks = events

@@ -1,4 +1,4 @@
-// What analytics do not have, said where it is missed. Pure.
+// Notes about data that analytics do not have, shown where it is missing. Pure.
 import type { Counts } from '../../queries/analytics-counts.ts';
 
 /** An answer of the API. */
@@ -11,7 +11,7 @@ interface Answer {
 /** How long usage is stored by minute (control/records/analytics.ts). */
 const MINUTES_KEPT_MS = 2 * 86_400_000;
 
-/** Sentences about what is missing in an answer of the API. */
+/** Sentences about data that is missing in a response of the API. */
 export function notesOf({ from, stepMs, routes }: Answer, now: number): string[] {
   const isOld = Date.parse(from) < now - MINUTES_KEPT_MS && stepMs >= 3_600_000;
   const has = (route: string): boolean => routes.some((one) => one.route === route);

@@ -1,4 +1,4 @@
-// Turns analytics of the API into series of charts: one value for each interval, also for those without requests. Pure.
+// Converts analytics of the API to series of charts: one value for each interval, even without requests. Pure.
 import type { Series } from '../../components/chart-series.ts';
 import type { Compared, Counts, Measured } from '../../queries/analytics-counts.ts';
 
@@ -48,7 +48,7 @@ export function statusSeries({ of }: Intervals, totals: Counts): Series[] {
     }));
 }
 
-/** Events that are not requests have no status: those that failed, and the others. */
+/** Events that are not requests have no status: the series are failed events and all others. */
 export function outcomeSeries({ of }: Intervals): Series[] {
   return [
     {
@@ -87,7 +87,7 @@ export function cpuLimit({ cpuMsMax }: Counts, budgetMs: number) {
   return budgetMs > 0 && cpuMsMax >= budgetMs * LIMIT_SHOWN_FROM ? { value: budgetMs, label: 'Limit' } : undefined;
 }
 
-/** A line for the selected deployment, and one for that it is compared with. */
+/** A line for the selected deployment, and a line for the compared one. */
 export function comparedSeries(
   data: Compared,
   nameOf: (deploymentId: string) => string,

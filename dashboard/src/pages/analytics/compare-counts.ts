@@ -1,13 +1,13 @@
 // Compares the numbers of two deployments. Pure.
 import type { Counts } from '../../queries/analytics-counts.ts';
 
-/** One number of both deployments; null: nothing was measured. */
+/** A number of both deployments; null if nothing was measured. */
 export interface ComparedNumber {
   readonly name: string;
   readonly unit: 'count' | 'share' | 'latency' | 'cpu';
   readonly before: number | null;
   readonly after: number | null;
-  /** Relative change; null where there is nothing to compare. */
+  /** Relative change; null if there is no value to compare with. */
   readonly change: number | null;
 }
 
@@ -25,7 +25,7 @@ const measures: readonly (readonly [
   ['CPU per request', 'cpu', ({ requests, cpuMs }) => (requests === 0 ? null : cpuMs / requests)],
 ];
 
-/** @param before of the deployment to compare with. @param after of the selected one. */
+/** @param before of the deployment to compare with. @param after value of the selected deployment. */
 export function compareCounts(before: Counts, after: Counts): ComparedNumber[] {
   return measures.map(([name, unit, read]) => {
     const [one, other] = [read(before), read(after)];

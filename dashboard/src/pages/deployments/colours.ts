@@ -10,7 +10,7 @@ export interface Coloured {
   readonly looks: readonly string[];
 }
 
-/** Escape sequences and control characters; the API keeps only those of colours. */
+/** Escape sequences and control characters; the API keeps only color sequences. */
 // oxlint-disable-next-line no-control-regex -- it is about them
 const SEQUENCE = /\u001b\[([\d;:]*)m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 /** Maximum styled ranges per line. */

@@ -74,8 +74,9 @@ export function rowsOf(steps: readonly LogStep[], isFolded: (step: LogStep) => b
 }
 
 /**
- * The line with the cause of a failure: in the last failed step, the first line marked as an error or that reads like
- * one. If that only says that a command ended, its cause is in the output of the command, which is not marked.
+ * The line with the cause of a failure: in the last failed step, the first line that is marked as an error or reads
+ * like one. If this line only says that a command failed, the cause is in the output of the command, which is not
+ * marked.
  */
 export function failingLine(lines: readonly LogLine[]): LogLine | null {
   const errors = lines.filter(({ level, text }) => level === 'error' && text.trim() !== '');
@@ -86,14 +87,14 @@ export function failingLine(lines: readonly LogLine[]): LogLine | null {
   return causeIn(lines.filter((line) => line.step === step && line.seq < marked.seq)) ?? marked;
 }
 
-/** The first line that reads like an error: best with a place in a file, or at the beginning. */
+/** The first line that reads like an error: preferably with a location in a file, or at the beginning. */
 function causeIn(lines: readonly LogLine[]): LogLine | undefined {
   const found = lines.filter(({ text }) => ERROR_WORD.test(text));
   const hasPlace = ({ text }: LogLine): boolean => partsOf(text).some(({ file }) => file !== undefined);
   return found.find(hasPlace) ?? found.find(({ text }) => ERROR_START.test(text)) ?? found[0];
 }
 const ERROR_WORD = /(?:\b|[a-z])(?:error|failed|cannot|could not|not found|ERR!)/i;
-/** How a command begins to report its failure. */
+/** Texts with which a command begins to report its failure. */
 const ERROR_START = /^\W*(?:\w*Error\b|error\b|npm (?:ERR!|error))/i;
 const COMMAND_ENDED = /ended with exit code \d+|was ended by /;
 
@@ -133,7 +134,7 @@ export function quoteOf(
   return isLong ? around(message, 0) : null;
 }
 
-/** A line with what is before and after it. */
+/** A line with the lines before and after it. */
 function around(lines: readonly QuotedLine[], at: number): Quote {
   const from = Math.max(0, at - LINES_BEFORE);
   return { lines: lines.slice(from, at + LINES_AFTER + 1), marked: at - from };

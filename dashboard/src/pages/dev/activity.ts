@@ -63,7 +63,7 @@ export function useActivity(): { readonly records: readonly Activity[] | null; r
     },
   });
   useEffect(() => {
-    // Also without any activity.
+    // Also called without any activity.
     if (isLive) timer ??= setTimeout(tell, TELL_MS);
   }, [isLive]);
   const records = useSyncExternalStore(

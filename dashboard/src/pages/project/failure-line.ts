@@ -1,21 +1,21 @@
-// What an invocation failed with: the message and the place in the code, from its log lines. Pure.
+// The failure of an invocation: the message and the location in the code, from its log lines. Pure.
 
 /** A failed invocation with its lines. */
 interface Failed {
-  /** Why the platform ended it; empty if it did not. */
+  /** Why the platform ended the invocation; empty if it did not. */
   readonly error: string;
   readonly status: number;
   readonly outcome: string;
   readonly lines: readonly { readonly level: string; readonly text: string }[];
 }
 
-/** Message, and the first frame of the stack; null: none was logged. */
+/** Message, and the first frame of the stack; null if none was logged. */
 interface FailureLine {
   readonly message: string;
   readonly place: string | null;
 }
 
-/** The last line of level error, else what the platform noted, else the status. */
+/** The last line of level error, else the platform's message, else the status. */
 export function failureLine({ error, status, outcome, lines }: Failed): FailureLine {
   const logged = lines.findLast(({ level }) => level === 'error')?.text ?? error;
   const [message = '', ...frames] = logged.trim().split('\n');
