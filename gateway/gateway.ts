@@ -25,7 +25,7 @@ const PREFIX = /^\/ai(?:\/v1)?(?=\/|$)/;
 /** The gateway protocol of the AI SDK. */
 const SDK = '/sdk/';
 const SDK_MODEL = /^\/sdk\/([a-z]+)-model$/;
-/** Protocols that clients may expect here, and what to use instead. */
+/** Protocols that clients may expect here, and their replacements. */
 const unserved: Readonly<Record<string, string>> = {
   '/messages': 'send chat completions, to models of Anthropic too, to /ai/chat/completions',
   '/responses': 'use /ai/chat/completions: client.chat.completions of openai, openai.chat() of the AI SDK',
@@ -76,7 +76,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
         retryAfterMs: AWAY_RETRY_MS,
       });
     }
-    // Its message may contain client input.
+    // The error's message may contain client input.
     const name = error instanceof Error ? error.name : typeof error;
     deps.log('error', `call ${id} failed: ${name}`, { id, where: placeOf(error) });
     return new GatewayError('internal_error', `Internal error: the log of the gateway has the cause under ${id}`);
@@ -98,7 +98,7 @@ async function callerOf(request: Request, { tokens }: GatewayDeps): Promise<Call
   return caller;
 }
 
-/** The path after the prefix; null: another prefix. */
+/** The path after the prefix; null means that another prefix. */
 function pathOf(request: Request): string | null {
   const { pathname } = new URL(request.url);
   return PREFIX.test(pathname) ? pathname.replace(PREFIX, '') : null;

@@ -1,5 +1,5 @@
-// Entry point of the process `gateway`: serves the AI gateway on two Unix sockets, one for token callers and one for
-// engines. The only process with the provider keys. Started by the supervisor, which waits for `{type: 'ready'}`.
+// Main module of the process `gateway`: serves the AI gateway on two Unix sockets, one for callers with tokens and one
+// for engines. The only process with the provider keys. Started by the supervisor, which waits for `{type: 'ready'}`.
 import { setTimeout as pause } from 'node:timers/promises';
 import { openLog } from '#core/log/log.ts';
 import { tellFigures } from '#core/process/figures.ts';

@@ -1,11 +1,11 @@
-// Types of the stores for tokens, limits and usage. The memory and Postgres implementations share them and one test
-// suite.
+// Types of the stores for tokens, limits and usage. The memory and Postgres implementations share this interface and
+// one test suite.
 import type { Caller, Ledger, TokenStore, UsageLog, UsageReader, UsageRow } from '../contract/contract.ts';
 
 /** Issues, looks up and revokes tokens. */
 export interface TokenRegistry extends TokenStore {
   /**
-   * @param expiresAt ms since 1970; null: it lives as long as its owner.
+   * @param expiresAt ms since 1970; null if it lives as long as its owner.
    * @returns the token, which is not stored.
    */
   issue(caller: Caller, expiresAt: number | null): Promise<string>;
@@ -22,7 +22,7 @@ export interface Limit {
   readonly scope: LimitScope;
   readonly of: 'requests' | 'tokens' | 'cost';
   readonly per: 'minute' | 'day' | 'month';
-  /** Of cost: millionths of the price table's currency. */
+  /** Limit of cost, in millionths of the price table's currency. */
   readonly most: number;
 }
 

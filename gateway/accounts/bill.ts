@@ -1,17 +1,17 @@
-// Accounting of one call: reserves budget before it and records usage once after it. The response only waits for the
-// reservation.
+// Accounting of one call: reserves budget before the call and records its usage once afterwards. The response only
+// waits for the reservation.
 import type { Used } from '../contract/chat.ts';
 import type { Caller, GatewayDeps, Price, Remaining, TokenCount } from '../contract/contract.ts';
 import { GatewayError } from '../contract/errors.ts';
 
 /** How a call ended. */
 interface Ending {
-  /** Null: nothing was used. */
+  /** Null if nothing was used. */
   readonly used: Used | null;
-  /** `provider/model` that answered; null: none. */
+  /** `provider/model` that answered, or null. */
   readonly model: string | null;
   readonly error: GatewayError | null;
-  /** When the response began, ms since 1970; null: it did not begin. */
+  /** When the response began, in ms since 1970; null if it did not begin. */
   readonly begunAt: number | null;
 }
 
@@ -31,7 +31,7 @@ interface Opened {
   readonly startedAt: number;
   readonly modelRequested: string;
   readonly isStream: boolean;
-  /** Candidates, as `provider/model`: the most expensive one is reserved for. */
+  /** Candidates, as `provider/model`: the reservation is for the most expensive one. */
   readonly models: readonly string[];
   readonly estimate: TokenCount;
 }

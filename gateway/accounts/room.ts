@@ -17,17 +17,17 @@ export interface Room {
 const BUSY_RETRY_MS = 1000;
 const MICROS = 1_000_000;
 
-/** Key of its counter; null: it does not apply to this caller. */
+/** Key of its counter; null if it does not apply to this caller. */
 export function keyOf(caller: Caller, limit: Limit): string | null {
   const owner = ownerOf(caller, limit);
   return owner === null ? null : counterKey(limit, owner);
 }
 
-/** @param owner id of what the scope names. */
+/** @param owner id of the scope's owner. */
 export const counterKey = ({ scope, of, per }: Omit<Limit, 'most'>, owner: string): string =>
   `${scope} ${owner} ${of} ${per}`;
 
-/** Amount of a limit that a call uses; null: one request. */
+/** Amount of a limit that a call uses; null means one request. */
 export function amountOf({ of }: Limit, { promptTokens, completionTokens, costMicros }: Spend): number | null {
   if (of === 'requests') return null;
   return of === 'tokens' ? promptTokens + completionTokens : costMicros;
@@ -43,8 +43,8 @@ function ownerOf(caller: Caller, { scope }: Limit): string | null {
 }
 
 /**
- * Why a call exceeds this limit; null: it fits. A call larger than the remaining budget is admitted if it is the only
- * one in progress: it alone passes the limit.
+ * Why a call exceeds this limit; null means it fits. A call larger than the remaining budget is admitted if it is the
+ * only call in progress, which can exceed the limit.
  *
  * @param amount as {@link amountOf} returns it.
  */

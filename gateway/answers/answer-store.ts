@@ -1,5 +1,5 @@
-// Cached responses in memory, each with a time to live, limited in total bytes. The least recently used one is evicted
-// first. Lost when the process exits.
+// Cached responses in memory, each with a time to live, limited in total bytes. The least recently used response is
+// evicted first. Lost when the process exits.
 
 interface Kept {
   readonly text: string;

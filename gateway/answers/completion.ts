@@ -1,4 +1,4 @@
-// Assembles a complete response from stream chunks, and splits a complete one into chunks. Pure.
+// Assembles a complete response from stream chunks, and splits a complete response into chunks. Pure.
 import { isJson, isList, type Json } from '../contract/chat.ts';
 import { DONE_FRAME, frame } from '../streams/sse-writer.ts';
 
@@ -77,7 +77,7 @@ function merged(before: unknown, value: unknown): unknown {
   return value ?? before;
 }
 
-/** The chunks of a completion: the content in one, the finish reason in another. */
+/** The chunks of a completion: the content in one chunk, the finish reason in another. */
 export function framesOfCompletion(completion: Json, showsUsage: boolean): string {
   const { choices, usage, ...rest } = completion;
   const head = { ...rest, object: 'chat.completion.chunk' };

@@ -1,5 +1,5 @@
 // Repeats cached responses: for an identical request within the time given by the client (x-platform-cache-ttl), and
-// for a call sent twice (Idempotency-Key). Scoped to one project of one organization; in memory.
+// for a call sent twice (Idempotency-Key). The cache belongs to one project of one organization, and is in memory.
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openBill } from '../accounts/bill.ts';
@@ -39,7 +39,7 @@ interface Kept {
   readonly completion: Json;
 }
 
-/** The response, and the completion after it was sent completely; null: it was not. */
+/** The response, and the completion after it was sent completely; null if it was not. */
 interface Asked {
   readonly response: Response;
   readonly completed: Promise<Kept | null>;

@@ -11,7 +11,7 @@ interface Watch {
   readonly eventCharactersMax: number;
   /** Longer responses are sent, but not cached. */
   readonly charactersMax: number;
-  /** Called once. @param completion null: the response failed, or its client disconnected. */
+  /** Called once. @param completion null if the response failed, or its client disconnected. */
   readonly onEnd: (completion: Json | null) => void;
 }
 

@@ -40,7 +40,7 @@ export const isList = (value: unknown): value is readonly unknown[] => Array.isA
 export const tokenCount = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.min(Math.ceil(value), 1e12) : 0;
 
-/** Usage reported by a response or a chunk; null: none. */
+/** Usage reported by a response or a chunk, or null. */
 export function usedOf(usage: unknown): Used | null {
   if (!isJson(usage)) return null;
   const prompt = isJson(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};

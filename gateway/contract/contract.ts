@@ -37,10 +37,10 @@ export interface Remaining {
 export interface Reservation {
   /** Whether a limit on tokens or cost applies: the response is then limited to the reserved tokens. */
   readonly isBounded: boolean;
-  /** The limit closest to being reached; null: there is none. */
+  /** The limit closest to being reached, or null. */
   readonly requests: Remaining | null;
   readonly tokens: Remaining | null;
-  /** @param used null: nothing was sent. Never throws. */
+  /** @param used usage of the call; null if no request was sent. Never throws. */
   settle(used: Spend | null): void;
 }
 
@@ -49,7 +49,7 @@ export interface Refusal {
   readonly code: 'rate_limit_exceeded' | 'insufficient_quota';
   /** Such as `requests per minute of the organization: 60 of 60 used`. */
   readonly message: string;
-  /** When to retry; null: retrying does not help. */
+  /** When to retry; null means retrying does not help. */
   readonly retryAfterMs: number | null;
   /** The exceeded limit. */
   readonly of: 'requests' | 'tokens' | 'cost';
@@ -58,7 +58,7 @@ export interface Refusal {
 
 /** Budgets and rates of organization, project and deployment. */
 export interface Ledger {
-  /** Reserves before a call is sent. Concurrent calls never exceed a limit together by more than one call. */
+  /** Reserves before a call is sent. Concurrent calls together never exceed a limit by more than one call. */
   reserve(caller: Caller, estimate: Spend): Promise<Reservation | Refusal>;
 }
 
@@ -69,7 +69,7 @@ export interface UsageRow {
   readonly at: number;
   readonly caller: Caller;
   readonly modelRequested: string;
-  /** `provider/model` that answered; null: none. */
+  /** `provider/model` that answered, or null. */
   readonly model: string | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -77,12 +77,12 @@ export interface UsageRow {
   readonly reasoningTokens: number;
   /** Whether the provider reported no usage, so that the tokens are estimated. */
   readonly isEstimated: boolean;
-  /** Cost in millionths of the price table's currency; null: the model has no price. */
+  /** Cost in millionths of the price table's currency; null if the model has no price. */
   readonly costMicros: number | null;
   /** 499: the client disconnected. */
   readonly status: number;
   readonly isStream: boolean;
-  /** Time to the first byte of the response body; null: there was none. */
+  /** Time to the first byte of the response body; null if there was none. */
   readonly firstByteMs: number | null;
   readonly totalMs: number;
 }
@@ -101,9 +101,9 @@ export type UsageGroup = (typeof usageGroups)[number];
 /** A usage query. */
 export interface UsageQuestion {
   readonly organizationId: string;
-  /** Null: the whole organization. */
+  /** Null means the whole organization. */
   readonly projectId: string | null;
-  /** Null: the whole project. */
+  /** Null means the whole project. */
   readonly deploymentId: string | null;
   /** ms since 1970; `to` is exclusive. */
   readonly from: number;
@@ -153,9 +153,9 @@ export interface ProviderConfig {
   readonly url: string;
   /** '' if the provider needs none. */
   readonly key: string;
-  /** Whether it may have a private address: only the operator's providers. */
+  /** Whether the provider may have a private address, which only the operator's providers may. */
   readonly isPrivate: boolean;
-  /** Models listed by `/models`; unlisted ones can be called too. */
+  /** Models listed by `/models`; models that are not listed can be called too. */
   readonly models: readonly string[];
 }
 
@@ -198,7 +198,7 @@ export interface GatewayDeps {
   readonly ledger: Ledger;
   readonly usage: UsageLog & UsageReader;
   readonly models: ModelTables;
-  /** Price of a `provider/model`; null: unknown. */
+  /** Price of a `provider/model`; null if unknown. */
   readonly price: (model: string) => Price | null;
   /**
    * Sends to a provider: refuses addresses that the egress policy denies, and follows no redirects. Never used for
@@ -224,7 +224,7 @@ export interface AdmittedCall {
 
 /** The gateway as a request handler. */
 export interface Gateway {
-  /** @param caller set if already known, for calls over a socket of the platform. */
+  /** @param caller set if it is already known, for calls over a socket of the platform. */
   fetch(request: Request, caller?: Caller): Promise<Response>;
   /** Ends open streams and stores recorded usage. */
   close(): Promise<void>;

@@ -28,7 +28,9 @@ function typeOf(code: GatewayErrorCode): string {
 export interface UpstreamVerdict {
   /** Whether to try the same or another model. */
   readonly isRetryable: boolean;
-  /** Whether it indicates a problem of the model, not of this request: no connection, a timeout, a 5xx status. */
+  /**
+   * Whether the error indicates a problem of the model, not of this request: no connection, a timeout, a 5xx status.
+   */
   readonly isOutage: boolean;
   readonly retryAfterMs?: number | null;
   /** Whether to retry immediately with a modified request. */

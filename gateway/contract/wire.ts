@@ -36,13 +36,13 @@ export type StreamPiece =
   | { readonly kind: 'error'; readonly said: Said }
   | { readonly kind: 'done' };
 
-/** A provider's error; all of it may be passed on. */
+/** A provider's error, which may be forwarded completely. */
 export interface Said {
   readonly message: string;
   readonly type: string | null;
   readonly code: string | null;
   readonly param: string | null;
-  /** Whether it concerns the API key, whatever its status. */
+  /** Whether the error concerns the API key, whatever its status. */
   readonly isKeyRefused?: boolean;
   readonly retryAfterMs?: number | null;
 }

@@ -1,5 +1,4 @@
-// Parses the environment of the gateway process once. All problems are reported in one error, which includes no secret
-// values.
+// Parses the environment of the gateway process once. One error reports all problems, without secret values.
 import { aiSettingsFrom, type AiSettings } from '#core/ai-settings.ts';
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { limitsFrom, type GatewayLimits } from '#core/limits.ts';

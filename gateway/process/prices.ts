@@ -19,7 +19,7 @@ interface Prices {
   close(): void;
 }
 
-/** @param file null: no model has a price. @throws {Error} when it cannot be read or is invalid. */
+/** @param file null if no model has a price. @throws {Error} when the file cannot be read or is invalid. */
 export function openPrices(file: string | null, log: GatewayDeps['log'], lookMs: number = LOOK_MS): Prices {
   if (file === null) return { price: () => null, close() {} };
   let known = stampOf(file);
@@ -27,7 +27,7 @@ export function openPrices(file: string | null, log: GatewayDeps['log'], lookMs:
   const look = (): void => {
     const stamp = stampOf(file);
     if (stamp === known) return;
-    // Taken before the file is read, so that a change during the read is noticed next time.
+    // Read before the file, so that a change during the read is noticed the next time.
     known = stamp;
     try {
       prices = readPrices(file);

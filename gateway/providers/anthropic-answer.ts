@@ -5,7 +5,7 @@ import { isJson, isList, tokenCount, wireUsage, type Json, type Used } from '../
 import type { SseEvent } from '../contract/wire.ts';
 import type { Said, StreamPiece } from '../contract/wire.ts';
 
-/** Maximum blocks open at once; the protocol allows one. */
+/** Maximum number of open blocks; the protocol allows one. */
 const OPEN_BLOCKS_MAX = 64;
 const THOUGHTS_MAX = 1000;
 const THOUGHT_CHARACTERS_MAX = 8_000_000;
@@ -131,7 +131,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
     const usage = count(event['usage']);
     const reason = delta['stop_reason'];
     if (typeof reason !== 'string') return usage;
-    // Sent once, all together: clients either concatenate lists in unknown fields or keep the last one.
+    // Sent once, all together, because clients either concatenate lists in unknown fields or keep the last list.
     const signed = thoughts.length === 0 ? {} : { thinking_blocks: thoughts };
     return [piece({ ...signed, ...refusalOf(delta) }, finishOf(reason)), ...usage];
   };
@@ -166,7 +166,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
 
 interface OpenBlock {
   readonly block: Json;
-  /** The index of the tool call within the response; null: it is not one. */
+  /** The index of the tool call within the response; null if it is not one. */
   readonly call: number | null;
   thinking: string;
   signature: string;

@@ -17,7 +17,7 @@ interface Turn {
 }
 
 /**
- * @param tokensDefault maximum tokens if the request sets none: Anthropic requires one.
+ * @param tokensDefault maximum tokens if the request sets none, because Anthropic requires a value.
  * @throws {GatewayError} 400
  */
 export function messagesRequest(model: string, request: ChatRequest, tokensDefault: number): Json {
@@ -131,8 +131,8 @@ function outputOf(request: ChatRequest, form: ReturnType<typeof answerFormOf>): 
 }
 
 /**
- * An assistant that used tools while thinking must get its thinking blocks back. If the client did not keep them,
- * thinking is disabled instead of failing the call.
+ * An assistant that used tools while thinking must get its thinking blocks back. If the client did not keep these
+ * blocks, thinking is disabled instead of failing the call.
  */
 function thinkingOf(request: ChatRequest, turns: readonly Turn[]): Json {
   const effort = request['reasoning_effort'];

@@ -1,4 +1,4 @@
-// The protocol of Anthropic's Messages API. It has no embeddings.
+// The protocol of Anthropic's Messages API. The provider has no embeddings.
 import { Failure } from '#core/failure.ts';
 import type { Wire } from '../contract/wire.ts';
 import { chatAnswer, openStream, saidOf } from './anthropic-answer.ts';

@@ -39,7 +39,7 @@ export function createCallIndexes(): (chunk: Json) => Json {
   };
 }
 
-/** The call with this id, a new one if there is an id or a name, otherwise the last one. */
+/** The call with this id; a new call if there is an id or a name; otherwise the last call. */
 function placeOf(piece: Json, { byId, next, last }: Calls): number {
   const { id } = piece;
   if (typeof id === 'string' && id !== '') return byId.get(id) ?? next;

@@ -23,7 +23,7 @@ export interface CallContext {
   readonly limits: GatewayLimits;
   /** Abort signal of the client. */
   readonly signal: AbortSignal;
-  /** The client's timeout per attempt; null: not set. */
+  /** The client's timeout per attempt; null if not set. */
   readonly timeoutMs: number | null;
   /** Gateways that the request has passed. */
   readonly hops: number;
@@ -77,7 +77,7 @@ export async function askForStream(
     for (;;) {
       const { done, value } = await rest.next();
       if (done === true) throw badAnswer(nameOf(target), 'the stream ended before it began');
-      // Its own usage is not sent to the client.
+      // The usage of such a call is not sent to the client.
       const begun = value.find(({ kind }) => kind !== 'usage');
       first = begun === undefined ? [...first, ...value].slice(-1) : [...first, ...value];
       if (begun === undefined) continue;
@@ -119,7 +119,7 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
     signal.removeEventListener('abort', abort);
   };
   // Linking one signal to another by hand is cheaper than AbortSignal.any, which creates a third signal and holds it
-  // weakly: once it was garbage-collected, a disconnecting client aborted nothing.
+  // weakly: after it was garbage-collected, a disconnecting client aborted nothing.
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   return {
@@ -158,7 +158,10 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
   };
 }
 
-/** The code of a network error. Its message is never used, since it contains addresses. Null: the provider has none. */
+/**
+ * The code of a network error. The message of the error is never used, since it contains addresses. Null if the
+ * provider has none.
+ */
 function codeOf(error: unknown): string | null {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
   const found = code ?? cause?.code;
@@ -198,7 +201,7 @@ async function* readPieces(
     if (last !== null) yield read(last);
   } catch (error) {
     const explained = attempt.explain(error);
-    // Events that arrived complete before a broken one, in the same bytes.
+    // Events that arrived completely before a broken event, in the same bytes.
     if (pieces.length > 0) yield pieces;
     throw explained;
   } finally {

@@ -15,7 +15,7 @@ export type Part =
 interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** An object. Other values are wrapped in one, so that the model sees what it wrote. */
+  /** An object. Other values are wrapped in an object, so that the model sees the text that it wrote. */
   readonly input: Json;
   readonly source: Json;
 }
@@ -102,7 +102,7 @@ function inputOf(text: unknown): Json {
   return { arguments: text };
 }
 
-/** A tool of the chat-completions API; null: a provider-specific one. */
+/** A tool of the chat-completions API; null means a provider-specific one. */
 interface FunctionTool {
   readonly name: string;
   readonly description: string | null;

@@ -24,11 +24,11 @@ const FINAL: UpstreamVerdict = { isRetryable: false, isOutage: false };
 /** Statuses caused by the request: passed on with the provider's message. */
 const ofRequest = new Set([400, 413, 415, 422]);
 
-/** For an error response. */
+/** The failure of an error response. */
 export function failureOf(name: string, response: ProviderResponse, said: Said): GatewayError {
   const { status } = response;
   const { message, code, type, param } = said;
-  // An error about the key may contain a part of it.
+  // An error about the key may contain a part of the key.
   if (status === 401 || status === 403 || said.isKeyRefused === true)
     return attemptError('upstream_error', `${name}: the provider rejected the configured key`, FINAL);
   if (ofRequest.has(status)) {
@@ -46,17 +46,20 @@ export function failureOf(name: string, response: ProviderResponse, said: Said):
   return attemptError('upstream_error', `${name} answered ${status}: ${message}`, verdict, { retryAfterMs });
 }
 
-/** For an unusable response, which the request itself may have caused. */
+/** The failure of an unusable response, which the request itself may have caused. */
 export function badAnswer(name: string, what: string): GatewayError {
   return attemptError('upstream_error', `${name}: ${what}`, { isRetryable: true, isOutage: false });
 }
 
-/** For a failed connection, before or during the response. */
+/** The failure of a connection, before or during the response. */
 export function outage(name: string, what: string): GatewayError {
   return attemptError('upstream_error', `${name}: ${what}`, { isRetryable: true, isOutage: true });
 }
 
-/** For a provider that sends nothing. @param isOwn the client set the timeout: no retry, no fault of the provider. */
+/**
+ * The failure of a provider that sends no data. @param isOwn the client set the timeout: no retry, no fault of the
+ * provider.
+ */
 export function timeout(name: string, ms: number, isOwn: boolean): GatewayError {
   const message = `${name}: the provider sent nothing for ${ms} ms`;
   return attemptError('upstream_timeout', message, isOwn ? FINAL : { isRetryable: true, isOutage: true });

@@ -1,5 +1,5 @@
 // Converts responses of Google's generateContent, complete and streamed, to chat completions. Thought signatures are in
-// the same place as in Google's own compatible API: `extra_content.google.thought_signature` of calls and messages.
+// the same field as in Google's own compatible API: `extra_content.google.thought_signature` of calls and messages.
 import { randomUUID } from 'node:crypto';
 import { Failure } from '#core/failure.ts';
 import { isJson, isList, tokenCount, wireUsage, type Json, type Used } from '../contract/chat.ts';
@@ -74,7 +74,7 @@ const imageOf = ({ mimeType, data }: Json): Json => ({
 const signed = (signature: string | null): Json =>
   signature === null ? {} : { extra_content: { google: { thought_signature: signature } } };
 
-/** The finish reason; null: none yet. @throws {Failure} `unreadable_answer` */
+/** The finish reason; null if none yet. @throws {Failure} `unreadable_answer` */
 function finishOf(candidate: Json, hasCalls: boolean): string | null {
   const reason = candidate['finishReason'];
   if (typeof reason !== 'string' || reason === '') return null;
@@ -82,7 +82,7 @@ function finishOf(candidate: Json, hasCalls: boolean): string | null {
   return finishReasons[reason] ?? (hasCalls ? 'tool_calls' : 'stop');
 }
 
-/** The reason why a prompt was blocked; null: it was not. */
+/** The reason why a prompt was blocked; null if it was not. */
 function blockOf({ promptFeedback: feedback }: Json): string | null {
   if (!isJson(feedback) || feedback['blockReason'] === undefined) return null;
   const message = feedback['blockReasonMessage'];

@@ -28,7 +28,7 @@ const NUMBER_FIELDS = [
   ['frequency_penalty', 'frequencyPenalty'],
   ['top_logprobs', 'logprobs'],
 ] as const;
-/** Models from Gemini 3 on take a thinking level, older ones a token budget. */
+/** Models from Gemini 3 on accept a thinking level, older models a token budget. */
 const TAKES_LEVEL = /^gemini-(?:[3-9]|[1-9][0-9])/;
 const budgets: Readonly<Record<string, number>> = { none: 0, minimal: 1024, low: 1024, medium: 8192, high: 24_576 };
 /** Google's documented placeholder for calls made by another model: it refuses calls without a signature. */

@@ -1,7 +1,7 @@
-// A deterministic provider without network, in OpenAI's protocol, for development and tests. Its models: `echo` repeats
-// the last user message; `reasoning` thinks first; `tools` calls the tool named in the message with the JSON in it,
+// A deterministic provider without network, in OpenAI's protocol, for development and tests. Models: `echo` repeats the
+// last user message; `reasoning` thinks first; `tools` calls the tool named in the message with the JSON in it,
 // otherwise the first tool, and then repeats its result; `json` answers according to the schema of response_format;
-// `fail` answers 500; `embed` embeds. Tokens are estimated by accounts/estimate.ts.
+// `fail` answers 500; `embed` creates embeddings. Tokens are estimated by accounts/estimate.ts.
 import { createHash } from 'node:crypto';
 import { estimateChat, saidLength, tokensOfLength } from '../accounts/estimate.ts';
 import { isJson, isList, type ChatRequest, type Json } from '../contract/chat.ts';
@@ -15,7 +15,7 @@ const DIMENSIONS = 32;
 const DIMENSIONS_MAX = 4096;
 /** Words of a text that its embedding reflects. */
 const WORDS_MAX = 2000;
-/** Numbers of an embedding that one word changes. */
+/** How many numbers of an embedding one word changes. */
 const PLACES_A_WORD = 8;
 
 /** @param request in OpenAI's protocol, already validated by the gateway. */
@@ -72,7 +72,7 @@ function say(body: ChatRequest): Json | Response {
   return { content: null, tool_calls: [{ id: `call_${body.messages.length}`, type: 'function', function: call }] };
 }
 
-/** The JSON object contained in a text; null: none. */
+/** The JSON object contained in a text, or null. */
 function jsonIn(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));

@@ -1,5 +1,5 @@
-// Remembers optional fields that a provider or model refuses. They are learned from its errors and cached, so that the
-// next request omits them. Fields that the client set are never removed: the client gets the error.
+// Remembers optional fields that a provider or model refuses. Such fields are learned from the errors and cached, so
+// that the next request omits them. Fields that the client set are never removed: the client gets the error.
 import type { ChatRequest, Json } from '../contract/chat.ts';
 import type { GatewayError } from '../contract/errors.ts';
 import type { Target, WireRequest } from '../contract/wire.ts';
@@ -11,7 +11,7 @@ const REFUSAL =
 interface Change {
   /** Matches the field in the error message. */
   readonly names: RegExp;
-  /** Null: nothing in the request to change. */
+  /** Null means that no field of the request has to change. */
   readonly amend: (body: Json, request: ChatRequest) => Json | null;
 }
 
@@ -74,7 +74,7 @@ export function createRefusedFields(): RefusedFields {
         return false;
       const key = keyOf(organizationId, target);
       const names = known.get(key) ?? new Set();
-      // An error about one name may suggest the other; the name that was sent decides.
+      // An error about one name may suggest the other name; the name that was sent decides.
       const found = Object.entries(changes).find(
         ([name, { names: named, amend }]) => !names.has(name) && named.test(said) && amend(sent.body, request) !== null,
       );

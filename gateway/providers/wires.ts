@@ -9,6 +9,6 @@ export const wires: Readonly<Record<ProviderKind, Wire>> = {
   openai: openaiWire,
   anthropic: anthropicWire,
   google: googleWire,
-  // It answers in OpenAI's format.
+  // The provider answers in OpenAI's format.
   mock: openaiWire,
 };

@@ -13,7 +13,7 @@ import { openChatStream, type StreamEnd } from '../streams/chat-stream.ts';
 import { sseHeaders } from '../streams/sse-writer.ts';
 import { answerHeaders, contextOf, targetsOfCall, type Call } from './call.ts';
 
-/** @param sent the request body, or another protocol's body converted to this one. @throws {GatewayError} */
+/** @param sent the request body, or the body of another protocol converted to this one. @throws {GatewayError} */
 export async function chatCompletions(call: Call, sent: Json): Promise<Response> {
   const context = contextOf(call);
   const body = readChat(sent);

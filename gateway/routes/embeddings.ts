@@ -10,7 +10,7 @@ import { missing, wrong } from '../contract/request-body.ts';
 import { tryInTurn } from '../routing/attempts.ts';
 import { answerHeaders, contextOf, targetsOfCall, type Call } from './call.ts';
 
-/** @param body the request body, or another protocol's body converted to this one. @throws {GatewayError} */
+/** @param body the request body, or the body of another protocol converted to this one. @throws {GatewayError} */
 export async function embeddings(call: Call, body: Json): Promise<Response> {
   const { deps, breaker, caller, request: sent } = call;
   const context = contextOf(call);

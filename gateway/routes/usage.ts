@@ -10,7 +10,7 @@ const DAYS_MAX = 366;
 const GROUPS_MAX = 1000;
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** @param asking organizations with a query in progress: one at a time for each. @throws {GatewayError} */
+/** @param asking organizations with a query in progress, because each can run one at a time. @throws {GatewayError} */
 export async function usageOf({ request, caller, deps }: Call, asking: Set<string>): Promise<Response> {
   const { searchParams } = new URL(request.url);
   const to = timeOf(searchParams, 'to') ?? deps.now() + 1;
@@ -43,7 +43,7 @@ export async function usageOf({ request, caller, deps }: Call, asking: Set<strin
   }
 }
 
-/** ms since 1970; null: not set. */
+/** ms since 1970; null if not set. */
 function timeOf(parameters: URLSearchParams, name: string): number | null {
   const text = parameters.get(name);
   if (text === null) return null;

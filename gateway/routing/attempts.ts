@@ -55,7 +55,7 @@ export async function tryInTurn<Answer>(deps: Deps<Answer>): Promise<Tried<Answe
         if (upstream === undefined) throw error;
         gatewayError = error as GatewayError;
         if (upstream.isOutage) breaker.failed(circuit, Math.min(upstream.retryAfterMs ?? 0, LEFT_ALONE_MS_MAX));
-        // The model answered, if only to refuse. A client's short timeout proves nothing about the model.
+        // The model answered, if only to refuse. A client's short timeout says nothing about the model.
         else if (gatewayError.code !== 'upstream_timeout') breaker.succeeded(circuit);
         const openMs = breaker.left(circuit);
         if (openMs > 0) gatewayError.with(retryAfter(openMs));

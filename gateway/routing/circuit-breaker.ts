@@ -1,9 +1,9 @@
 // Circuit breaker: pauses a model after several consecutive failures, then lets one call at a time try it again.
-// attempts.ts defines the keys: the requests of one project never block a model for others.
+// attempts.ts defines the keys, so the requests of one project never block a model for others.
 
 interface Circuit {
   failures: number;
-  /** When it may be tried again. */
+  /** When the model may be tried again. */
   openUntil: number;
 }
 
@@ -15,7 +15,7 @@ export interface CircuitBreaker {
   /** Ms that the circuit stays open; 0: it is closed. */
   left(name: string): number;
   succeeded(name: string): void;
-  /** @param leastMs minimum pause, if the provider states one. */
+  /** @param leastMs minimum pause, if the provider sent one. */
   failed(name: string, leastMs?: number): void;
 }
 

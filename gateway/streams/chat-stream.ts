@@ -51,7 +51,7 @@ export function openChatStream(deps: Deps): { body: ReadableStream<Uint8Array>; 
     over(error);
     deps.abort();
   };
-  /** @returns whether anything was written. */
+  /** @returns whether data was written. */
   const pass = (pieces: readonly StreamPiece[]): boolean => {
     let frames = '';
     for (const piece of pieces) {
@@ -71,7 +71,7 @@ export function openChatStream(deps: Deps): { body: ReadableStream<Uint8Array>; 
     controller.enqueue(encodeFrames(tally.usageFrame() + DONE_FRAME));
     controller.close();
     over(null);
-    // Anything after the end of the provider's stream is discarded.
+    // Data after the end of the provider's stream is discarded.
     return deps.abort();
   };
   let waiting: readonly StreamPiece[] | null = deps.first;

@@ -29,7 +29,7 @@ interface Window {
 /** A limit in the current window. */
 interface Wanted extends Window {
   readonly limit: Limit;
-  /** Amount that the call uses; null: one request. */
+  /** Amount that the call uses; null means one request. */
   readonly amount: number | null;
 }
 
@@ -44,7 +44,7 @@ const SIGNS_A_LEASE = 3;
 const SETTLE_MS = 250;
 /** Pause between attempts while the database is unavailable. */
 const AGAIN_MS = 2000;
-/** More tokens or millionths than any call uses; sums of it stay within the range of a column. */
+/** More tokens or millionths than any call uses; their sums stay within the range of a column. */
 const AMOUNT_MAX = 1e12;
 const HELD_MAX = 1e15;
 
@@ -92,7 +92,7 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
     return found;
   }
 
-  /** A call releases its reservation. @param freed what it held */
+  /** A call releases its reservation. @param freed the reserved amount */
   function leave(window: Window, used: number, freed: number): void {
     const id = idOf(window);
     const others = (holding.get(id) ?? 0) - 1;

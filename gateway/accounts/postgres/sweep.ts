@@ -3,7 +3,7 @@
 import type { Statements } from '#postgres/connection.ts';
 
 const DAY_MS = 86_400_000;
-/** A gateway's clock may be late, and what it held is free long before. */
+/** A gateway's clock may be slow, but its reservations are released long before this time. */
 const OVER_MS = 3_600_000;
 const TOGETHER = 10_000;
 

@@ -21,7 +21,7 @@ interface TokenAbout {
   readonly limits?: readonly SetLimit[];
   /** The account that created it. */
   readonly createdBy?: string;
-  /** Id of the API token that created it. Revoking that token revokes this one. */
+  /** Id of the API token that created it. Revoking that token revokes this token. */
   readonly parentId?: string | null;
 }
 

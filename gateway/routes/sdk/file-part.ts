@@ -66,7 +66,7 @@ function contentOf(data: unknown, providers: readonly string[], at: string): Con
 
 const base64Of = (base64: string): Content => ({ kind: 'base64', base64 });
 
-/** The base64, null for an external URL, and the media type if known. */
+/** The base64 text (null for an external URL), and the media type if known. */
 function bytesOf(content: Content, mediaType: string): readonly [string | null, string] {
   if (content.kind === 'base64') return [content.base64, wholeType(mediaType, content.base64)];
   const url = content.kind === 'url' ? content.url : '';

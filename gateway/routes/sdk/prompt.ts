@@ -4,7 +4,7 @@ import { isJson, isList, type Json } from '../../contract/chat.ts';
 import { wrong } from '../../contract/request-body.ts';
 import { filePart } from './file-part.ts';
 
-/** Parts that only their provider understands, or that mean nothing to a model. */
+/** Parts that only their provider understands, or that have no meaning for a model. */
 const passedOver = new Set<unknown>([
   'custom',
   'reasoning-file',

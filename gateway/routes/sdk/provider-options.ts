@@ -1,5 +1,5 @@
-// Converts AI SDK `providerOptions` to fields of a chat-completions request: those for the gateway, and those for the
-// called provider, by its kind and by its name.
+// Converts AI SDK `providerOptions` to fields of a chat-completions request: options for the gateway, and options for
+// the called provider, by its kind and by its name.
 import { isJson, isList, type Json } from '../../contract/chat.ts';
 import type { ModelTable, ProviderConfig } from '../../contract/contract.ts';
 import { wrong } from '../../contract/request-body.ts';
@@ -13,7 +13,7 @@ const names: Readonly<Record<string, string>> = { text_verbosity: 'verbosity', e
 const notFields = new Set(['strict_json_schema', 'structured_outputs', 'structured_output_mode', 'send_reasoning']);
 const gatewayOptions = new Set(['models', 'user']);
 
-/** The provider of the first candidate model; null: the name resolves to none, or to several. */
+/** The provider of the first candidate model; null means the name resolves to none, or to several. */
 export function providerOf(table: ModelTable, model: string): ProviderConfig | null {
   const full = Object.hasOwn(table.aliases, model) ? table.aliases[model]! : model;
   const name = full.slice(0, Math.max(0, full.indexOf('/')));

@@ -10,7 +10,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   function_call: 'tool-calls',
 };
 
-/** @param raw the provider's finish reason; null: it ended with an error. */
+/** @param raw the provider's finish reason; null if it ended with an error. */
 export function finishReason(raw: string | null, version: SpecVersion): unknown {
   const unified = raw === null ? 'error' : (finishReasons[raw] ?? 'other');
   return version === 2 ? unified : { unified, ...(raw === null ? {} : { raw }) };
@@ -43,7 +43,7 @@ export function sdkUsage(usage: unknown, version: SpecVersion): Json {
   };
 }
 
-/** For a response that is not streamed. */
+/** The result of a response that is not streamed. */
 export function contentOf(completion: Json, version: SpecVersion): { readonly content: Json[]; readonly raw: string } {
   const choice = isList(completion['choices']) ? completion['choices'].find(isJson) : undefined;
   const message = isJson(choice?.['message']) ? choice['message'] : {};

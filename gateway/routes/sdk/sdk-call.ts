@@ -9,7 +9,7 @@ const MODEL_HEADERS = ['ai-language-model-id', 'ai-model-id'];
 const VERSION_HEADER = /^ai-[a-z]+-model-specification-version$/;
 const USER_AGENT = /\bai-sdk\/gateway\/([234])\./;
 
-/** Null: not named by a header. */
+/** Null if no header names the model. */
 export function modelOf({ headers }: Request): string | null {
   for (const name of MODEL_HEADERS) if (headers.get(name) !== null) return headers.get(name);
   return null;
@@ -33,7 +33,7 @@ export function readVersion({ headers }: Request): SpecVersion {
   throw missing('ai-language-model-specification-version');
 }
 
-/** For a request without the header: the SDK's gateway package states the version of the specification. */
+/** For a request without the header, because the SDK's gateway package sends the version of the specification. */
 export function guessVersion({ headers }: Request): SpecVersion {
   const found = USER_AGENT.exec(headers.get('user-agent') ?? '')?.[1];
   return found === '2' ? 2 : found === '3' ? 3 : 4;

@@ -38,7 +38,7 @@ export interface PartReader {
   /** Emitted first. */
   start(): Json[];
   take(chunk: Json): Json[];
-  /** @param error the stream's own; null: it completed. */
+  /** @param error the stream's own; null means it completed. */
   end(error: Json | null): Json[];
 }
 
