@@ -19,7 +19,7 @@ export interface RemoteSource {
   readonly headers?: Readonly<Record<string, string>>;
   /** A private key in OpenSSH format. */
   readonly sshKey?: string;
-  /** Lines of `known_hosts`. Without them, the first key that the host presents is accepted. */
+  /** Lines of `known_hosts`. Without known hosts, the first key that the host presents is accepted. */
   readonly sshKnownHosts?: string;
   /** The addresses that the host name resolved to when it was checked. Git connects only to these. */
   readonly address?: string;
@@ -27,7 +27,7 @@ export interface RemoteSource {
   readonly isPlainHttp?: boolean;
 }
 
-/** Where to clone from. */
+/** Repository and branch to clone. */
 type CloneSource = (RemoteSource | { readonly folder: string }) & {
   /** Secrets to redact from logs and errors. */
   readonly redact: readonly string[];
@@ -49,7 +49,7 @@ export interface CloneDeps {
   readonly keys: EncryptionKeys;
   /** Data folder, `FS_PATH`. */
   readonly folder: string;
-  /** Null: no application is configured. */
+  /** Null if no application is configured. */
   readonly gitHost: GitHost | null;
   /** `GIT_REMOTE_PRIVATE_HOSTS`: remotes whose addresses may be private. */
   readonly privateHosts: readonly string[];
@@ -64,7 +64,7 @@ interface Row {
   readonly credentials: Uint8Array | null;
   readonly disconnected_at: Date | null;
   readonly disconnect_reason: string | null;
-  // Null: of the host of GITHOST_URL.
+  // Null means the host of GITHOST_URL.
   readonly git_host_id: string | null;
   readonly host_kind: TokenHostKindName;
   readonly host_name: string;

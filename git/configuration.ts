@@ -7,9 +7,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The parsed variables. */
 export interface GitConfiguration {
-  /** Null: `GITHOST_APP_ID` and `GITHOST_APP_PRIVATE_KEY` are not set. */
+  /** Null means `GITHOST_APP_ID` and `GITHOST_APP_PRIVATE_KEY` are not set. */
   readonly gitHost: GitHost | null;
-  /** `GITHOST_WEBHOOK_SECRET`; null: not set, webhook deliveries are refused. */
+  /** `GITHOST_WEBHOOK_SECRET`; null means that it is not set, webhook deliveries are refused. */
   readonly webhookSecret: string | null;
   /** `GIT_REMOTE_PRIVATE_HOSTS`: hosts of remotes that may have private addresses. */
   readonly privateHosts: readonly string[];

@@ -7,7 +7,7 @@ const LINE_CHARS = 70;
 
 /** A key pair. */
 interface DeployKey {
-  /** One line, as `ssh-ed25519 AAAA... name`. */
+  /** One line, in the format `ssh-ed25519 AAAA... name`. */
   readonly publicKey: string;
   /** Without a passphrase. */
   readonly privateKey: string;

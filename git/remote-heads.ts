@@ -64,7 +64,7 @@ function parseHeads(text: string): Omit<RemoteHeads, 'knownHosts'> {
 
 function run(args: readonly string[], environment: NodeJS.ProcessEnv, redact: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    // A process group of its own, so that git's child processes are killed with it.
+    // A separate process group, so that git's child processes are killed with it.
     const child = spawn('git', args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -1,5 +1,5 @@
 // The interface of Git hosts of all kinds. The drivers in kinds/ implement it, and one contract suite
-// (test/contract/git-hosts.ts) tests all of them. Types, and what all drivers do alike.
+// (test/contract/git-hosts.ts) tests all of them. Types, and the behavior that all drivers share.
 import { isFailure } from '#core/failure.ts';
 import type { Delivery } from './delivery.ts';
 import type { HostRepository } from './repositories.ts';
@@ -16,7 +16,7 @@ export interface CommitStatus {
   readonly state: 'pending' | 'success' | 'failure' | 'error';
   /** At most 140 characters. */
   readonly description: string;
-  /** Its name: one status of a commit for each. */
+  /** Name of the status: a commit has one status for each name. */
   readonly context: string;
   readonly targetUrl: string;
 }
@@ -32,9 +32,9 @@ export interface HostComment {
 
 /** Operations on a connected repository. All methods throw {@link Failure} `git_host`. */
 export interface RepositoryAccess {
-  /** Null: it does not exist, or the credentials may not see it. */
+  /** Null if the repository does not exist, or the credentials may not see it. */
   readRepository(repository: RepositoryRef): Promise<HostRepository | null>;
-  /** The commit of a branch; null: there is no such branch. */
+  /** The commit of a branch, or null. */
   readHead(repository: RepositoryRef, branch: string): Promise<string | null>;
   /** Credentials for `git` over HTTP. */
   cloneCredential(repository: RepositoryRef): Promise<{ readonly username: string; readonly password: string }>;
@@ -46,7 +46,7 @@ export interface RepositoryAccess {
 /** The account that a token belongs to. */
 interface HostAccount {
   readonly login: string;
-  /** Null: it does not expire, or the host does not say. */
+  /** Expiry of the token; null if it does not expire, or the host does not report it. */
   readonly expiresAt: Date | null;
   /** Scopes that the token lacks. */
   readonly missing: readonly string[];
@@ -80,13 +80,13 @@ export interface HostOAuth {
   readonly baseUrl: (url: string) => string;
   readonly authorizePath: string;
   readonly tokenPath: string;
-  /** Null: the host cannot revoke what an application was given; people do that in their settings there. */
+  /** Null if the host cannot revoke grants of an application; people do this in their settings there. */
   readonly revokePath: string | null;
-  /** Separated by spaces; '': those of the application. */
+  /** Scopes separated by spaces; '' uses those of the application. */
   readonly scopes: string;
-  /** Where the application proves its identity. */
+  /** URL at which the application proves its identity. */
   readonly clientAuth: 'body' | 'basic';
-  /** Where it is created, for people. */
+  /** Page on which people create it. */
   readonly advice: string;
 }
 
@@ -94,11 +94,11 @@ export interface HostOAuth {
 export interface OpenedWith {
   /** Sends a request with the token. */
   readonly ask: Ask;
-  /** The token as it is now. */
+  /** The current token. */
   readonly token: () => Promise<string>;
   /** URL of the host's pages, without a slash at its end. */
   readonly url: string;
-  /** Whether the token is of an OAuth application, not one that a person created. */
+  /** Whether the token belongs to an OAuth application, and was not created by a person. */
   readonly isGrant: boolean;
 }
 
@@ -107,18 +107,18 @@ export type Ask = (request: HostRequest) => Promise<unknown>;
 
 /** A kind of Git host that is used with access tokens. */
 export interface TokenHostKind {
-  /** As people call it. */
+  /** Name that people use. */
   readonly title: string;
-  /** Where it is if the operator names no URL; null: the operator has to. */
+  /** URL of the host if the operator sets none; null if the operator must set one. */
   readonly publicUrl: string | null;
   /** Which URL to pass, for people. */
   readonly urlAdvice: string;
   readonly apiUrlOf: (url: string) => string;
-  /** The problem with a URL; null: none. */
+  /** The problem with a URL, or null. */
   readonly urlProblem?: (url: string) => string | null;
   /** Hint for people if its API is not found. */
   readonly absentAdvice?: string;
-  /** Path of the API that answers without a token, or asks for one. */
+  /** Path of the API that responds without a token, or requires one. */
   readonly probe: (url: string) => string;
   /** URL below which repositories are, by `owner/name`. */
   readonly repositoriesAt: (url: string) => string;
@@ -130,21 +130,20 @@ export interface TokenHostKind {
   readonly oauth: HostOAuth;
   /** Header names of deliveries, in lower case. */
   readonly event: string;
-  /** The first one that a delivery has identifies it. */
+  /** The first header that a delivery has identifies it. */
   readonly deliveryIds: readonly string[];
   /** `hmac`: HMAC-SHA256 of the body in hexadecimal digits, after the prefix; `token`: the secret itself. */
   readonly signature: { readonly header: string; readonly scheme: 'hmac' | 'token'; readonly prefix: string };
   /**
    * Parses a delivery.
    *
-   * @param event from its header.
-   * @returns nothing for deliveries to ignore.
+   * @param event from its header. @returns undefined for deliveries to ignore.
    * @throws {Failure} `delivery_malformed`
    */
   readonly readDeliveries: (event: string, body: unknown) => readonly Delivery[];
 }
 
-/** The result of a request, or null where the host answers that there is no such thing. */
+/** The result of a request; null if the host answers "not found". */
 export async function orNull<Result>(asked: Promise<Result>): Promise<Result | null> {
   try {
     return await asked;
@@ -162,7 +161,7 @@ interface CommentCalls {
   create(): Promise<unknown>;
 }
 
-/** Edits the comment, or creates it where there is none (any more). @returns its id */
+/** Edits the comment, or creates it if it does not exist (any more). @returns its id */
 export async function keepComment(known: number | null, calls: CommentCalls): Promise<number> {
   const id = known ?? (await calls.find());
   if (id !== null)

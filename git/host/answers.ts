@@ -1,4 +1,4 @@
-// Fields of responses of Git hosts, read one by one, since a proxy or another host may answer anything. Pure.
+// Fields of responses of Git hosts, read one by one, since a proxy or another host may send any content. Pure.
 import { Failure } from '#core/failure.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export function answerList(value: unknown): Answer[] {
   throw malformed('The response of the Git host is not a list');
 }
 
-/** A text or a number. @throws {Failure} `git_host` without one, unless there is a default. */
+/** A text or a number. @throws {Failure} `git_host` if it is missing, unless there is a default. */
 export function answerText(row: Answer, name: string, otherwise?: string): string {
   const value = row[name];
   if (typeof value === 'string' || typeof value === 'number') return String(value);

@@ -11,7 +11,7 @@ import { openGitHost, type GitHost } from './connection.ts';
 import { askRest } from './rest.ts';
 import { hostnameOf, isPrivateHost } from './token-hosts.ts';
 
-/** Its credentials, as stored encrypted. */
+/** Credentials of the application, as stored encrypted. */
 export interface Application {
   /** URL of the host's pages, without a slash at its end. */
   readonly url: string;
@@ -25,7 +25,7 @@ export interface Application {
   readonly privateKey: string;
 }
 
-/** Its name in control.setting. */
+/** Name of the application in control.setting. */
 export const APPLICATION_SETTING = 'GITHOST_APP';
 export const PUBLIC_GITHUB = 'https://github.com';
 
@@ -34,10 +34,10 @@ const NAME_CHARS_MAX = 34;
 /** Shorter secrets can be guessed. */
 const SECRET_CHARS_MIN = 16;
 
-/** Variables that describe an application: with one of them, the stored one is not used. */
+/** Variables that describe an application: if one of them is set, the stored application is not used. */
 const VARIABLES = ['GITHOST_APP_ID', 'GITHOST_APP_PRIVATE_KEY', 'GITHOST_CLIENT_ID', 'GITHOST_CLIENT_SECRET'];
 
-/** The first variable of the environment that overrides a stored application; null: none. */
+/** The first variable of the environment that overrides a stored application, or null. */
 export function overridingVariable(environment: Readonly<Record<string, string | undefined>>): string | null {
   return VARIABLES.find((name) => (environment[name]?.trim() ?? '') !== '') ?? null;
 }
@@ -144,7 +144,7 @@ export function parseApplication(text: string): Application {
   return JSON.parse(text) as Application;
 }
 
-/** The stored application; null: none, or no listed key can decrypt it. */
+/** The stored application; null means none, or no listed key can decrypt it. */
 export async function readApplication(sql: Sql, keys: EncryptionKeys): Promise<Application | null> {
   const [row] = await sql<{ value: Uint8Array }[]>`
     SELECT value FROM control.setting WHERE name = ${APPLICATION_SETTING}`;

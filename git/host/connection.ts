@@ -1,5 +1,5 @@
-// Client for the REST API of a Git host of GitHub's kind. It authenticates as the application (a signed token), as an
-// installation (a token for one repository with minimal permissions), or as a person.
+// Client for the REST API of a Git host of GitHub's kind. The client authenticates as the application (a signed token),
+// as an installation (a token for one repository with minimal permissions), or as a person.
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { Failure } from '#core/failure.ts';
 import { askRest, type HostRequest } from './rest.ts';
@@ -15,8 +15,8 @@ interface GitHostOptions {
   /** `GITHOST_APP_PRIVATE_KEY` in PEM; `\n` may replace line breaks. */
   readonly privateKey: string;
   /**
-   * Whether its address may be private, and its URL plain http. Undefined: variables configure it, and any address is
-   * allowed.
+   * Whether the host's address may be private, and its URL plain http. Undefined: variables configure it, and any
+   * address is allowed.
    */
   readonly isPrivate?: boolean;
   /** Milliseconds since 1970. */
@@ -34,7 +34,7 @@ export type Permissions = Readonly<Record<string, 'read' | 'write' | 'admin'>>;
 export interface GitHost {
   readonly apiUrl: string;
   readonly url: string;
-  /** As {@link GitHostOptions} has it. */
+  /** The format of {@link GitHostOptions}. */
   readonly isPrivate?: boolean;
   /** Sends a request as the application. */
   asApp(request: HostRequest): Promise<unknown>;

@@ -18,9 +18,9 @@ export interface AboutRepository {
 export interface Push extends AboutRepository {
   readonly event: 'push';
   readonly branch: string;
-  /** Null: the branch is new. */
+  /** Null if the branch is new. */
   readonly before: string | null;
-  /** Null: the branch was deleted. */
+  /** Null if the branch was deleted. */
   readonly after: string | null;
   /** Seconds since 1970, by the host's clock. */
   readonly pushedAt: number;
@@ -115,7 +115,7 @@ export function branchOf(name: string, place: string): string {
   throw new Failure('delivery_malformed', `${place} must be a branch name`);
 }
 
-/** Null for a hash of zeros, which stands for no commit. */
+/** Null for a hash of zeros, which represents no commit. */
 export function commitOrNull(row: Fields, name: string): string | null {
   const value = row[name];
   if (typeof value !== 'string' || !isCommitSha(value))
@@ -137,7 +137,7 @@ export function pullRequestNumber(row: Fields, name: string): number {
   throw new Failure('delivery_malformed', `${name} must be the number of a pull request`);
 }
 
-/** Seconds since 1970, for deliveries that do not say when something was pushed. */
+/** Seconds since 1970, for deliveries that do not contain the time of a push. */
 export function arrivedAt(): number {
   return Math.floor(Date.now() / 1000);
 }

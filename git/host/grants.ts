@@ -1,4 +1,4 @@
-// The token of an account on a Git host: an access token as it was entered, or the current one of a grant, which is
+// The token of an account on a Git host: an access token as it was entered, or the current token of a grant, which is
 // renewed before it expires. The API process and the builder renew under a lock of the account's row, so that a refresh
 // token is used once.
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
@@ -8,7 +8,7 @@ import type { TokenAccess } from './access.ts';
 import { refreshGrant, type Grant, type OAuthClient } from './oauth.ts';
 import { hostTitle, openTokenHost, type TokenHost } from './token-hosts.ts';
 
-/** Where accounts are stored, and which hosts may be private. */
+/** Where accounts are stored, and which hosts may have private addresses. */
 interface AccountDeps {
   readonly sql: Sql;
   readonly keys: EncryptionKeys;
@@ -23,7 +23,7 @@ interface StoredAccount {
   readonly is_grant: boolean;
 }
 
-/** A clone or a build's status must not fail because the token expires meanwhile. */
+/** A clone or a build's status must not fail because the token expires in the meantime. */
 const SPARE_MS = 5 * 60_000;
 
 /** The encryption context of an account's token. */
@@ -36,7 +36,7 @@ export function clientContext(hostId: string): string {
   return `git-host-oauth:${hostId}`;
 }
 
-/** The current token of an account. @param refused a token that the host has just refused: another one is needed. */
+/** The current token of an account. @param refused a token that the host has just refused: another token is needed. */
 type CurrentToken = (refused?: string) => Promise<string>;
 
 /** Reads a stored grant. */
@@ -49,7 +49,7 @@ export function sealGrant(keys: EncryptionKeys, accountId: string, grant: Grant)
   return seal(keys, JSON.stringify(grant), accountContext(accountId));
 }
 
-/** The OAuth application of a host; null: it has none. */
+/** The OAuth application of a host; null if it has none. */
 export function openClient(
   keys: EncryptionKeys,
   row: {
@@ -64,9 +64,9 @@ export function openClient(
 }
 
 /**
- * The token of an account, which its function returns as it is now.
+ * The token of an account; the function returns the current token.
  *
- * It throws {@link Failure} `git_host`: status 401 where the grant was revoked.
+ * The function throws {@link Failure} `git_host`, with status 401 if the grant was revoked.
  */
 function currentToken(deps: AccountDeps, host: TokenHost, account: StoredAccount): CurrentToken {
   if (!account.is_grant) {

@@ -16,9 +16,9 @@ export interface OAuthClient {
 /** Access that a person gave. */
 export interface Grant {
   readonly accessToken: string;
-  /** Null: the access token does not expire, or cannot be renewed. */
+  /** Null if the access token does not expire, or cannot be renewed. */
   readonly refreshToken: string | null;
-  /** Milliseconds since 1970; null: unknown, or never. */
+  /** Milliseconds since 1970; null means unknown, or never. */
   readonly expiresAt: number | null;
 }
 
@@ -74,7 +74,7 @@ export function refreshGrant(deps: Deps, host: Host, client: OAuthClient, refres
 export async function revokeGrant(deps: Deps, host: Host, client: OAuthClient, grant: Grant): Promise<void> {
   const { revokePath } = oauthOf(host);
   if (revokePath === null) return;
-  // Revoking one of the two ends the other.
+  // Revoking one of the two tokens ends the other.
   await send(deps, host, client, revokePath, { token: grant.refreshToken ?? grant.accessToken });
 }
 

@@ -1,5 +1,5 @@
 // Reads repositories, commits and installations from the Git host, and which of them a person may use. Responses are
-// validated field by field, since a proxy or another host may answer anything.
+// validated field by field, since a proxy or another host may send any content.
 import type { GitHost, Permissions } from './connection.ts';
 import { answerFields, answerText, type Answer } from './answers.ts';
 
@@ -12,7 +12,7 @@ export interface HostRepository {
   readonly defaultBranch: string;
   readonly isPrivate: boolean;
   readonly isArchived: boolean;
-  /** Whether the person may push to it; false for requests not made as a person. */
+  /** Whether the person may push to the repository; false for requests not made as a person. */
   readonly mayPush: boolean;
 }
 

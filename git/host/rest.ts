@@ -24,7 +24,7 @@ interface RestOptions {
   readonly who?: string;
   /** The message for responses that are not JSON. */
   readonly urlName?: string;
-  /** Whether its address may be private, and its URL plain http. Undefined: the operator's variables name it. */
+  /** Whether the host's address may be private, and its URL plain http. Undefined: the operator's variables name it. */
   readonly isPrivate?: boolean;
   /** Request timeout in milliseconds, 10,000 by default. */
   readonly timeoutMs?: number;
@@ -38,7 +38,7 @@ const PAUSE_MS = 250;
 const ATTEMPTS_MAX = 3;
 const ANSWER_BYTES_MAX = 5_000_000;
 const REDIRECTS_MAX = 3;
-/** The longest wait within a call. For a longer one, the caller has to retry. */
+/** The longest wait within a call. For a longer wait, the caller has to retry. */
 const RETRY_AFTER_MS_MAX = 5000;
 /** The wait for a rate limit without a stated duration. */
 const LIMITED_MS = 1000;
@@ -51,8 +51,7 @@ type Headers = Readonly<Record<string, string>>;
 /**
  * Sends a request, at most three times.
  *
- * @param headers with the credentials.
- * @returns the parsed response; null for an empty one.
+ * @param headers with the credentials. @returns the parsed response; null for an empty response.
  * @throws {Failure} `git_host`
  */
 export async function askRest(options: RestOptions, request: HostRequest, headers: Headers): Promise<unknown> {
@@ -130,7 +129,10 @@ async function sendAnywhere(url: string, sent: Sent): Promise<Answer> {
   };
 }
 
-/** Connects only to addresses that are checked when the name is resolved: it cannot lead to another one later. */
+/**
+ * Connects only to addresses that are checked when the name is resolved, so the name cannot lead to another address
+ * later.
+ */
 async function sendGuarded(url: string, { body, ...sent }: Sent, isPrivate: boolean): Promise<Answer> {
   if (urlProblem(url, isPrivate) !== null) throw Object.assign(new Error('private address'), { code: FORBIDDEN });
   const lookup = guardedLookup(isPrivate);
@@ -203,8 +205,8 @@ function toError(answer: Answer, who: string, place: string, said: string): Fail
 }
 
 /**
- * The message of an error response: hosts write it as `message`, `error`, `error.message` or `error_description`. It
- * is truncated, and without the credential, since it may be anything.
+ * The message of an error response: hosts write it as `message`, `error`, `error.message` or `error_description`. The
+ * message is truncated and does not contain the credential, since it may be any text.
  */
 function saidIn(text: string, { authorization = '' }: Headers): string {
   let body: Readonly<Record<string, unknown>> | null;

@@ -1,5 +1,6 @@
-// Git hosts besides that of the application: their kinds, and how one is opened with a token (grants.ts has those of
-// accounts). The operator creates their records, in control.git_host. The API process and the builder open them alike.
+// Git hosts other than that of the application: their kinds, and how a host is opened with a token (grants.ts has the
+// tokens of accounts). The operator creates their records, in control.git_host. The API process and the builder open
+// them alike.
 import { Failure, isFailure } from '#core/failure.ts';
 import { pathOf, type Ask, type TokenAccess, type TokenHostKind } from './access.ts';
 import { bitbucket } from './kinds/bitbucket.ts';
@@ -16,7 +17,7 @@ export type TokenHostKindName = keyof typeof tokenHostKinds;
 export interface TokenHost {
   readonly id: string;
   readonly kind: TokenHostKindName;
-  /** As the operator calls it. */
+  /** Name that the operator gave the host. */
   readonly name: string;
   /** URL of its pages and clones, without a slash at its end. */
   readonly url: string;
@@ -31,7 +32,7 @@ interface TokenHostDeps {
 /**
  * Opens a host with a token. Does not connect yet.
  *
- * @param token returns it as it is now; called again with one that the host has just refused.
+ * @param token returns the current token; called again with a token that the host has just refused.
  */
 export function openTokenHost(
   { privateHosts }: TokenHostDeps,
@@ -53,7 +54,7 @@ export function openTokenHost(
       } catch (error) {
         if (!isFailure(error, 'git_host') || error.status !== 401) throw error;
         if (isGrant && attempt === 1) {
-          // It may have been revoked, or have expired earlier than the host said.
+          // The token may have been revoked, or have expired earlier than announced.
           used = await token(used);
           continue;
         }
@@ -71,7 +72,7 @@ export function isPrivateHost(url: string, privateHosts: readonly string[]): boo
   return privateHosts.includes(hostnameOf(url));
 }
 
-/** URL of a repository's page. With `.git` at its end, it can be cloned. */
+/** URL of a repository's page. With `.git` at its end, the URL can be cloned. */
 export function repositoryUrl({ kind, url }: Pick<TokenHost, 'kind' | 'url'>, fullName: string): string {
   return `${tokenHostKinds[kind].repositoriesAt(url)}/${pathOf(fullName)}`;
 }

@@ -62,7 +62,7 @@ function readPush(payload: Fields): Delivery[] {
   });
 }
 
-/** Those of forks are ignored: their commits cannot be fetched from this repository. */
+/** Pull requests of forks are ignored, because their commits cannot be fetched from this repository. */
 function readPullRequest(payload: Fields, action: 'opened' | 'closed'): Delivery[] {
   const repositoryId = uuidOf(fields(payload['repository'], 'repository'), 'repository');
   const pullRequest = fields(payload['pullrequest'], 'pullrequest');
@@ -78,7 +78,7 @@ function readPullRequest(payload: Fields, action: 'opened' | 'closed'): Delivery
       action,
       number: pullRequestNumber(pullRequest, 'id'),
       branch: branchOf(text(fields(source['branch'], 'branch'), 'name', NAME_CHARS_MAX), 'branch'),
-      // Bitbucket sends only the start of the hash. Pushes have the whole one.
+      // Bitbucket sends only the start of the hash. Pushes contain the complete hash.
       sha: optionalText(fields(source['commit'] ?? {}, 'commit')['hash'], 64),
       title: optionalText(pullRequest['title'], MESSAGE_CHARS_MAX),
       author: optionalText(author['nickname'] ?? author['display_name'], NAME_CHARS_MAX),

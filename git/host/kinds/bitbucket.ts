@@ -28,7 +28,7 @@ export const bitbucket: TokenHostKind = {
   title: 'Bitbucket',
   publicUrl: null,
   urlAdvice: 'pass the URL of the workspace, such as https://bitbucket.org/acme',
-  // The public service has its API on a host of its own.
+  // The public service has its API on a separate host.
   apiUrlOf: (url) => `${new URL(url).origin.replace('https://bitbucket.org', 'https://api.bitbucket.org')}/2.0`,
   urlProblem: (url) => (/^\/[\w-]+$/.test(new URL(url).pathname) ? null : 'must end with the workspace'),
   absentAdvice: 'Bitbucket Data Center is not supported: connect its repositories by their URL',

@@ -1,4 +1,4 @@
-// Parses webhook deliveries of Gitea and Forgejo. They look like GitHub's, without an installation. Pure.
+// Parses webhook deliveries of Gitea and Forgejo. These deliveries look like GitHub's, without an installation. Pure.
 import {
   MESSAGE_CHARS_MAX,
   NAME_CHARS_MAX,

@@ -1,5 +1,5 @@
-// The driver of Gitea and Forgejo, which have one API: an access token or an OAuth application, and a webhook for each
-// repository.
+// The driver of Gitea and Forgejo, which have the same API: an access token or an OAuth application, and a webhook for
+// each repository.
 import { isFailure } from '#core/failure.ts';
 import {
   orNull,

@@ -1,5 +1,5 @@
-// The driver of GitHub's kind: one repository of an installation of the application, with a token for that repository
-// and each permission alone. Its webhook belongs to the application.
+// The driver of GitHub's kind: it accesses one repository of an installation of the application, with a token for only
+// this repository and only the required permission. The webhook belongs to the application, not to a repository.
 import { orNull, pathOf, type RepositoryAccess, type RepositoryRef } from '../access.ts';
 import { answerFields, answerText } from '../answers.ts';
 import type { GitHost, Permissions } from '../connection.ts';

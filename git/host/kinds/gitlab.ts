@@ -40,7 +40,7 @@ export const gitlab: TokenHostKind = {
       'in GitLab, under Applications of a group, of your account or of the Admin area: confidential, with the scope api',
   },
   event: 'x-gitlab-event',
-  // The first one stays the same when GitLab sends a delivery again.
+  // The first header stays the same when GitLab sends a delivery again.
   deliveryIds: ['idempotency-key', 'x-gitlab-event-uuid'],
   signature: { header: 'x-gitlab-token', scheme: 'token', prefix: '' },
   readDeliveries: readGitlabDeliveries,
@@ -144,7 +144,7 @@ function openGitlab({ ask, token, isGrant }: OpenedWith): TokenAccess {
       const hooks = `${at(repository)}/hooks`;
       const body = { url, token: secret, ...webhookEvents, enable_ssl_verification: url.startsWith('https:') };
       const found = await findWebhook(repository, url);
-      // GitLab disables webhooks that failed too often; only a new one is sure to be called.
+      // GitLab disables webhooks that failed too often; only a new webhook is certain to be called.
       const status = found?.['alert_status'] ?? 'executable';
       const isRight = found?.['push_events'] === true && found['merge_requests_events'] === true;
       if (found !== null && status !== 'executable') await removeById(repository, answerText(found, 'id'));
