@@ -27,7 +27,7 @@ const headerSchema = Type.Object(
     format: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     platform: Type.String({ maxLength: 100 }),
     createdAt: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' }),
-    /** Encryption parameters; null: not encrypted. */
+    /** Encryption parameters; null if not encrypted. */
     encryption: Type.Union([
       Type.Null(),
       Type.Object(
@@ -51,7 +51,7 @@ const partSchema = Type.Object(
   {
     /**
      * `table` of Postgres; `database` of a project; `index` and `content` of the files of projects on disk; `file` of
-     * the data folder; `key`, a file of it that is a secret.
+     * the data folder; `key`, a file of the data folder that is a secret.
      */
     kind: Type.Union([
       Type.Literal('table'),
@@ -69,7 +69,7 @@ const partSchema = Type.Object(
     /** For a table. */
     columns: Type.Optional(Type.Array(identifier, { maxItems: COLUMNS_MAX })),
     rows: Type.Optional(count),
-    /** Its partitions with their ranges: only time ranges, nothing that a server would execute. */
+    /** Partitions of the table with their ranges: only time ranges, no text that a server would execute. */
     partitions: Type.Optional(
       Type.Array(Type.Tuple([qualified, Type.String({ pattern: BOUND })]), { maxItems: 100_000 }),
     ),
@@ -85,14 +85,14 @@ const manifestSchema = Type.Object(
     format: Type.Literal(FORMAT),
     platform: Type.String({ maxLength: 100 }),
     createdAt: Type.String({ maxLength: 40 }),
-    /** Migrations of the tables; null: the backup has no tables. */
+    /** Migrations of the tables; null if the backup has no tables. */
     schema: Type.Union([
       Type.Null(),
       Type.Array(Type.Object({ name: Type.String({ maxLength: 200 }), hash }, closed), { maxItems: 1_000_000 }),
     ]),
     /** Values of the tables' sequences. */
     sequences: Type.Array(Type.Tuple([qualified, count]), { maxItems: 100_000 }),
-    /** First bytes of the hash of the key that encrypts variables, hex; null: not known. */
+    /** First bytes of the hash of the key that encrypts variables, in hex; null if not known. */
     keyId: Type.Union([Type.Null(), Type.String({ pattern: '^[0-9a-f]{8}$' })]),
     /** Platform data that the backup does not include, in words. */
     leftOut: Type.Array(Type.String({ maxLength: 500 }), { maxItems: 100 }),

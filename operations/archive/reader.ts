@@ -1,5 +1,5 @@
 // Reads a backup: its manifest and its parts, checking every byte against its hash. `verify` reads everything; a
-// restore calls it before it changes anything.
+// restore calls it before it makes changes.
 import { createHash } from 'node:crypto';
 import { codecFor, type Codec } from './codec.ts';
 import {
@@ -31,7 +31,7 @@ export async function openBackup(source: BackupSource, passphrase: string | null
     const codec = await codecFor(source.header, passphrase);
     const text = await codec.decode(source.manifestId, await source.read(source.manifestId), MANIFEST_BYTES_MAX);
     const manifest = parseManifest(text.toString('utf8'));
-    // Nothing else authenticates the header.
+    // No other code authenticates the header.
     if (source.header.createdAt !== manifest.createdAt || source.header.platform !== manifest.platform)
       throw damaged('its header is not that of its manifest');
     return backupOf(source, codec, manifest);

@@ -11,7 +11,7 @@ import { openFilesS3 } from '#runtime/stores/files-s3.ts';
 import type { BackupWriter } from '../archive/writer.ts';
 import type { Locations } from '../locations.ts';
 
-/** Each further pass reads only what was added since, so it is short. */
+/** Each further pass reads only files that were added since, so it is short. */
 const ATTEMPTS_MAX = 50;
 
 /** @param folder `<FS_PATH>/files`. @param work folder for the copy of the index. */

@@ -1,4 +1,4 @@
-// Entry point of the process that makes one scheduled backup: reads the environment and logs the result. Started and
+// Main module of the process that creates one scheduled backup: reads the environment and logs the result. Started and
 // stopped by the supervisor (runtime/supervisor/services/backup-schedule.ts).
 import { createRequire } from 'node:module';
 import { setPriority } from 'node:os';

@@ -44,7 +44,7 @@ export async function removeOldBackups(target: Target, keep: number, passphrase:
   if (old.length === 0) return old;
   const repository = await openRepository(target.bucket, target.prefix);
   try {
-    // Before anything is deleted: an unreadable backup would lose its contents.
+    // Checked before anything is deleted, because an unreadable backup would lose its contents.
     const used = new Set<string>();
     for (const name of names.slice(old.length)) {
       const source = await openArchiveBucket({ ...repository, close: async () => {} }, name);

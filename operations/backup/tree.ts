@@ -1,5 +1,5 @@
-// Backs up a folder of the data folder file by file: route records, repositories, artifacts. Files deleted meanwhile
-// are skipped. Called by backup.ts.
+// Backs up a folder of the data folder file by file: route records, repositories, artifacts. Files that are deleted in
+// the meantime are skipped. Called by backup.ts.
 import { createReadStream, type Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -24,8 +24,8 @@ export async function addTree(writer: BackupWriter, dataFolder: string, name: st
 }
 
 /**
- * Reads references first: the objects they point to already exist and stay. If Git packs objects meanwhile, a loose
- * object may disappear before it is read while its pack was not listed yet; then everything is read again.
+ * Reads references first: the objects they point to already exist and stay. If Git packs objects in the meantime, a
+ * loose object may disappear before it is read, while its pack was not listed yet. All files are then read again.
  */
 async function addRepository(writer: BackupWriter, dataFolder: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {

@@ -4,7 +4,7 @@ import { buildExecutor } from '#core/sandbox/build-executor.ts';
 import type { Environment } from '../locations.ts';
 import { fail, ok, type Finding } from './finding.ts';
 
-/** No findings when builds run on the builder's machine. */
+/** No findings if builds run on the builder's machine. */
 export function checkBuildExecutor(environment: Environment): Finding[] {
   try {
     const executor = buildExecutor(environment);

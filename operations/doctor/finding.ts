@@ -5,7 +5,7 @@ export interface Finding {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
   readonly message: string;
-  /** How to fix it; null when there is no problem. */
+  /** Instructions to fix the problem; null if there is none. */
   readonly advice: string | null;
 }
 

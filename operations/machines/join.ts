@@ -30,7 +30,7 @@ interface JoinedMachine {
   readonly brought: readonly string[];
 }
 
-/** @throws {Error} naming the difference and what to do. Nothing is changed. */
+/** @throws {Error} that names the difference and the solution. Nothing is changed. */
 export async function joinInstallation(options: JoinOptions): Promise<JoinedMachine> {
   const { own, token, write } = options;
   const url = own['DATABASE_URL'] ?? '';
@@ -92,7 +92,7 @@ async function checkName(tx: Session, name: string): Promise<void> {
     );
 }
 
-/** @param own if this machine already has one. */
+/** @param own the id of the machine's installation, if it has one. */
 function checkKey(own: string, shared: string): void {
   if (own === '') return;
   const ids = (text: string): string[] => encryptionKeys(text).all.map(({ id }) => id.toString('hex'));

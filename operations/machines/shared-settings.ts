@@ -19,7 +19,7 @@ export function sharedVariables(environment: Readonly<Record<string, string | un
   );
 }
 
-/** Why other machines cannot join with these variables: each machine would create secrets of its own. */
+/** Why other machines cannot join with these variables: each machine would create its own secrets. */
 export function sharingProblems(shared: Variables): string[] {
   const get = (name: string): string => shared[name] ?? '';
   const secrets = ['AUTH_SECRET', 'PRIVATE_PORT_TOKEN', ...(isHttpsOn(get('PUBLIC_HTTPS')) ? ['EDGE_TOKEN'] : [])];

@@ -62,7 +62,7 @@ export async function makeMachineToken(environment: Readonly<Record<string, stri
 /**
  * Uses a token within a transaction: after a rollback, it is unused.
  *
- * @throws {Error} if it is unknown, used or expired, without its value.
+ * @throws {Error} if the token is unknown, used or expired; the message does not contain its value.
  */
 export async function useMachineToken(tx: Session, token: string, machine: string): Promise<Variables> {
   const [, id, secret] = TOKEN.exec(token) ?? [];
@@ -72,7 +72,7 @@ export async function useMachineToken(tx: Session, token: string, machine: strin
     `SELECT hash, settings, used_by, expires_at <= now() AS is_expired FROM control.machine_token WHERE id = $1 FOR UPDATE`,
     id,
   );
-  // An unknown token takes as long as a wrong one.
+  // An unknown token takes as long as a wrong token.
   const isKnown = timingSafeEqual(row?.hash ?? hashOf(''), hashOf(secret));
   if (row === undefined || !isKnown) throw new Error('The token is unknown to this installation: create one there');
   if (row.used_by !== null)

@@ -1,5 +1,5 @@
-// Whether a start upgrades its data folder, and that it has: read at each start, so it loads nothing that upgrades.
-// Called by `platform start` and upgrade.ts.
+// Whether a start upgrades its data folder, and the record of the upgrade. Every start reads this, so it loads no
+// upgrade code. Called by `platform start` and upgrade.ts.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { hasTablesOfPlatform, readDataFolderRecord } from '#core/process/platform-record.ts';
@@ -8,7 +8,7 @@ import { readUpgrade, writeUpgrade, type UpgradeState } from './state.ts';
 
 const DATA = ['postgres', 'routes', 'artifacts', 'databases', 'known-database'];
 
-/** Whether a data folder was last used by an older version, whose tables this one would migrate. */
+/** Whether a data folder was last used by an older version, whose tables this version would migrate. */
 export function isOlder(folder: string): boolean {
   if (!DATA.some((name) => existsSync(path.join(folder, name)))) return false;
   const record = readDataFolderRecord(folder);
@@ -17,7 +17,7 @@ export function isOlder(folder: string): boolean {
   return hasTablesOfPlatform(folder);
 }
 
-/** An upgrade to this version that was interrupted during its trial; null: none was. */
+/** An upgrade to this version that was interrupted during its trial; null means none was. */
 export function interruptedUpgrade(folder: string): UpgradeState | null {
   const state = readUpgrade(folder);
   return state?.step === 'migrate' && state.to.schema === schemaVersion() ? state : null;

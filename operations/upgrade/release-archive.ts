@@ -1,5 +1,5 @@
-// Release archives of `npm run pack -- archive`: checked by checksum and signature before anything is unpacked. Called
-// by releases.ts.
+// Release archives of `npm run pack -- archive`: checked by checksum and signature before they are unpacked. Called by
+// releases.ts.
 import { spawnSync } from 'node:child_process';
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -14,11 +14,11 @@ export function isReleaseArchive(file: string): boolean {
 
 /**
  * Checks a release archive and unpacks it to `<home>/releases/<name>-<beginning of its SHA-256>`, atomically; an
- * unpacked one is reused. install.sh uses the same name.
+ * unpacked archive is reused. install.sh uses the same name.
  *
- * @returns the folder of the release.
- * @throws {Failure} `backup` when the archive is for another system, its checksum is missing or differs, or `home` has
- *   a `release.pub` with which the checksum is not signed: nothing is unpacked then.
+ * @returns the folder of the release. @throws {Failure} `backup` when the archive is for another system, its checksum
+ * is missing or differs, or `home` has a `release.pub` with which the checksum is not signed. The archive is then not
+ * unpacked.
  */
 export async function unpackRelease(home: string, file: string): Promise<string> {
   const name = path.basename(file);
@@ -45,13 +45,13 @@ export async function unpackRelease(home: string, file: string): Promise<string>
   return folder;
 }
 
-/** The key that archives must be signed with; null: none was installed. */
+/** The key that archives must be signed with; null if none was installed. */
 function trustedKey(home: string): KeyObject | null {
   const file = path.join(home, 'release.pub');
   return existsSync(file) ? createPublicKey(readFileSync(file)) : null;
 }
 
-/** Its SHA-256, which is that of the checksum file. */
+/** SHA-256 of the archive, equal to that of the checksum file. */
 async function checkedSum(file: string, key: KeyObject | null): Promise<string> {
   const name = path.basename(file);
   const sums = `${file}.sha256`;

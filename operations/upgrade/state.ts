@@ -6,11 +6,11 @@ import { readJson, UPGRADE_FILE, writeWhole } from '#core/process/platform-recor
 
 /** A version of the program. */
 interface Program {
-  /** Null: it left no version record. */
+  /** Version of the program; null if it left no version record. */
   readonly version: string | null;
-  /** Folder of the release; null: unknown. */
+  /** Folder of the release; null if unknown. */
   readonly program: string | null;
-  /** Postgres migrations; null: there was no database. */
+  /** Postgres migrations; null if there was no database. */
   readonly schema: number | null;
 }
 
@@ -20,15 +20,15 @@ export interface UpgradeState {
   readonly step: 'migrate' | 'done' | 'undo';
   readonly from: Program;
   readonly to: Program;
-  /** The backup made before any change; '' if other machines ran meanwhile. */
+  /** The backup created before any change; '' if other machines were running. */
   readonly backup: string;
-  /** One machine of several: the version before works on the tables of this one. */
+  /** One machine of several: the previous version works with the tables of this version. */
   readonly isRolling?: boolean;
   /** ISO 8601. */
   readonly startedAt: string;
 }
 
-/** Null: no upgrade is running, and none can be undone. */
+/** Null if no upgrade is running, and none can be undone. */
 export function readUpgrade(folder: string): UpgradeState | null {
   const state = readJson(path.join(folder, UPGRADE_FILE)) as UpgradeState | null;
   return typeof state?.id === 'string' && typeof state.backup === 'string' ? state : null;

@@ -1,13 +1,13 @@
 // Decides which machine upgrades next: one machine of the installation at a time, by a lock in Postgres. A row shows
-// the others how the last one ended. Called by rolling.ts.
+// the others how the last upgrade ended. Called by rolling.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Session, Statements } from '#postgres/connection.ts';
 import { backupError } from '../archive/backup-error.ts';
 
-/** A machine as it is now. */
+/** The current state of a machine. */
 export interface UpgradedMachine {
   readonly name: string;
-  /** Another one for each start of its platform. */
+  /** A different value for each start of its platform. */
   readonly member: string;
   readonly status: 'up' | 'draining' | 'drained' | 'lost';
   readonly version: string;
@@ -26,7 +26,7 @@ interface Turn {
   readonly reason: string | null;
 }
 
-/** An arbitrary number that nothing else locks. */
+/** An arbitrary number that no other lock uses. */
 const LOCK_KEY = 7_528_341_900;
 const LOOK_MS = 1000;
 
@@ -43,10 +43,10 @@ export function isServing({ status, upstream, parts }: UpgradedMachine): boolean
 }
 
 /**
- * Waits until no other machine is upgraded. The turn lasts as long as the session.
+ * Waits until no other machine is upgraded. The lock is held as long as the session.
  *
  * @returns whether an upgrade of this machine has not come to its end.
- * @param skip a machine whose failed upgrade does not count; null: none.
+ * @param skip a machine whose failed upgrade does not count, or null.
  * @throws {Failure} `backup` if the machine before did not come back.
  */
 export async function takeTurn(
@@ -67,7 +67,7 @@ export async function takeTurn(
   if (turn === null || turn.step === 'done' || turn.machine === skip) return { isOwnOpen: false };
   if (turn.machine === own) return { isOwnOpen: true };
   const machine = (await readMachines(session)).find(({ name }) => name === turn.machine);
-  // Somebody has mended it.
+  // Someone has repaired the machine.
   if (machine?.status === 'up' && machine.version === turn.to_version) return { isOwnOpen: false };
   const what =
     turn.step === 'failed'
@@ -87,7 +87,7 @@ async function readTurn(sql: Statements): Promise<Turn | null> {
   return turn ?? null;
 }
 
-/** Tells the others how far the upgrade of this machine is. */
+/** Reports the progress of this machine's upgrade to the others. */
 export async function noteStep(
   sql: Statements,
   turn: Omit<Turn, 'reason'> & { readonly reason?: string },
@@ -112,7 +112,7 @@ export async function noteStep(
   );
 }
 
-/** As an operator's `platform machines drain`: edges send it no new requests, running ones finish. */
+/** The same as an operator's `platform machines drain`: edges send it no new requests, and running ones finish. */
 export async function drainMachine(sql: Statements, name: string): Promise<void> {
   await sql.all(
     `UPDATE control.machine SET state = 'draining', state_at = clock_timestamp() WHERE name = $1 AND state = 'up'`,
@@ -120,7 +120,7 @@ export async function drainMachine(sql: Statements, name: string): Promise<void>
   );
 }
 
-/** Whether all edges know where the machine of this name is since its start. */
+/** Whether all edges know the address of the machine since its start. */
 export async function isKnownToEdges(sql: Statements, name: string): Promise<boolean> {
   const [late] = await sql.all(
     `SELECT FROM control.machine_now AS edge, control.machine AS own
