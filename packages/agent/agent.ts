@@ -78,7 +78,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
       const answered = takeIn(taken, message, runId, resolved.isCompressed);
       return [taken, { workspace: taken, handle: { ...answered, messageId } }];
     });
-    // Also for an active run: the process that activated it may have died before starting it.
+    // Also called for an active run, because the process that activated it may have died before starting it.
     if (workspace !== null) await startRun(workflow, workspace);
     return handle;
   }
@@ -162,7 +162,7 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
         handle === null &&
         task !== null &&
         !(await readWorkspace(env.PLATFORM_AGENT_STATE, message.userId))?.scheduledTasks.some(({ id }) => id === task);
-      // The timer of a task that the workspace does not know, as after a reset, is deleted.
+      // The timer of a task that is not in the workspace, for example after a reset, is deleted.
       if (isUntracked) await env.PLATFORM_AGENT_SCHEDULER.delete(event.id);
     },
     workflows: {

@@ -42,7 +42,7 @@ export function createCommands<Env extends AgentEnv>(resolved: ResolvedAgent<Env
   return {
     async reset(userId) {
       const workspace = await readWorkspace(state, userId);
-      // The workspace first: without it the run changes nothing more, and no timer starts another.
+      // The workspace is deleted first: without it, the run makes no further changes, and no timer starts another run.
       await state.delete(workspaceKey(userId));
       if (workspace?.activeRunId != null) await workflow.cancel(workspace.activeRunId).catch(() => {});
       const scheduler = env.PLATFORM_AGENT_SCHEDULER;

@@ -41,7 +41,7 @@ export async function summarise(
   return content.slice(0, SUMMARY_CHARS_MAX);
 }
 
-/** Replaces messages by a summary; without one, drops the oldest. */
+/** Replaces messages with a summary; without a summary, drops the oldest messages. */
 export function compress(workspace: Workspace, count: number, summary: string | null): void {
   if (summary === null) {
     workspace.messages = capHistory(workspace.messages);

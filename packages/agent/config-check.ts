@@ -1,8 +1,8 @@
-// Checks the options of `createAgent` when the worker starts: a misspelt or mistyped one would otherwise be ignored, or
-// fail in the middle of a run.
+// Checks the options of `createAgent` when the worker starts: a misspelt or mistyped option would otherwise be ignored,
+// or fail in the middle of a run.
 import type { AgentConfig } from './config-types.ts';
 
-/** What a field must be, as the error says it, and its test. */
+/** The expected value of a field, as the error describes it, and its test. */
 type Rule = readonly [text: string, test: (value: unknown) => boolean];
 
 const BOOLEAN: Rule = ['true or false', (value) => typeof value === 'boolean'];

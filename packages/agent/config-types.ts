@@ -99,7 +99,7 @@ export interface HookContext<Env = AgentEnv> {
   execute(toolName: string, args: unknown): Promise<string>;
 }
 
-/** Called during a run; each is retried when it throws, and never fails the run. */
+/** Called during a run; each callback is retried when it throws, and never fails the run. */
 export interface AgentHooks<Env = AgentEnv> {
   onRunPartial?(ctx: HookContext<Env>, partial: RunPartial): void | Promise<void>;
   onMemorySet?(ctx: HookContext<Env>, key: string, secret: boolean): void | Promise<void>;
@@ -166,7 +166,7 @@ export interface AgentCommands {
   debug(userId: string, chatId: string): Promise<string>;
   listTools(userId: string): Promise<string>;
   /**
-   * Installs a server with a manifest, or one that supports the Model Context Protocol over streamable HTTP.
+   * Installs a server with a manifest, or a server that supports the Model Context Protocol over streamable HTTP.
    * `headers`, such as `authorization`, are sent with every request to it.
    */
   installMcp(
@@ -210,7 +210,7 @@ export interface McpServing<Env = AgentEnv> {
 
 /** Options of `createAgent`. */
 export interface AgentConfig<Env extends AgentEnv = AgentEnv> {
-  /** Sent on every turn, with memories and the summary appended. */
+  /** Sent in every turn, followed by memories and the summary. */
   systemPrompt: string | ((userId: string) => string | Promise<string>);
   /** Handles all requests except the health check. */
   handle(request: Request, env: Env, agent: AgentContext<Env>): Response | Promise<Response>;
@@ -225,12 +225,12 @@ export interface AgentConfig<Env extends AgentEnv = AgentEnv> {
   /** Model calls per run; 30 by default, 100 at most. */
   maxSteps?: number;
   /**
-   * Messengers for replies, by the `platform` of a message, if the message had no `messenger` of its own or its
-   * request has ended: after a restart, a long run or an approval, and for scheduled tasks.
+   * Messengers for replies, by the `platform` of a message. The agent uses them if the message had no `messenger` or
+   * its request has ended: after a restart, a long run or an approval, and for scheduled tasks.
    */
   messengers?: Readonly<Record<string, (env: Env, chatId: string) => Messenger>>;
   /**
-   * Path of the health check, `/health` by default (also `/healthz`); false: `handle` receives these requests as
+   * Path of the health check, by default `/health` (also `/healthz`); with false, `handle` receives these requests as
    * well.
    */
   health?: { path: string } | false;

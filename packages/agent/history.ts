@@ -1,5 +1,5 @@
-// The history of a conversation: where it may be cut, and its approximate length. It keeps tool messages together
-// with their calls, because providers refuse either alone.
+// The history of a conversation: where it may be cut, and its approximate length. Tool messages stay together with
+// their calls, because providers refuse either alone.
 import type { ChatMessage } from './workspace-types.ts';
 
 /** Messages kept without compression. */
@@ -7,13 +7,13 @@ const HISTORY_MAX = 50;
 
 const CHARS_PER_TOKEN = 4;
 
-/** The last messages, at most `max`, starting with a message of the user. A longer last turn is kept whole. */
+/** The last messages, at most `max`, starting with a message of the user. A longer last turn is kept completely. */
 export function capHistory(messages: readonly ChatMessage[], max: number = HISTORY_MAX): ChatMessage[] {
   if (messages.length <= max) return [...messages];
   return messages.slice(turnBorder(messages, messages.length - max));
 }
 
-/** The first message of the user at or after an index; without one, the last before it. */
+/** The first message of the user at or after an index; if there is none, the last message before it. */
 export function turnBorder(messages: readonly ChatMessage[], from: number): number {
   for (let at = Math.max(from, 0); at < messages.length; at++) if (messages[at]!.role === 'user') return at;
   for (let at = Math.min(from, messages.length) - 1; at >= 0; at--) if (messages[at]!.role === 'user') return at;

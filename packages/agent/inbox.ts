@@ -1,4 +1,4 @@
-// Messages of users and scheduled tasks: the queue of a workspace, and the run that takes the next one. The state
+// Messages of users and scheduled tasks: the queue of a workspace, and the run that takes the next message. The state
 // determines the active run; the workflow starts it, once per id.
 import type { WorkflowBinding } from '@platform-run/types';
 import { capHistory } from './history.ts';
@@ -16,7 +16,7 @@ export interface RunInput {
 
 export const TEXT_CHARS_MAX = 100_000;
 const QUEUE_MAX = 100;
-/** With compression, which cuts much earlier. */
+/** For conversations with compression, which shortens them much earlier. */
 const COMPRESSED_MAX = 1000;
 
 /** Id of a new run. Runs for queued messages after it have consecutive ids. */

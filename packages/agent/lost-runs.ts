@@ -1,4 +1,4 @@
-// Runs that ended without freeing their workspace: an operator cancelled one, or the process that activated it died
+// Runs that ended without releasing their workspace: an operator cancelled a run, or the process that activated it died
 // before starting it. Detected with the next message, and by a timer per user while a run is active. Called by
 // agent.ts.
 import type { TimerEvent } from '@platform-run/types';
@@ -14,7 +14,7 @@ import { changeWorkspace, readWorkspace } from './workspaces.ts';
 const WATCH_MS = 5 * 60_000;
 const PREFIX = 'agent-watch:';
 
-/** Schedules a check of the user's workspace. Without it a lost run is detected with the next message. */
+/** Schedules a check of the user's workspace. Without it, a lost run is detected with the next message. */
 export async function watch({ PLATFORM_AGENT_SCHEDULER: scheduler }: AgentEnv, userId: string): Promise<void> {
   const id = `${PREFIX}${JSON.stringify(userId)}`;
   await scheduler.set(id, Date.now() + WATCH_MS, { payload: { userId } }).catch(warn);
@@ -26,7 +26,7 @@ export function watchedBy({ id, payload }: TimerEvent): string | null {
   return typeof userId === 'string' && id === `${PREFIX}${JSON.stringify(userId)}` ? userId : null;
 }
 
-/** Checks the run of a user, and schedules the next check while there is one. */
+/** Checks the run of a user, and schedules the next check while a run is active. */
 export async function lookAfter<Env extends AgentEnv>(
   resolved: ResolvedAgent<Env>,
   env: Env,

@@ -1,5 +1,6 @@
-// Selects the messenger of a reply: the one that came with the message, while the invocation that received it runs;
-// else that of `messengers` by platform; else none, so the reply is only in the workspace, and the log reports it.
+// Selects the messenger of a reply: the messenger of the message, while the invocation that received it runs; else the
+// messenger for its platform in `messengers`; else none, in which case the reply is only in the workspace, and the log
+// reports it.
 import type { AgentConfig, AgentEnv, Messenger } from './config-types.ts';
 import { relayMessenger } from './relay.ts';
 

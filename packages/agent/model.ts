@@ -1,5 +1,5 @@
-// One model call: builds the request from the workspace, validates and normalizes the answer, sends partials
-// meanwhile. Called by run/model-step.ts.
+// One model call: builds the request from the workspace, validates and normalizes the answer, and sends partial answers
+// in the meantime. Called by run/model-step.ts.
 import type { Ai, AiMessage } from '@platform-run/types';
 import type { RunPartial, StreamingOptions } from './config-types.ts';
 import { reveal, revealJson, SECRET } from './secrets.ts';
@@ -145,7 +145,7 @@ function createPartials(
 ): { add(piece: string): Promise<void>; finish(): Promise<void> } {
   let text = '';
   let delta = '';
-  // The first partial is sent at once.
+  // The first partial answer is sent immediately.
   let last = 0;
   const flush = async (isFinal: boolean): Promise<void> => {
     const partial: RunPartial = { key, text: text.slice(0, maxPartialLength), delta, step, isFinal };

@@ -1,7 +1,7 @@
-// The relay to a message's own messenger. That messenger works only in the invocation that received the message, and
-// the run is another invocation, perhaps on another machine. So the output of the run waits in the state, and the
-// first invocation, which is kept open, passes it to the messenger. Called by agent.ts (opens, serves) and
-// messengers.ts (sends).
+// The relay to a message's own messenger. That messenger works only in the invocation that received the message, while
+// the run is another invocation, perhaps on another machine. So the output of the run waits in the state, and the first
+// invocation, which is kept open, passes it to the messenger. Called by agent.ts (opens, serves) and messengers.ts
+// (sends).
 import type { FileStorageBinding, StateBinding } from '@platform-run/types';
 import type { AgentEnv, Messenger, RunPartial } from './config-types.ts';
 
@@ -16,13 +16,13 @@ interface Said {
 
 /** A relay in the state. */
 interface Relay {
-  /** Not passed on yet, in order. */
+  /** Messages that are not forwarded yet, in order. */
   said: Said[];
-  /** Passed on and not finished yet. */
+  /** Messages that are being forwarded. */
   taken: string[];
   /** Results that the run waits for: null, or the reason of the failure. */
   done: Record<string, string | null>;
-  /** It is no longer served. */
+  /** The relay is no longer served. */
   isOver: boolean;
   readonly hasPartials: boolean;
 }
@@ -33,7 +33,7 @@ interface RelayTimes {
   readonly heldMs: number;
   /** Interval of checking for a run to wait for. */
   readonly lookMs: number;
-  /** If nothing is taken for this long, the invocation is gone. */
+  /** If no message is taken for this long, the invocation has ended. */
   readonly takenMs: number;
   /** The same if a taken message is not finished after this long. */
   readonly doneMs: number;
@@ -70,7 +70,7 @@ export async function closeRelay({ PLATFORM_AGENT_STATE: state }: Bindings, id: 
   await state.delete(relayKey(id));
 }
 
-/** Passes messages to the messenger until the relay is closed, or no run is left that could send one. */
+/** Passes messages to the messenger until the relay is closed, or no run is left that could send a message. */
 export async function serveRelay(
   bindings: Bindings,
   id: string,
@@ -80,7 +80,7 @@ export async function serveRelay(
 ): Promise<void> {
   const { PLATFORM_AGENT_STATE: state, PLATFORM_AGENT_FILES: files } = bindings;
   const until = Date.now() + times.heldMs;
-  /** Ids of sent messages: one that a run repeats after a crash is not sent twice. */
+  /** Ids of sent messages: a message that a run repeats after a crash is not sent twice. */
   const sent = new Set<string>();
   let lookedAt = Date.now();
   let heardAt = Date.now();
@@ -121,7 +121,7 @@ export async function serveRelay(
   }
 }
 
-/** @returns why it failed; null on success. */
+/** @returns the reason of a failure; null on success. */
 async function handOver(
   files: FileStorageBinding,
   relay: string,
@@ -148,7 +148,7 @@ async function handOver(
   }
 }
 
-/** Whether the run waits for its completion. */
+/** Whether the run waits for the completion of a call. */
 function isAwaited(method: keyof Messenger): boolean {
   return method === 'sendMessage' || method === 'sendDocument';
 }
@@ -187,7 +187,7 @@ export function relayMessenger(
       const waited = Date.now() - from;
       if ((current.isOver && !isTaken) || waited > times.takenMs + (isTaken ? times.doneMs : 0)) {
         const isOut = await changeRelay(state, relay, (now) => {
-          // Taken or finished meanwhile.
+          // Taken or finished in the meantime.
           if (now === null) return [undefined, true];
           if (Object.hasOwn(now.done, id) || now.taken.includes(id) !== isTaken) return [undefined, false];
           return [{ ...now, isOver: true, said: now.said.filter((one) => one.id !== id) }, true];
@@ -229,7 +229,7 @@ export function relayMessenger(
   };
 }
 
-/** Merges waiting partials of one turn. */
+/** Merges pending partial answers of one turn. */
 function appended(said: readonly Said[], next: Said): Said[] {
   const last = said.at(-1);
   if (next.method !== 'sendPartialMessage' || last?.method !== 'sendPartialMessage') return [...said, next];
@@ -240,7 +240,7 @@ function appended(said: readonly Said[], next: Said): Said[] {
   return [...said.slice(0, -1), { ...next, args: [chatId, both] }];
 }
 
-/** Changes a relay; the function may be called again if the other side changed it meanwhile. */
+/** Changes a relay; the function may be called again if the other side changed it in the meantime. */
 async function changeRelay<Result>(
   state: StateBinding,
   id: string,

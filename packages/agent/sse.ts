@@ -13,7 +13,7 @@ export async function* eventsOf(stream: ReadableStream<Uint8Array>, charsMax: nu
     for (;;) {
       const { done, value } = await reader.read();
       const piece = done ? decoder.decode() : decoder.decode(value, { stream: true });
-      // Chunks of a long line are only collected: searching all of it each time would take seconds.
+      // Chunks of a long line are only collected, because searching the whole line each time would take seconds.
       gathered.push(piece);
       if ((length += piece.length) > charsMax)
         throw new Error(`A line of the stream is too long: it may have ${charsMax} characters`);

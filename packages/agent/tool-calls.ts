@@ -59,14 +59,14 @@ export async function argumentsOf(
   return tool.check(args);
 }
 
-/** Finds the tool of a call. @throws an error for the model if there is none. */
+/** Finds the tool of a call. @throws an error for the model if there is no such tool. */
 export function findTool(tools: readonly ReadyTool[], name: string): ReadyTool {
   const tool = tools.find((known) => known.name === name);
   if (tool === undefined) throw toolError(`There is no tool "${name}"`);
   return tool;
 }
 
-/** Runs a tool. Its errors and results contain no secrets. */
+/** Runs a tool. Errors and results of the tool contain no secrets. */
 export async function runTool<Env extends AgentEnv>(
   scope: Scope<Env>,
   tool: ReadyTool,

@@ -30,7 +30,7 @@ export interface AssistantMessage {
   model?: string;
   /** Set for the text sent after a failed run. */
   isError?: boolean;
-  /** Its run, and the iteration in it. */
+  /** The run, and the iteration in it. */
   runId?: string;
   step?: number;
   [extra: string]: unknown;
@@ -75,7 +75,7 @@ export interface MemoryEntry {
 export interface ScheduledTask {
   id: string;
   description: string;
-  /** When it is next due, in milliseconds since 1970. */
+  /** When the task is next due, in milliseconds since 1970. */
   scheduledTime: number;
   recurring: boolean;
   intervalMs?: number;
@@ -100,10 +100,10 @@ export interface McpServer {
   /** Defined by the Model Context Protocol, like the fields below. */
   protocolVersion?: string;
   sessionId?: string;
-  /** Sent with every request; secret. */
+  /** Headers that are sent with every request; secret. */
   headers?: Record<string, string>;
   installedAt: number;
-  /** Why its last call failed; removed by the next successful one. */
+  /** Reason why the last call failed; removed by the next successful call. */
   lastError?: string;
 }
 

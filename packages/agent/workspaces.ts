@@ -24,12 +24,12 @@ export function workspaceKey(userId: unknown): string {
   return `agent:workspace:${userId}`;
 }
 
-/** The workspace of a user; null when there is none. */
+/** The workspace of a user, or null. */
 export async function readWorkspace(state: StateBinding, userId: string): Promise<Workspace | null> {
   return state.getJSON<Workspace>(workspaceKey(userId));
 }
 
-/** Changes a workspace; the function may be called again if others changed it meanwhile. */
+/** Changes a workspace; the function may be called again if others changed it in the meantime. */
 export async function changeWorkspace<Result>(
   state: StateBinding,
   userId: string,

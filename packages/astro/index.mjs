@@ -104,7 +104,7 @@ function workerModules(configOf) {
 }
 
 /**
- * Hashed files never change. For redirects known at build time, Astro makes a page that browsers follow. Rules apply
+ * Hashed files never change. For redirects known at build time, Astro creates a page that browsers follow. Rules apply
  * from the root of the served files.
  */
 function writeRules({ root, base, build }, redirects) {

@@ -11,7 +11,7 @@ export const templates: Readonly<Record<string, string>> = {
   agent: 'An AI agent that chats on a web page',
 };
 
-/** The reason why no project was created; nothing was written. */
+/** The reason why no project was created; no file was written. */
 export class ProjectError extends Error {
   override readonly name = 'ProjectError';
   readonly code: 'unknown_template' | 'folder_not_empty';

@@ -9,7 +9,7 @@ const control =
 const CONTROL_CHARS_MAX = 40;
 
 interface Begun {
-  /** Null before its BEGIN has returned and after its end. */
+  /** The open transaction; null before its BEGIN has returned and after its end. */
   calls: OpenTransaction | null;
   /** The transaction in which its BEGIN was sent. */
   readonly outer: Begun | undefined;
@@ -25,7 +25,7 @@ export class BegunByStatements {
     this.#storage = new (process.getBuiltinModule('node:async_hooks').AsyncLocalStorage)();
   }
 
-  /** Runs a call that begins or ends a transaction, or belongs to one; null for any other call. */
+  /** Runs a call that begins or ends a transaction, or belongs to one; null for all other calls. */
   take(call: Call): Promise<Answer> | null {
     const [sql] = call.args;
     const isShort = call.method === 'prepare' && typeof sql === 'string' && sql.length <= CONTROL_CHARS_MAX;

@@ -16,7 +16,7 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   ai: ['models'],
 };
 
-/** For a kind that is newer than this package, every method is passed through. */
+/** For a kind that is newer than this package, all methods are forwarded. */
 export function createBinding(connection: Connection, name: string, kind: string): object {
   const names = methods[kind];
   const ask: Ask = async (call, signal) => (await connection.call(name, call, { signal })).result;
@@ -38,7 +38,7 @@ function anyMethod(ask: Ask): object {
 /** Methods of a kind that accept or return objects with methods. */
 const special: Readonly<Record<string, (ask: Ask, plain: Readonly<Record<string, Method>>) => object>> = {
   auth: (ask) => ({
-    /** For a request, by its session cookie or `Authorization: Bearer`. */
+    /** Identifies the user of a request by its session cookie or `Authorization: Bearer`. */
     async getSession(request: unknown): Promise<unknown> {
       const headers = (request as { headers?: { get?: (name: string) => string | null } } | null)?.headers;
       if (typeof headers?.get !== 'function') throw new TypeError('getSession takes the request');

@@ -34,7 +34,7 @@ export interface Description {
 /** The answer to a call. */
 export interface Answer {
   readonly result: unknown;
-  /** Set for a database's session. */
+  /** Set for a session of a database. */
   readonly bookmark?: string | null;
   /** Kind of the response's body, if any. */
   readonly body?: 'stream' | 'bytes';
@@ -134,12 +134,12 @@ export class Connection {
   #response(request: ClientRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       request.once('response', resolve);
-      // Kept: otherwise a later connection error would have no listener.
+      // Kept, because otherwise a later connection error would have no listener.
       request.on('error', (error: NodeJS.ErrnoException) => reject(this.#explained(error)));
     });
   }
 
-  /** A connection that the other side closed while idle is not a failure: the call is sent over another one. */
+  /** A connection that the other side closed while idle is not a failure: the call is sent over another connection. */
   async #send(
     method: string,
     headers: Readonly<Record<string, string>>,
@@ -192,7 +192,7 @@ export class Connection {
       throw new Error(`The platform answered ${response.statusCode}: ${text.slice(0, 500)}`);
     }
     if (response.statusCode === 200 && answer.error === undefined) return answer;
-    // The platform's own refusals have the text beside the code.
+    // Refusals of the platform contain a text in addition to the code.
     if (typeof answer.error === 'string') throw toError({ name: 'Error', message: answer.error, code: answer.code });
     throw toError(answer.error);
   }
@@ -299,7 +299,7 @@ async function readAll(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A separate buffer: Node's are part of a larger one. */
+/** A separate buffer, because Node's are part of a larger buffer. */
 function exact(bytes: Buffer): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
 }

@@ -1,5 +1,5 @@
-// Bindings of the platform for code that runs in Node: in development beside `platform dev`, and in a project whose
-// own server runs on the platform. In a worker it returns the worker's own `env`.
+// Bindings of the platform for code that runs in Node: in development next to `platform dev`, and in a project whose
+// own server runs on the platform. In a worker, it returns the worker's own `env`.
 import { findAddress } from './address.ts';
 import { connect } from './env.ts';
 import { answerEvents, type EventHandlers } from './events.ts';
@@ -51,7 +51,7 @@ export async function getPlatformEnv<Env = PlatformEnv>(): Promise<Env> {
 export function createEventRoute<Env = PlatformEnv>(
   handlers: EventHandlers<Env>,
 ): (request: Request) => Promise<Response> {
-  // Read for each request: a program may be built without a platform.
+  // Read for each request, because a program may be built without a platform.
   return (request) => {
     const token = process.env['PLATFORM_APP_TOKEN'] ?? findAddress().token;
     return answerEvents(handlers, () => getPlatformEnv<Env>(), token)(request);

@@ -1,7 +1,7 @@
-// Encoding of values: anything beyond JSON is an object with one member that begins with `$` (the table is in
-// docs/mock-server.md). The other half is the platform's worker that answers calls.
+// Encoding of values: a value that JSON does not support is an object with one member that begins with `$` (the table
+// is in docs/mock-server.md). The platform's worker that answers calls has the counterpart.
 
-/** The raw body of a call, beside the JSON: the first stream, or the first large array of bytes. */
+/** The raw body of a call, in addition to the JSON: the first stream, or the first large array of bytes. */
 export interface RawBody {
   body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
@@ -21,7 +21,7 @@ const DEPTH_MAX = 100;
 /** Fewer bytes are part of the JSON. */
 const RAW_BYTES_MIN = 4096;
 
-/** Encodes a value as JSON. @param raw null: all bytes are part of the JSON. */
+/** Encodes a value as JSON. @param raw null if all bytes are part of the JSON. */
 export function encode(value: unknown, raw: RawBody | null, depth = 0): unknown {
   if (depth > DEPTH_MAX) throw new TypeError('A value is nested too deeply, or contains itself');
   switch (typeof value) {

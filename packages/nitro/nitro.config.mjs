@@ -39,7 +39,7 @@ function setUp(nitro) {
     Object.assign(options.output, { dir, publicDir: `${dir}/public${options.baseURL}`, serverDir: `${dir}/server` });
     return;
   }
-  // It would add a second `process` and `Buffer` to the worker.
+  // The option would add a second `process` and `Buffer` to the worker.
   options.unenv = options.unenv.filter(({ meta }) => meta?.name !== 'nitro-nodeless');
   nitro.hooks.hook('compiled', () => writeRules(options));
 }
@@ -57,7 +57,7 @@ function useWorkerOf3(options) {
   options.alias['#platform/worker'] = own;
 }
 
-/** Keeps Node's modules and globals as they are: the platform has its own, instead of those of unenv. */
+/** Keeps Node's modules and globals unchanged: the platform has its own, instead of those of unenv. */
 function platformNode() {
   const names = builtinModules.filter((name) => !name.startsWith('_')).map((name) => name.replace(/^node:/, ''));
   const alias = Object.fromEntries(

@@ -11,7 +11,7 @@ export async function writeRules({ baseURL, routeRules, output }) {
   await appendFile(join(folder, '_headers'), `\n${text}`);
 }
 
-/** @returns lines of a `_headers` file, general rules first; a later one replaces values of an earlier one. */
+/** @returns lines of a `_headers` file, general rules first; later rules replace values of earlier ones. */
 export function headersOf(baseURL, routeRules) {
   const base = baseURL.replace(/\/$/, '');
   const seen = new Set();
@@ -20,7 +20,7 @@ export function headersOf(baseURL, routeRules) {
     .toSorted(([a], [b]) => a.split('/').length - b.split('/').length)
     .map(([path, { headers }]) => {
       const lines = Object.entries(headers).flatMap(([name, value]) => [
-        // Otherwise values of several matching rules would be joined.
+        // Otherwise the values of several matching rules would be joined.
         ...(seen.has(name.toLowerCase()) ? [`  ! ${name}\n`] : []),
         `  ${name}: ${value}\n`,
       ]);

@@ -69,9 +69,8 @@ function writeServer(builder, file) {
 }
 
 /**
- * Rules apply from the root of the served files: those of the project's `static` and root folder, where
- * adapter-cloudflare has them, and the app's. Hashed files never change; redirects of prerendered pages need no
- * worker.
+ * Rules apply from the root of the served files. The rules are in the project's `static` and root folder, as for
+ * adapter-cloudflare, and in the app's files. Hashed files never change; redirects of prerendered pages need no worker.
  */
 function writeRules(builder, files, folder) {
   const { redirects } = builder.prerendered;

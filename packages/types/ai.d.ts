@@ -111,7 +111,7 @@ export interface AiModel {
 
 /** Options of a call. */
 export interface AiOptions {
-  /** Ends the call, and the provider's work on it. Default: `request.signal`; null: nothing ends it. */
+  /** Ends the call, and the provider's work on it. Default: `request.signal`; null means nothing ends it. */
   signal?: AbortSignal | null;
   /** How long a provider may take to begin its answer. */
   timeoutMs?: number;

@@ -46,6 +46,6 @@ export interface PlatformAuth {
   }): Promise<{ users: PlatformUser[]; cursor: string | null }>;
   /** Revokes the session of a token, everywhere and immediately. */
   revoke(token: string): Promise<void>;
-  /** Deletes a user with all sessions; deleting a missing one is not an error. */
+  /** Deletes a user with all sessions; deleting a missing user is not an error. */
   deleteUser(id: string): Promise<void>;
 }

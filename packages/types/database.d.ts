@@ -45,9 +45,9 @@ export interface DatabaseStatement {
   bind(...values: SqlValue[]): DatabaseStatement;
   /** All rows. */
   all<Row = SqlRow>(): Promise<DatabaseResult<Row>>;
-  /** The same as `all`; for statements that return nothing. */
+  /** The same as `all`; for statements that return no rows. */
   run<Row = SqlRow>(): Promise<DatabaseResult<Row>>;
-  /** The first row; null when there is none. */
+  /** The first row, or null. */
   first<Row = SqlRow>(): Promise<Row | null>;
   /** One column of the first row; null when there is no row. @throws when there is no such column. */
   first<Value = unknown>(column: string): Promise<Value | null>;
@@ -60,12 +60,12 @@ export interface DatabaseStatement {
 /** A transaction that waits for the worker between its statements. */
 export interface DatabaseTransaction {
   prepare(sql: string): DatabaseStatement;
-  /** All or none of the statements; an error restores the state before them. */
+  /** Runs all statements or none; an error restores the state before them. */
   batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
   exec(sql: string): Promise<{ count: number; duration: number }>;
   /**
-   * Sends a message if and only if the transaction commits: it is in the queue shortly afterwards, once. `messageId`
-   * is the message's id, unless its `dedupeId` is already known when it reaches the queue.
+   * Sends a message if and only if the transaction commits: it is in the queue shortly afterwards, once. `messageId` is
+   * the message's id, unless its `dedupeId` is already known when it reaches the queue.
    *
    * @throws as `queue.send`; `D1_ERROR: ... SQLITE_FULL` when too many messages wait to be moved to their queues.
    * @example await env.DB.transaction(async (tx) => {
@@ -105,18 +105,19 @@ export interface Database {
    * @example const { results } = await env.DB.prepare('SELECT * FROM users WHERE id = ?').bind(7).all();
    */
   prepare(sql: string): DatabaseStatement;
-  /** Runs statements in one transaction, all or none; the results are in the same order. */
+  /** Runs statements atomically in one transaction; the results are in the same order. */
   batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
   /** Runs SQL text with any number of statements, without parameters: for schemas, not for user input. */
   exec(sql: string): Promise<{ count: number; duration: number }>;
   /** The whole database as a SQLite file. */
   dump(): Promise<ArrayBuffer>;
   /**
-   * Runs `work` in a transaction: commits and returns its result, or rolls back if it throws. Use `tx` in it: other
-   * writes wait until it ends, including those of `env.DB` in the same worker. It may take 5 seconds.
-   *
-   * @throws `D1_ERROR: ... SQLITE_ABORT` when it took longer, `SQLITE_BUSY` when another one held the database for 10
+   * Runs `work` in a transaction: commits and returns its result, or rolls back if it throws. Use `tx` in the callback:
+   * other writes wait until it ends, including those of `env.DB` in the same worker. The transaction can take 5
    * seconds.
+   *
+   * @throws `D1_ERROR: ... SQLITE_ABORT` when it took longer, `SQLITE_BUSY` when another transaction held the database
+   * for 10 seconds.
    * @example await env.DB.transaction(async (tx) => {
    *   const read = 'SELECT balance FROM accounts WHERE id = ?';
    *   const balance = await tx.prepare(read).bind(from).first<number>('balance');
@@ -125,6 +126,6 @@ export interface Database {
    *   await tx.prepare('UPDATE accounts SET balance = balance + ? WHERE id = ?').bind(amount, to).run(); });
    */
   transaction<Result>(work: (tx: DatabaseTransaction) => Promise<Result> | Result): Promise<Result>;
-  /** A session that starts at a bookmark, or as the constraint says. */
+  /** A session that starts at a bookmark, or by a constraint. */
   withSession(start?: 'first-primary' | 'first-unconstrained' | (string & {})): DatabaseSession;
 }

@@ -36,14 +36,14 @@ export interface FileHead {
   readonly metadata: Record<string, string>;
   readonly customMetadata: Record<string, string>;
   readonly httpMetadata: FileHeaders;
-  /** Digests given when it was stored, and MD5 if it was stored in one piece. */
+  /** Digests given when the file was stored, and MD5 if it was stored in one piece. */
   readonly checksums: FileChecksums;
   readonly storageClass: 'Standard';
   /** Sets the header fields stored with the file. */
   writeHttpMetadata(headers: Headers): void;
 }
 
-/** A stored file with its content. Read it once, in one of the formats. */
+/** A stored file with its content. Read the content once, in one of the formats. */
 export interface StoredFile extends FileHead {
   /** The content as a stream. */
   readonly body: ReadableStream<Uint8Array>;
@@ -73,10 +73,10 @@ export type FileRange = { offset?: number; length?: number } | { suffix: number 
 
 /** Options of storing a file. */
 export interface FilePutOptions {
-  /** By default the type of a Blob, or `text/plain; charset=utf-8` for a string. */
+  /** By default, the type of a Blob, or `text/plain; charset=utf-8` for a string. */
   contentType?: string;
   httpMetadata?: FileHeaders | Headers;
-  /** Short texts stored beside the file. */
+  /** Short texts stored with the file. */
   metadata?: Record<string, string>;
   /** The same as `metadata`. */
   customMetadata?: Record<string, string>;
@@ -89,7 +89,7 @@ export interface FilePutOptions {
   sha512?: string | ArrayBuffer | ArrayBufferView;
 }
 
-/** A page of files. If it is `truncated`, `cursor` continues it. */
+/** A page of files. Pass `cursor` to read the next page if the list is `truncated`. */
 export type FileList = {
   readonly keys: FileHead[];
   /** The same as `keys`. */
@@ -136,7 +136,7 @@ export interface FileStorageBinding {
     options: FilePutOptions & { onlyIf: FileCondition | Headers },
   ): Promise<FileHead | null>;
   put(key: string, value: FileValue, options?: FilePutOptions): Promise<FileHead>;
-  /** A file; null if it does not exist. Without a body when `onlyIf` does not hold. */
+  /** A file; null if it does not exist. Without a body when `onlyIf` is not fulfilled. */
   get(
     key: string,
     options: { range?: FileRange | Headers; onlyIf: FileCondition | Headers },
@@ -144,7 +144,7 @@ export interface FileStorageBinding {
   get(key: string, options?: { range?: FileRange | Headers }): Promise<StoredFile | null>;
   /** Metadata of a file; null if it does not exist. */
   head(key: string): Promise<FileHead | null>;
-  /** Deletes files; deleting a missing one is not an error. */
+  /** Deletes files; deleting a missing file is not an error. */
   delete(key: string | readonly string[]): Promise<void>;
   /** Files in the byte order of their keys, at most 1,000 per page. */
   list(options?: { prefix?: string; limit?: number; cursor?: string; delimiter?: string }): Promise<FileList>;
@@ -154,7 +154,7 @@ export interface FileStorageBinding {
   ): Promise<MultipartUpload>;
   /** The upload with an id from another invocation; makes no call to the host. */
   resumeMultipartUpload(key: string, uploadId: string): MultipartUpload;
-  /** A URL that lets anyone read (or write) one file for a number of seconds; an hour by default, a week at most. */
+  /** A URL that lets anyone read (or write) one file for a number of seconds: by default an hour, at most a week. */
   createSignedUrl(
     key: string,
     options?: { method?: 'GET' | 'PUT'; expiresInSeconds?: number; sizeMax?: number },

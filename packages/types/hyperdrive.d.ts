@@ -14,14 +14,15 @@ export interface PoolSocket {
 }
 
 /**
- * A pool: what a Postgres client needs to connect to it. Host and password lead to the pool in this worker only.
+ * A pool: the values that a Postgres client needs to connect to it. Host and password connect to the pool only in this
+ * worker.
  *
  * @example const client = new pg.Client({ connectionString: env.PG.connectionString });
  */
 export interface Hyperdrive {
   readonly connectionString: string;
   readonly host: string;
-  /** For clients that take no host name. */
+  /** For clients that do not accept a host name. */
   readonly ip: string;
   readonly port: number;
   readonly user: string;

@@ -6,7 +6,7 @@ export interface DurableObjectId {
   /** 64 hexadecimal digits. */
   toString(): string;
   equals(other: DurableObjectId): boolean;
-  /** The name that it was made from; undefined: none. */
+  /** The name that it was made from, or undefined. */
   readonly name?: string;
   readonly jurisdiction?: string;
 }
@@ -29,7 +29,7 @@ export type DurableObjectMethods<Instance> = {
   readonly [Name in Exclude<keyof Instance, HiddenMember>]: Remote<Instance[Name]>;
 };
 
-/** Reaches one object, wherever it lives. */
+/** Reaches one object, on any machine. */
 export type DurableObjectStub<Instance = unknown> = DurableObjectMethods<Instance> & {
   readonly id: DurableObjectId;
   readonly name?: string;
@@ -45,7 +45,7 @@ export interface DurableObjectNamespace<Instance = unknown> {
   idFromString(id: string): DurableObjectId;
   get(id: DurableObjectId): DurableObjectStub<Instance>;
   getByName(name: string): DurableObjectStub<Instance>;
-  /** Taken, without effect: the platform stores the data. */
+  /** The jurisdiction is accepted without effect, because the operator chooses where data is stored. */
   jurisdiction(name: string): DurableObjectNamespace<Instance>;
 }
 
@@ -64,9 +64,9 @@ export interface SqlStorageCursor<Row extends Record<string, SqlStorageValue>> e
   readonly rowsWritten: number;
 }
 
-/** SQL of an object: a SQLite database of its own. */
+/** SQL of an object: each object has its own SQLite database. */
 export interface SqlStorage {
-  /** Runs one statement or several; the values belong to the last. */
+  /** Runs one statement or several; the values belong to the last statement. */
   exec<Row extends Record<string, SqlStorageValue>>(query: string, ...values: unknown[]): SqlStorageCursor<Row>;
   /** In bytes. */
   readonly databaseSize: number;
@@ -87,7 +87,7 @@ export interface DurableObjectListOptions {
 /** How a write is done. */
 export interface DurableObjectPutOptions {
   allowConcurrency?: boolean;
-  /** Lets what follows out before the write is on disk. */
+  /** Sends the following output before the write is on disk. */
   allowUnconfirmed?: boolean;
 }
 
@@ -139,13 +139,13 @@ export interface DurableObjectState {
   blockConcurrencyWhile<T>(callback: () => Promise<T>): Promise<T>;
   /** Messages of the socket call `webSocketMessage` of the object, its end `webSocketClose`. */
   acceptWebSocket(socket: WebSocket, tags?: string[]): void;
-  /** The open sockets, or those with a tag. */
+  /** The open sockets, or the sockets with a tag. */
   getWebSockets(tag?: string): WebSocket[];
   getTags(socket: WebSocket): string[];
   setWebSocketAutoResponse(pair?: WebSocketAutoResponse): void;
   getWebSocketAutoResponse(): WebSocketAutoResponse | null;
   getWebSocketAutoResponseTimestamp(socket: WebSocket): Date | null;
-  /** Ends the instance: its events fail with this reason, and the next event makes a new one. */
+  /** Ends the instance: its events fail with this reason, and the next event creates a new one. */
   abort(reason?: string): never;
 }
 

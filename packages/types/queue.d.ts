@@ -13,7 +13,7 @@ export interface QueueSendOptions {
   orderingKey?: string;
   /**
    * Encoding of the body: `json` by default; `text` for a plain string; `bytes` for an ArrayBuffer or a view, which
-   * arrives as an ArrayBuffer; `v8` for anything that `structuredClone` copies, such as Date, Map or BigInt.
+   * arrives as an ArrayBuffer; `v8` for all values that `structuredClone` copies, such as Date, Map or BigInt.
    */
   contentType?: 'json' | 'text' | 'bytes' | 'v8';
 }
@@ -91,8 +91,8 @@ export interface QueueBatchMessage<Payload = unknown> {
 }
 
 /**
- * Messages for the `queue` handler. Those neither acknowledged nor retried follow the handler: acknowledged if it
- * returns, retried if it throws.
+ * Messages for the `queue` handler. Messages that are neither acknowledged nor retried follow the handler: they are
+ * acknowledged if it returns, and retried if it throws.
  */
 export interface QueueBatch<Payload = unknown> {
   /** Resource name of the queue. */

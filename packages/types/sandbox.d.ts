@@ -11,7 +11,7 @@ export interface SandboxExecResult {
   readonly durationMs: number;
   /** Whether more than 10 MiB were written to stdout or stderr, and the rest was dropped. */
   readonly truncated: boolean;
-  /** Whether it was ended at `timeoutMs`. */
+  /** Whether the command was ended at `timeoutMs`. */
   readonly timedOut: boolean;
 }
 
@@ -45,20 +45,22 @@ export interface SandboxTerminalOptions {
   signal?: AbortSignal;
 }
 
-/** A terminal in a sandbox. It lasts at most as long as its caller: the invocation, or the request. */
+/** A terminal in a sandbox. A terminal lasts at most as long as its caller: the invocation, or the request. */
 export interface SandboxTerminal {
-  /** The output, with escape sequences. Its program waits while it is not read; cancelling it hangs up. */
+  /**
+   * The output, with escape sequences. The program waits while the output is not read; cancelling the stream hangs up.
+   */
   readonly readable: ReadableStream<Uint8Array>;
   /** The input: Ctrl-C is `\x03`. Closing it is the end of input for each program that reads. */
   readonly writable: WritableStream<Uint8Array | string>;
-  /** Changes the size, 1 to 1,000 each; of several changes at once the last one counts. */
+  /** Changes the size, 1 to 1,000 each; of several concurrent changes, the last one counts. */
   resize(cols: number, rows: number): Promise<void>;
   /**
    * Exit status of its program, once its output has been read except for the last 64 KiB; 128 plus the signal's
    * number if a signal ended it.
    */
   readonly exited: Promise<{ readonly exitCode: number; readonly signal?: string }>;
-  /** Hangs up: its programs get SIGHUP, and those left after two seconds SIGKILL. */
+  /** Hangs up: programs of the terminal get SIGHUP, and those left after two seconds SIGKILL. */
   close(): void;
 }
 
@@ -68,7 +70,7 @@ export interface SandboxProcess {
   readonly pid: number;
   readonly command: string;
   readonly status: 'running' | 'completed' | 'failed';
-  /** Null while it runs. */
+  /** Exit code; null while the process runs. */
   readonly exitCode: number | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
@@ -86,10 +88,7 @@ export interface SandboxFile {
 /** Machine size of a sandbox. */
 export type SandboxMachine = 'small' | 'default' | 'large' | 'xlarge';
 
-/**
- * Network access of a sandbox, within what the operator allows. `allow`: host names; `*.name` includes all
- * subdomains.
- */
+/** Network access of a sandbox, within the operator's limits. `allow`: host names; `*.name` includes all subdomains. */
 export interface SandboxEgress {
   mode: 'all' | 'none' | 'allow';
   /** With mode `allow`, at most 100. */
@@ -97,7 +96,7 @@ export interface SandboxEgress {
 }
 
 /**
- * Options of a sandbox. Omitted ones stay unchanged; null restores the operator's default. If the options of a call
+ * Options of a sandbox. Omitted options are unchanged; null restores the operator's default. If the options of a call
  * differ from the sandbox's, its machine is recreated before the call, with its files, without its processes.
  */
 export interface SandboxOptions {
@@ -106,15 +105,13 @@ export interface SandboxOptions {
   /** One of the images that the operator allows. */
   image?: string | null;
   egress?: SandboxEgress | null;
-  /**
-   * Whether its commands get a token for the AI gateway (`PLATFORM_AI_TOKEN_FILE`): by default if there is a gateway.
-   */
+  /** Whether commands get a token for the AI gateway (`PLATFORM_AI_TOKEN_FILE`): by default if there is a gateway. */
   ai?: boolean | null;
-  /** For a new sandbox: the snapshot whose files it starts with. Otherwise ignored. */
+  /** For a new sandbox: the snapshot with its initial files. Otherwise ignored. */
   snapshot?: string | null;
 }
 
-/** The files of a sandbox at one time. */
+/** The files of a sandbox at a moment. */
 export interface SandboxSnapshot {
   readonly id: string;
   /** The original sandbox. */
@@ -128,10 +125,13 @@ export interface SandboxSnapshot {
 /** State of a sandbox. */
 export interface SandboxInfo {
   readonly id: string;
-  /** `suspended` and `stopped` ones start again with the next call; a stopped one has its files, but no processes. */
+  /**
+   * `suspended` and `stopped` sandboxes start again with the next call; a stopped sandbox has its files, but no
+   * processes.
+   */
   readonly state: 'creating' | 'running' | 'suspended' | 'stopped' | 'error';
   readonly provider: string;
-  /** The requested machine; null: the operator's default. */
+  /** The requested machine; null means the operator's default. */
   readonly machine: SandboxMachine | null;
   readonly image: string | null;
   readonly egress: SandboxEgress | null;
@@ -154,10 +154,12 @@ export interface SandboxError extends Error {
 
 /** A port of a sandbox with a public URL. */
 export interface SandboxExposedPort {
-  /** Ends with `/`; unique to this port. It stops working once the port is unexposed or the sandbox is destroyed. */
+  /**
+   * Ends with `/`; unique to this port. The URL stops working when the port is unexposed or the sandbox is destroyed.
+   */
   readonly url: string;
   readonly port: number;
-  /** Name given to `exposePort`; null: none. */
+  /** Name given to `exposePort`, or null. */
   readonly name: string | null;
   readonly auth: 'token' | 'public';
   /**
@@ -225,7 +227,7 @@ export interface SandboxSession {
   listProcesses(): Promise<SandboxProcess[]>;
   /** A process by its id; null if it does not exist. */
   getProcess(id: string): Promise<SandboxProcess | null>;
-  /** Its output, the last million characters. */
+  /** Output of the process, the last million characters. */
   getProcessLogs(id: string): Promise<{ logs: string; truncated: boolean }>;
   /**
    * The output of a process as server-sent events, from its start: `stdout` and `stderr` (`data`), `dropped`
@@ -256,7 +258,7 @@ export interface Sandbox extends SandboxSession {
     env?: Record<string, string>;
   }): Promise<SandboxSession & { readonly sessionId: string }>;
   /**
-   * Gives a port a public URL; a port that has one keeps it. Visits resume the sandbox.
+   * Gives a port a public URL; a port that already has one keeps it. Visits resume the sandbox.
    *
    * @param options `name`: for people. `auth`: `token` by default; `public` allows everyone who knows the URL.
    * @example const { url, token } = await sandbox.exposePort(8080); return
@@ -267,13 +269,13 @@ export interface Sandbox extends SandboxSession {
   unexposePort(port: number): Promise<void>;
   /** Sorted by port. */
   listExposedPorts(): Promise<SandboxExposedPort[]>;
-  /** Null: it does not exist. */
+  /** Null if the sandbox does not exist. */
   info(): Promise<SandboxInfo | null>;
   /** Freezes its processes until the next call. Happens automatically after some time without calls. */
   suspend(): Promise<void>;
   resume(): Promise<void>;
   /**
-   * Saves the current files, while processes are frozen. It outlives the sandbox, and counts as one.
+   * Saves the current files, while processes are frozen. A snapshot outlives the sandbox, and counts as a sandbox.
    *
    * @param options `id`: a custom id, with the rules of `get`.
    */

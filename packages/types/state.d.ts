@@ -132,9 +132,9 @@ export interface StateBinding {
     options?: StatePutOptions,
   ): Promise<void>;
   /**
-   * Writes only if the version is still the one from `getWithMetadata`; null: only if the key does not exist.
+   * Writes only if the version is still the one from `getWithMetadata`; null means only if the key does not exist.
    *
-   * @returns whether it was written.
+   * @returns whether the value was written.
    */
   compareAndSet(
     key: string,
@@ -145,7 +145,7 @@ export interface StateBinding {
   /** The value of a key as JSON; null if it does not exist. */
   getJSON<Value = unknown>(key: string): Promise<Value | null>;
   setJSON(key: string, value: unknown, options?: StatePutOptions): Promise<void>;
-  /** Deletes a key; deleting a missing one is not an error. */
+  /** Deletes a key; deleting a missing key is not an error. */
   delete(key: string): Promise<void>;
   /** Keys in byte order, at most 1,000 per page. */
   list<Metadata = unknown>(options?: {

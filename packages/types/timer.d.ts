@@ -15,12 +15,12 @@ export interface TimerOptions<Payload = unknown> {
 /** A stored timer. */
 export interface Timer<Payload = unknown> {
   readonly id: string;
-  /** When it is due, in milliseconds since 1970. */
+  /** When the timer is due, in milliseconds since 1970. */
   readonly scheduledTime: number;
   readonly payload: Payload;
   /** Milliseconds between repetitions; null when it does not repeat by interval. */
   readonly intervalMs: number | null;
-  /** Its cron schedule and time zone, if it has one. */
+  /** Cron schedule and time zone of the timer, if it has one. */
   readonly cron?: string;
   readonly timezone?: string;
 }
@@ -30,7 +30,7 @@ export interface TimerEvent<Payload = unknown> {
   readonly id: string;
   /** Name of the timers in `env`. */
   readonly binding: string;
-  /** When it was due, in milliseconds since 1970. */
+  /** When the timer was due, in milliseconds since 1970. */
   readonly scheduledTime: number;
   readonly payload: Payload;
   /** Milliseconds between repetitions; null when it does not repeat by interval. */
@@ -40,16 +40,16 @@ export interface TimerEvent<Payload = unknown> {
 /** Timers (`timer` in platform.yaml): calls of the worker's `timer` handler at times set while it runs. */
 export interface TimerBinding<Payload = unknown> {
   /**
-   * Sets a timer, or moves the one with the same id.
+   * Sets a timer, or moves the timer with the same id.
    *
-   * @param at a date, milliseconds since 1970, or a time from now.
-   * @param options options; anything with neither `payload` nor `intervalMs` nor `cron` is the payload itself.
+   * @param at a date, milliseconds since 1970, or a time from now. @param options options; any value without `payload`,
+   * `intervalMs` and `cron` is the payload itself.
    * @example await env.REMINDERS.set('invoice-7', { afterMs: 60_000 }, { payload: { invoice: 7 } });
    */
   set(id: string, at: Date | number | { afterMs: number }, options?: TimerOptions<Payload> | Payload): Promise<void>;
   /** The timer with an id; null if it does not exist, or has fired and does not repeat. */
   get(id: string): Promise<Timer<Payload> | null>;
-  /** Deletes a timer; deleting a missing one is not an error. */
+  /** Deletes a timer; deleting a missing timer is not an error. */
   delete(id: string): Promise<void>;
   /** Timers in the order of their ids, at most 1,000 per page. */
   list(options?: {

@@ -3,7 +3,7 @@ export {};
 
 declare global {
   /**
-   * Two ends of one WebSocket: answer a handshake with the first, accept the second and talk.
+   * Two ends of one WebSocket: return the first end in the response of a handshake, and accept and use the second.
    *
    * @example
    * const { 0: client, 1: server } = new WebSocketPair();
@@ -19,7 +19,7 @@ declare global {
     accept(): void;
     /** Keeps a copy of a value with the socket. */
     serializeAttachment(value: unknown): void;
-    /** A copy of the value; null without one. */
+    /** A copy of the attachment, or null. */
     deserializeAttachment(): unknown;
   }
   /** A message that the sockets of a durable object answer without calling it. */
@@ -29,7 +29,7 @@ declare global {
     readonly response: string;
   }
   interface ResponseInit {
-    /** With status 101: the end for the client. */
+    /** With status 101, the end for the client. */
     webSocket?: WebSocket | null;
   }
   interface Response {

@@ -30,7 +30,7 @@ export interface Fetcher {
 /** A run of a `cron` schedule. */
 export interface ScheduledEvent {
   readonly type: 'scheduled';
-  /** Its name in platform.yaml. */
+  /** Name of the schedule in platform.yaml. */
   readonly name: string;
   /** The expression, as in platform.yaml. */
   readonly cron: string;
@@ -52,16 +52,16 @@ export interface ScheduledEvent {
 export interface PlatformWorker<Env = unknown> {
   /** Answers an HTTP request. */
   fetch?(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response>;
-  /** Receives one message of a queue. If it throws, the message is delivered again later. */
+  /** Receives one message of a queue. If the handler throws, the message is delivered again later. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   message?(event: QueueMessage<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
   /**
-   * Receives messages in batches, if there is no `message` handler. If it throws, messages that are not acknowledged
-   * are delivered again.
+   * Receives messages in batches, if there is no `message` handler. If the handler throws, messages that are not
+   * acknowledged are delivered again.
    */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   queue?(batch: QueueBatch<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
-  /** Receives a due timer. If it throws, the timer is delivered again later. */
+  /** Receives a due timer. If the handler throws, the timer is delivered again later. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   timer?(event: TimerEvent<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
   /** Runs when a `cron` schedule is due. */

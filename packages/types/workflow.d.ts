@@ -40,7 +40,7 @@ export interface WorkflowInstance {
 /** A durable workflow (`workflow` in platform.yaml). */
 export interface WorkflowBinding<Input = unknown, Output = unknown> {
   /**
-   * Starts a run. A second call with the same `id` starts nothing and returns the run that exists.
+   * Starts a run. A second call with the same `id` starts no run and returns the existing run.
    *
    * @example const { executionId } = await env.ORDER.trigger({ order: 7 }, { id: 'order-7' });
    */
@@ -53,7 +53,7 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
     cursor: string | null;
   }>;
   /**
-   * Ends a run before its next step. Has no effect on an ended one. @throws if the run does not exist, like all
+   * Ends a run before its next step. Has no effect on a run that has ended. @throws if the run does not exist, like all
    * methods below.
    */
   cancel(id: string): Promise<void>;
@@ -63,7 +63,7 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
   resume(id: string): Promise<void>;
   /** Runs it again on this deployment, from its beginning or from a given step: results of earlier steps are kept. */
   restart(id: string, options?: { fromStep?: string }): Promise<void>;
-  /** Delivers an event to a run that waits for one of this type, now or later. */
+  /** Delivers an event to a run that waits for an event of this type, now or later. */
   sendEvent(id: string, event: { type: string; payload?: unknown }): Promise<void>;
   /** Starts a run, with the API of other platforms. @throws for a class, if a run with the id exists. */
   create(options?: { id?: string; params?: Input }): Promise<WorkflowInstance>;

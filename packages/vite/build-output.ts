@@ -17,7 +17,7 @@ export interface WrittenEnvironment {
   readonly assets: readonly string[];
 }
 
-/** Builds the environments that no framework has built: the worker's, and the page's if there is one. */
+/** Builds the environments that no framework has built: the worker's environment, and the page's if there is one. */
 export async function buildEnvironments(builder: ViteBuilder, entry: WorkerEntry): Promise<void> {
   const { root } = builder.config;
   const client = builder.environments['client'];
@@ -32,8 +32,8 @@ export async function buildEnvironments(builder: ViteBuilder, entry: WorkerEntry
 /**
  * Copies the files for browsers, and writes the location of the worker.
  *
- * @param folder the project's
- * @param environments of the worker, the one with the entry first; undefined: it was not built.
+ * @param folder the project's @param environments environments of the worker, beginning with the one of the entry;
+ * undefined if it was not built.
  * @throws {Error} if no worker was built.
  */
 export function writeBuildOutput(
@@ -49,7 +49,7 @@ export function writeBuildOutput(
   const server = path.join(output, 'server');
   const assets = path.join(output, 'public');
   mkdirSync(server, { recursive: true });
-  // Not copied: environments refer to each other's files.
+  // Not copied, because environments refer to each other's files.
   const built = path.relative(server, path.join(main.folder, main.entry)).split(path.sep).join('/');
   const from = JSON.stringify(built.startsWith('.') ? built : `./${built}`);
   writeFileSync(path.join(server, 'index.mjs'), `export * from ${from};\nexport { default } from ${from};\n`);

@@ -1,5 +1,5 @@
-// The private port of a dev server: the isolate requests modules whose names only its running code knows, the engine
-// files for the worker (`env.ASSETS`).
+// The private port of a dev server: the isolate requests modules that only its running code names, and the engine
+// requests files for the worker (`env.ASSETS`).
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

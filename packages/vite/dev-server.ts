@@ -62,7 +62,7 @@ export async function attachDevServer(server: ViteDevServer, deps: DevServerDeps
   let { assets } = project;
   /** Requests of the worker for a file, which never reach the worker. */
   const forFiles = new WeakSet<IncomingMessage>();
-  /** The last reported error; null without one. */
+  /** The last reported error, or null. */
   let failing: string | null = null;
   let opened: WorkerHost | null = null;
   let opening: Promise<WorkerHost> | null = null;
@@ -139,7 +139,7 @@ export async function attachDevServer(server: ViteDevServer, deps: DevServerDeps
   });
   server.watcher.on('all', (_event, file) => {
     const names = [entry.environment, ...entry.childEnvironments];
-    // Without HMR Vite does not report a save: the next request detects the invalidated modules.
+    // Without HMR, Vite does not report a save: the next request detects the invalidated modules.
     const saved = file.replaceAll('\\', '/');
     if (
       config.server.hmr !== false &&

@@ -1,5 +1,6 @@
 // The engine process of the plugin: `platform vite engine` as a child process, found in PLATFORM_CLI, then in the
-// project's dependencies, then in PATH. It ends with its standard input, and so with this process.
+// project's dependencies, then in PATH. The process ends when its standard input closes, and therefore with this
+// process.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -42,7 +43,7 @@ export function startEngine(start: EngineStart, onLine: (line: string) => void):
   const child: ChildProcess = spawn(program!, [...words, 'vite', 'engine'], {
     cwd: start.folder,
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Its lines are shown in this process's terminal.
+    // Output of the engine is shown in this process's terminal.
     env: { ...process.env, ...(process.stdout.isTTY && !process.env['NO_COLOR'] && { FORCE_COLOR: '1' }) },
   });
   const ready = defer<{ port: number; dashboardUrl: string | null }>();

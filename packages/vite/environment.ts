@@ -11,7 +11,7 @@ const platformBuiltins: (string | RegExp)[] = [
 
 /** Receives events of an environment. */
 interface EnvironmentEvents {
-  /** Its modules have changed; Vite would notify the runner. */
+  /** Modules of the environment have changed, which Vite would report to the runner. */
   changed(): void;
   /** Calls the worker. */
   fetch(request: Request): Promise<Response>;
@@ -44,8 +44,8 @@ export class WorkerDevEnvironment extends DevEnvironment {
 
 /**
  * @param input entry module of a build; null for an environment that others load.
- * @param outDir output of a build; null: the framework decides.
- * @param nodeEnv value of `process.env.NODE_ENV`, known to bundlers: packages choose their files by it.
+ * @param outDir output of a build; null if the framework decides. @param nodeEnv value of `process.env.NODE_ENV`, known
+ * to bundlers: packages choose their files by it.
  * @param unbundled packages that Vite does not bundle in dev.
  * @param createEnvironment of the dev server.
  */

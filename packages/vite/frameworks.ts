@@ -24,9 +24,9 @@ interface Framework {
   readonly main: string;
   readonly environment: string;
   readonly childEnvironments: readonly string[];
-  /** Packages that Vite would bundle in part and load unbundled as well, which would duplicate their state. */
+  /** Packages that Vite would bundle partly and also load unbundled, which would duplicate their state. */
   readonly unbundled?: readonly string[];
-  /** It prerenders pages with the worker, whose file it finds by the name of the entry. */
+  /** The framework prerenders pages with the worker, and finds its file by the name of the entry. */
   readonly isNamedByEntry?: true;
 }
 
@@ -102,7 +102,7 @@ const handle = createRequestHandler(build, import.meta.env.MODE);
 export default { fetch: (request) => handle(request) };
 `;
 
-/** React Router's default `entry.server` for apps without one: it is written for Node's streams. */
+/** React Router's default `entry.server` for apps without one, which is written for Node's streams. */
 export const REACT_ROUTER_DEFAULT_ENTRY = /@react-router\/dev\/dist\/config\/defaults\/entry\.server\.node\.tsx$/;
 export const REACT_ROUTER_RENDERER = `import { isbot } from 'isbot';
 import { createElement } from 'react';

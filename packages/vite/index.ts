@@ -20,7 +20,7 @@ import { readProject, type PluginProject } from './project.ts';
 export interface PlatformOptions {
   /** Path of the configuration file, relative to Vite's root; default: `platform.yaml` there. */
   readonly config?: string;
-  /** Names of Vite's environments that run in the isolate; default: those of the framework, else `worker`. */
+  /** Names of Vite's environments that run in the isolate; by default those of the framework, else `worker`. */
   readonly viteEnvironment?: {
     /** Environment of the worker's entry. */
     readonly name?: string;

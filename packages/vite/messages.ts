@@ -1,7 +1,7 @@
 // Messages between the plugin and its engine (`platform vite engine`): one line of JSON each, on the engine's
 // standard input and output. Types only: the program reads them too.
 
-/** A module of a Vite environment. Without code it is unchanged. */
+/** A module of a Vite environment. Without code, the module is unchanged. */
 export type SentModule = readonly [url: string, id: string, file: string | null, code?: string, map?: string | null];
 
 /** Location of the project's files for `env.ASSETS`. */
@@ -10,7 +10,7 @@ export interface SentFiles {
   readonly url: string;
   /** Folder of pages. */
   readonly root: string;
-  /** Folder of files served unchanged; null: there is none. */
+  /** Folder of files served unchanged, or null. */
   readonly publicFolder: string | null;
 }
 
@@ -20,7 +20,7 @@ export type ToEngine =
       readonly type: 'start';
       /** Folder of the project. */
       readonly folder: string;
-      /** Configuration file; null: `platform.yaml` there. */
+      /** Configuration file; null means `platform.yaml` there. */
       readonly config: string | null;
       /** Host under which visitors reach the project: Vite's own address. */
       readonly host: string;

@@ -1,5 +1,5 @@
 // The modules of a worker in an environment, as transformed by Vite's dev server: those that its entry imports,
-// directly or not. Only changed modules are requested again.
+// directly or indirectly. Only changed modules are requested again.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { DevEnvironment, TransformResult } from 'vite';
@@ -13,7 +13,7 @@ export interface WorkerModule {
   readonly result: TransformResult;
   /** Modules of the platform that it imports. */
   readonly builtins: readonly string[];
-  /** URLs of its own modules that it imports. */
+  /** URLs of modules of the project that it imports. */
   readonly imports: readonly string[];
   /** URLs of dynamic imports. */
   readonly laterImports: readonly string[];
@@ -22,15 +22,15 @@ export interface WorkerModule {
 /** The modules of one environment. */
 export interface ModuleSet {
   /**
-   * Imported under a name that only the running code knew, so that no other module leads to it.
+   * Imported under a name that only the running code knows, so that no other module leads to it.
    *
-   * @returns whether it is now one of them: names that are not files are added when they are requested a second time,
-   * because they may be different each time (SolidStart puts the time into them).
+   * @returns whether the module is now part of the worker. Names that are not files are added when they are requested a
+   * second time, because they may be different each time (SolidStart puts the time into them).
    */
   add(url: string): boolean;
-  /** All of them, by URL. @throws the error in one of them. */
+  /** All modules of the worker, by URL. @throws the error of a module. */
   collect(): Promise<ReadonlyMap<string, WorkerModule>>;
-  /** Whether Vite has invalidated one since. */
+  /** Whether Vite has invalidated a module since. */
   isStale(): boolean;
 }
 
@@ -82,7 +82,8 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
 
   /**
    * Whether packages are included twice: unbundled, for modules transformed before Vite bundled them, and bundled.
-   * Modules that import the former are invalidated, once: a package may import its own files past the bundled ones.
+   * Modules that import the former ones are invalidated once, because a package may import its own files and not the
+   * bundled ones.
    */
   function dropTwins(): boolean {
     const { optimized = {}, discovered = {} } = environment.depsOptimizer?.metadata ?? {};

@@ -1,5 +1,5 @@
-// Classifies a request to Vite's server: a page, a source of one, or a request for the worker. Reads the disk,
-// answers nothing.
+// Classifies a request to Vite's server: a page, a source of a page, or a request for the worker. Reads the disk, but
+// answers no request.
 import { existsSync, statSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import path from 'node:path';
 /** Folders in which Vite looks for files. */
 interface Folders {
   readonly root: string;
-  /** Folder of files served unchanged; null: there is none. */
+  /** Folder of files served unchanged, or null. */
   readonly publicFolder: string | null;
 }
 
@@ -35,7 +35,7 @@ export function isVitesOwn({ root }: Folders, base: string, url = ''): boolean {
   return !below.endsWith('.html') && statSync(fileOf(root, below), { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** The nearest `404.html` above a path; null: there is none. */
+/** The nearest `404.html` above a path, or null. */
 export function missingPage({ root, publicFolder }: Folders, url = ''): string | null {
   const [name = ''] = url.split(/[?#]/);
   for (let at = path.posix.dirname(path.posix.normalize(name)); ; at = path.posix.dirname(at)) {
@@ -51,7 +51,7 @@ function fileOf(folder: string, url: string): string {
   try {
     return path.join(folder, path.posix.normalize(decodeURIComponent(url)));
   } catch {
-    // Not the path of a file.
+    // This is not the path of a file.
     return folder;
   }
 }

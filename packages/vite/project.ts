@@ -6,9 +6,9 @@ import { parse } from 'yaml';
 
 /** A project, as Vite needs it. */
 export interface PluginProject {
-  /** Folder of platform.yaml, or Vite's root without one. */
+  /** Folder of platform.yaml, or Vite's root if there is none. */
   readonly folder: string;
-  /** Absolute; null without one. */
+  /** Absolute path, or null. */
   readonly configFile: string | null;
   readonly main: string | null;
   readonly port: number;

@@ -1,4 +1,4 @@
-// Keeps the engine's worker up to date: collects its modules after each change, sends new ones, and delays requests
+// Keeps the engine's worker up to date: collects its modules after each change, sends new modules, and delays requests
 // until the current worker serves.
 import { fileURLToPath } from 'node:url';
 import type { DevEnvironment } from 'vite';
@@ -14,7 +14,7 @@ export interface WorkerHost {
   saved(file: string): void;
   /** Vite has invalidated the modules of a file after one save. */
   noticed(file: string): void;
-  /** Its modules may have changed. */
+  /** Modules of the worker may have changed. */
   changed(): void;
   /** Configuration, variables or migrations have changed. */
   reload(): void;
@@ -35,7 +35,7 @@ interface WorkerHostDeps {
   readonly folders: Omit<SentFiles, 'url'>;
   /** Handles the worker's requests for its files. */
   readonly serveFile: ServeFile;
-  /** Result of a change that no request waits for; null: it serves. */
+  /** Result of a change that no request waits for; null if it serves. */
   readonly told: (error: unknown) => void;
 }
 
@@ -74,7 +74,7 @@ export async function openWorkerHost({
   let running: Promise<void> | null = null;
   /** Saved files whose modules Vite has not invalidated yet: it may handle another file first. */
   const saves = new Map<string, number>();
-  /** Until there are none. */
+  /** Repeats until there are no changes. */
   let saved: Deferred<void> | null = null;
 
   async function run(): Promise<void> {
@@ -118,7 +118,7 @@ export async function openWorkerHost({
   }
 
   async function settled(): Promise<number> {
-    // Modules collected meanwhile are deployed as soon as the engine is ready.
+    // Modules that are collected in the meantime are deployed when the engine is ready.
     while (!isClosed) {
       if (saved !== null) await saved.promise;
       if (running === null && !isChanged && ![...sets.values()].some((set) => set.isStale())) break;

@@ -1,6 +1,6 @@
-// The types of the builder: the arguments of each call, and the state of the next builder. No code. Routes are one
-// flat intersection keyed by `METHOD /path`, not evaluated until a client uses one, so that a chain of hundreds stays
-// cheap to check.
+// The types of the builder: the arguments of each call, and the state of the next builder. No code. Routes are one flat
+// intersection keyed by `METHOD /path`, which is not evaluated until a client uses a route, so that a chain of hundreds
+// stays cheap to check.
 import type {
   EventHandlers,
   QueueContext,
@@ -118,8 +118,8 @@ export interface AddRoute<
 }
 
 /**
- * The builder. Every call returns a new one and leaves the old one unchanged; the order of calls matters: middleware
- * and state apply to the routes added after them.
+ * The builder. Every call returns a new builder and leaves the old one unchanged. The order of calls matters:
+ * middleware and state apply to the routes added after them.
  */
 export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandlers<Env>, Needs> extends Mountable<
   Env,
@@ -134,7 +134,7 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
    */
   use<Adds = unknown>(middleware: Middleware<Env, State, Adds>): App<Env, State & Adds, Shared, Routes, Kinds, Needs>;
   /**
-   * Adds to `ctx.state` of all handlers that follow: an object, or a function that creates one.
+   * Adds values to `ctx.state` of all handlers that follow: an object, or a function that creates one.
    *
    * @example app.state(withOrm('DB', schema))
    */
@@ -164,10 +164,7 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
   readonly patch: AddRoute<'PATCH', Env, State, Shared, Routes, Kinds, Needs>;
   /** Adds a route. @example app.delete('/users/:id', async (ctx) => void (await remove(ctx.params.id))) */
   readonly delete: AddRoute<'DELETE', Env, State, Shared, Routes, Kinds, Needs>;
-  /**
-   * Handles every method of a path that has no route of its own. @example app.all('/auth/*', (ctx) =>
-   * auth.handler(ctx.req))
-   */
+  /** Handles every method of a path that has no route. @example app.all('/auth/*', (ctx) => auth.handler(ctx.req)) */
   all<const Path extends string>(
     path: Path,
     handler: (ctx: Context<Env, State, Path>) => unknown,
@@ -216,8 +213,8 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
     handler: (ctx: TimerContext<Env, Shared, unknown>) => unknown,
   ): App<Env, State, Shared, Routes, Kinds | 'timer', Needs>;
   /**
-   * Handles a schedule of `cron`, by its name in platform.yaml or its expression; `*` handles those without a handler
-   * of their own.
+   * Handles a schedule of `cron`, by its name in platform.yaml or its expression; `*` handles schedules without a
+   * handler.
    *
    * @example app.cron('NIGHTLY', async (ctx) => cleanUp(ctx.env.DB))
    */
@@ -226,8 +223,8 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
     handler: (ctx: ScheduledContext<Env, Shared>) => unknown,
   ): App<Env, State, Shared, Routes, Kinds | 'scheduled', Needs>;
   /**
-   * Handles errors of handlers. Without it, an `HttpError` responds with its status, anything else with 500 and a log
-   * line.
+   * Handles errors of handlers. Without it, an `HttpError` responds with its status, and all other errors with 500 and
+   * a log line.
    *
    * @example app.onError((error, ctx) => ctx.json({ error: 'It broke' }, 500))
    */

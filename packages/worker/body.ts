@@ -1,4 +1,4 @@
-// Reads client input: query, JSON, forms, texts. No length, type or name is trusted.
+// Reads client input: query, JSON, forms, texts. The length, the type and names are not trusted.
 import { HttpError, invalidRequest } from './failure.ts';
 
 /** Default size limit of a body. */

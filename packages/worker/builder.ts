@@ -20,8 +20,8 @@ type Step =
   | { readonly kind: 'notFound'; readonly handler: NonNullable<Miss['handler']> };
 
 /**
- * Starts an app. `Env` is the type of the worker's bindings, which `platform types` writes as `PlatformEnv`; `State`
- * is what a mounted app expects in `ctx.state`.
+ * Starts an app. `Env` is the type of the worker's bindings, which `platform types` writes as `PlatformEnv`. `State` is
+ * the type that a mounted app expects in `ctx.state`.
  *
  * @example const app = platform<PlatformEnv>()
  *   .use(cors())
@@ -150,7 +150,7 @@ class Builder {
     return { fetch: createFetch(tables.routes, misses), ...createEventExports(tables.events) };
   }
 
-  /** The steps up to one, in order; a loop, since a chain may be long. */
+  /** The steps up to a step, in order; a loop, since a chain may be long. */
   static #stepsOf(latest: Builder): Step[] {
     const steps: Step[] = [];
     for (let at: Builder | null = latest; at !== null; at = at.#before) if (at.#step !== null) steps.push(at.#step);

@@ -89,7 +89,7 @@ function failureResponse(error: unknown, ctx: HandlerContext, onError: ErrorHand
   }
 }
 
-/** Only errors meant for clients reach them. */
+/** Clients only get errors that are meant for them. */
 function plainFailure(error: unknown): Response {
   if (error instanceof HttpError) return error.toResponse();
   if (error instanceof AnswerError) return Response.json({ error: 'Response validation failed' }, { status: 500 });

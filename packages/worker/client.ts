@@ -177,7 +177,7 @@ export function createClient<App extends AnyApp>(
   return client as unknown as Client<RoutesOf<App>>;
 }
 
-/** The path with its parameters filled in. @throws TypeError when one is missing. */
+/** The path with its parameters filled in. @throws TypeError when a parameter is missing. */
 function fill(path: string, params: Readonly<Record<string, unknown>>): string {
   const parts = path.split('/').flatMap((part) => {
     if (part === '*')

@@ -15,7 +15,7 @@ export interface OrmState<Schema extends Record<string, unknown>> {
 }
 
 /**
- * A drizzle database over a `db` binding, for `state`. Its transactions exclude concurrent statements.
+ * A drizzle database over a `db` binding, for `state`. Transactions of this database exclude concurrent statements.
  *
  * @param binding name of the binding in `env`.
  * @param schema the tables and relations, from `import * as schema from './schema.ts'`.
@@ -28,7 +28,7 @@ export function withOrm<Schema extends Record<string, unknown>, Env = unknown>(
   binding: DatabaseName<Env>,
   schema: Schema,
 ): (ctx: BaseContext<Env, unknown>) => OrmState<Schema> {
-  // One per binding object: reading the relations of a schema takes longer than many requests.
+  // One per binding object, because reading the relations of a schema takes longer than many requests.
   const made = new WeakMap<object, OrmState<Schema>>();
   return (ctx) => {
     const database = (ctx.env as Record<string, object | undefined> | null | undefined)?.[binding];
@@ -44,7 +44,7 @@ function open<Schema extends Record<string, unknown>>(database: object, schema: 
   const db = drizzle(database as never, { schema });
   const transaction = db.transaction.bind(db) as (...given: unknown[]) => Promise<unknown>;
   const apart = async (...given: unknown[]): Promise<unknown> => {
-    // The promise chain that sends the BEGIN is in the transaction: this starts a chain that does not include the
+    // The promise chain that sends the BEGIN is in the transaction, so this starts a chain that does not include the
     // caller.
     await Promise.resolve();
     return transaction(...given);

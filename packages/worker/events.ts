@@ -19,7 +19,7 @@ export interface EventHandler {
   readonly links: readonly Link[];
 }
 
-/** The exports of a worker besides `fetch`; only those with a handler. */
+/** The exports of a worker other than `fetch`; only those with a handler. */
 export function createEventExports(handlers: readonly EventHandler[]): Record<string, unknown> {
   const of = (kind: EventHandler['kind']): ReadonlyMap<string, EventHandler> =>
     named(handlers.filter((handler) => handler.kind === kind));
@@ -109,7 +109,10 @@ async function onSchedule(
   } as never);
 }
 
-/** By the binding's name if known, else by the resource's name. Without either, there must be only one handler. */
+/**
+ * Key of a handler: the binding's name if known, else the resource's name. Without either, there must be only one
+ * handler.
+ */
 function pick(
   handlers: ReadonlyMap<string, EventHandler>,
   ...names: readonly (string | undefined)[]

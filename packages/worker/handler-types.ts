@@ -40,7 +40,7 @@ export interface WorkflowContext<Env, State, Input> extends BaseContext<Env, Sta
 export interface TimerContext<Env, State, Payload> extends BaseContext<Env, State> {
   readonly payload: Payload;
   readonly id: string;
-  /** When it was due, in milliseconds since 1970. */
+  /** When the schedule was due, in milliseconds since 1970. */
   readonly scheduledTime: number;
   /** The original event. */
   readonly event: TimerEventLike;
@@ -57,7 +57,7 @@ export interface ScheduledContext<Env, State> extends BaseContext<Env, State> {
 
 /** Options of a queue. */
 export interface QueueOptions {
-  /** Schema of a message. An invalid one is not handled: it fails, is retried and ends in the dead-letter queue. */
+  /** Schema of a message. An invalid message is not handled: it fails, is retried and ends in the dead-letter queue. */
   readonly payload?: Schema;
 }
 

@@ -403,7 +403,7 @@ function ofObject(test: (keys: string[]) => boolean, message: string): Check {
   return (value, issues) => (!isObject(value) || test(Object.keys(value)) || report(issues, message), value);
 }
 
-/** The first matching branch; if none matches, the problems of the closest one. */
+/** The first matching branch; if none matches, the problems of the closest branch. */
 function anyCheck(checks: readonly Check[]): Check {
   return (value, issues) => {
     let closest: Issue[] | null = null;

@@ -144,7 +144,7 @@ export function readTexts(root: JsonSchema): (texts: Readonly<Record<string, unk
   };
 }
 
-/** Names with an array schema: a single text becomes an array of one. */
+/** Names with an array schema: a single text becomes an array with one item. */
 export function arrayNames(root: JsonSchema): string[] {
   return objectProperties(root, root)
     .filter(([, schema]) => typesOf(root, schema).has('array') && !typesOf(root, schema).has('string'))
@@ -174,7 +174,7 @@ function typesOf(root: JsonSchema, schema: JsonSchema, depth = 0): Set<string> {
 
 const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Converts texts to the type of a schema; an invalid one stays a text, which validation refuses. */
+/** Converts texts to the type of a schema; an invalid text stays a text, which validation refuses. */
 function textReader(root: JsonSchema, schema: JsonSchema, depth = 0): (text: unknown) => unknown {
   const types = typesOf(root, schema);
   const isNumber = types.has('number') || types.has('integer');

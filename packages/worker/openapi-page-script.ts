@@ -1,5 +1,5 @@
-// The script of the page that shows an API description: groups, search, requests with a token, code samples. It
-// builds everything with properties of elements, never from HTML. After a change, run `node cli/run.mjs :openapi`.
+// The script of the page that shows an API description: groups, search, requests with a token, code samples. The script
+// builds the page with properties of elements, never from HTML. After a change, run `node cli/run.mjs :openapi`.
 
 export const script = String.raw`
 const make = (name, given, ...children) => {
@@ -13,7 +13,7 @@ const make = (name, given, ...children) => {
 const text = (name, textContent, className) => make(name, { textContent, ...(className && { className }) });
 // A sentence with code between backticks.
 const rich = (name, words) => make(name, null, ...words.split('\x60').map((part, at) => (at % 2 ? text('code', part) : part)));
-// Long ones scroll, so that the keyboard has to reach them.
+// Long blocks scroll, so the keyboard must be able to reach them.
 const code = (textContent) => make('pre', { textContent, tabIndex: 0 });
 const api = await (await fetch(document.body.dataset.document)).json();
 const origin = new URL(api.servers?.[0]?.url ?? '/', location.href).href.replace(/\/$/, '');
@@ -65,7 +65,7 @@ const notesOf = (given) => {
     .join('; ')
     .replace(/\s+/g, ' ');
 };
-// As TypeScript writes it.
+// In the notation of TypeScript.
 const typeOf = (given, indent = '', seen = []) => {
   const name = nameOf(given);
   if (name && (seen.includes(name) || seen.length > 4)) return name;
@@ -313,7 +313,7 @@ const inside = ({ method, path, op }) => {
   show();
   return box;
 };
-// Without a tag: the collection in the path, such as posts of /users/{id}/posts/{post}.
+// Without a tag, the group is the collection in the path, such as posts of /users/{id}/posts/{post}.
 const isTagged = Object.values(api.paths).some((methods) => Object.values(methods).some((op) => op.tags?.length > 0));
 const groupOf = (path, op) => {
   if (op.tags?.length > 0 || !isTagged) return op.tags?.[0] ?? 'Operations';

@@ -1,5 +1,5 @@
-// The page that shows an API description: three small files from the app itself, nothing external. Its content security
-// policy allows no inline script or style.
+// The page that shows an API description: three small files from the app itself, without external files. The content
+// security policy allows no inline script or style.
 import { packedScript, packedStyle } from './openapi-page-files.ts';
 
 const POLICY =

@@ -6,9 +6,9 @@ import type { BodyLike, HeadersLike } from './web-types.ts';
 
 /** The response schemas of a route. */
 export interface Answers {
-  /** By status; null if no body is allowed. */
+  /** Schemas by status; null if no body is allowed. */
   readonly byStatus: ReadonlyMap<number, Checker | null>;
-  /** For statuses without their own. */
+  /** For statuses without a schema. */
   readonly others: Checker | null;
   /** A single schema was given: it applies to every 2xx, and failures are not checked. */
   readonly single: boolean;
@@ -177,7 +177,7 @@ function sendJson(value: unknown, status: number, headers: HeadersLike | undefin
   return Response.json(value, headers === undefined ? { status } : { status, headers });
 }
 
-/** Without a schema: text, bytes and streams unchanged, nothing as 204. */
+/** Without a schema: text, bytes and streams are unchanged, and undefined becomes 204. */
 function sendPlain(value: unknown, status: number): Response {
   if (value === undefined || value === null) return new Response(null, { status: status === 200 ? 204 : status });
   if (typeof value === 'string') return new Response(value, { status });

@@ -3,7 +3,7 @@ import { parseQuery } from './body.ts';
 import type { ExecutionLike, JsonReply, RouteOptions } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
-/** The route of a context, as far as it is exposed. */
+/** The route of a context, with its public properties. */
 interface ShownRoute {
   readonly pattern: string;
   readonly declared: { readonly options: RouteOptions };
@@ -55,7 +55,7 @@ export function keepAlive(execution: ExecutionLike | undefined, promise: Promise
 export class HandlerContext {
   readonly req: Request;
   readonly env: unknown;
-  /** As it was sent, without query. */
+  /** The path as it was sent, without query. */
   readonly path: string;
   params: unknown = undefined;
   body: unknown = undefined;

@@ -70,7 +70,7 @@ interface Target {
   readonly names: readonly string[];
 }
 
-/** `fetch` over a table of routes. `misses` are sorted, longest prefix first; the last one matches everything. */
+/** `fetch` over a table of routes. `misses` are sorted, longest prefix first; the last one matches all paths. */
 export function createFetch(
   routes: readonly Route[],
   misses: readonly Miss[],

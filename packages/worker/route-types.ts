@@ -92,7 +92,7 @@ export interface RouteOptions {
   readonly body?: Schema;
   /** Encoding of the body: JSON by default; `form` is urlencoded or multipart, `text` is any `text/*`. */
   readonly bodyType?: 'json' | 'form' | 'text';
-  /** Size limit of a body; 1 MiB by default. Longer ones are refused with 413. */
+  /** Size limit of a body; 1 MiB by default. Longer bodies are refused with 413. */
   readonly bodyLimit?: number;
   /**
    * Refuses members of the query and the body that their schemas do not declare, and every query without a schema,
@@ -153,13 +153,13 @@ export interface BaseContext<Env, State> {
 export interface RequestContext<Env, State> extends BaseContext<Env, State> {
   /** The original request. */
   readonly req: Request;
-  /** Its URL, parsed on first use. */
+  /** URL of the request, parsed on first use. */
   readonly url: URL;
-  /** Its path, as sent. */
+  /** Path of the request, as sent. */
   readonly path: string;
-  /** Pattern of the matching route, such as `/users/:id`; null without one. */
+  /** Pattern of the matching route, such as `/users/:id`, or null. */
   readonly route: string | null;
-  /** Options of that route, such as its `tags` and `security`; null without one. */
+  /** Options of that route, such as its `tags` and `security`, or null. */
   readonly routeOptions: RouteOptions | null;
   /** Parameters of the path; in middleware the decoded texts, not validated yet. */
   readonly params: unknown;
@@ -239,7 +239,7 @@ export interface RouteType<O, R> {
 /** Response of a handler without a response schema. */
 export type PlainJson<R> = R extends JsonReply<infer B, infer _S> ? Json<B> : R extends Response ? unknown : Json<R>;
 
-/** Continues with the rest of the chain. Never rejects: errors there have become responses. */
+/** Continues with the rest of the chain. Never rejects, because errors there have become responses. */
 export type Next = () => Promise<Response>;
 
 /**

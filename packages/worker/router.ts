@@ -20,7 +20,7 @@ export type Segment =
 /** Result of looking up a path. */
 type Found<T> =
   | { readonly kind: 'route'; readonly route: T; readonly values: readonly string[] }
-  /** There are routes, but not for this method. */
+  /** The path has routes, but not for this method. */
   | { readonly kind: 'method'; readonly allowed: readonly string[]; readonly routes: readonly T[] }
   | { readonly kind: 'none' }
   /** The path contains a percent sign without two digits, or invalid UTF-8. */
@@ -73,7 +73,7 @@ export function readPattern(pattern: string): Segment[][] {
   return [shorter.length === 0 ? [{ kind: 'static', text: '' }] : shorter, segments];
 }
 
-/** Names of the parameters of a pattern, in order; the wildcard's is `*`. */
+/** Names of the parameters of a pattern, in order; the name of the wildcard is `*`. */
 export function parameterNames(segments: readonly Segment[]): string[] {
   return segments.flatMap((segment) =>
     segment.kind === 'parameter' ? [segment.name] : segment.kind === 'wildcard' ? ['*'] : [],
@@ -122,8 +122,8 @@ function refused<T>(leaves: readonly Leaf<T>[]): Found<T> {
 }
 
 /**
- * One look-up: static segments before parameters, parameters before wildcards, with backtracking if a branch lacks
- * the method.
+ * A lookup tries static segments before parameters, and parameters before wildcards, with backtracking if a branch
+ * lacks the method.
  */
 class Search<T> {
   readonly #method: string;
@@ -166,7 +166,7 @@ class Search<T> {
   }
 }
 
-/** Decoded segments; null if one cannot be decoded. A `%2F` stays inside its segment. */
+/** Decoded segments; null if a segment cannot be decoded. A `%2F` stays inside its segment. */
 function splitPath(path: string): string[] | null {
   const parts = path.slice(1).split('/');
   if (!path.includes('%')) return parts;

@@ -1,5 +1,5 @@
-// Types of schemas: anything with the Standard Schema interface (zod, valibot, arktype), or a JSON Schema (as created
-// by TypeBox). No code; everything here is erased.
+// Types of schemas: all types with the Standard Schema interface (zod, valibot, arktype), or a JSON Schema (as created
+// by TypeBox). This file has no code, only types.
 
 /** A validation problem. */
 export interface StandardIssue {

@@ -29,7 +29,7 @@ export function prepareSchema(schema: Schema): Checker {
   throw new TypeError('A schema is a Standard Schema (zod, valibot, arktype), a TypeBox type or a JSON Schema');
 }
 
-/** Whether it validates itself. */
+/** Whether a schema validates itself. */
 export function isStandard(schema: object): schema is StandardSchema {
   return (
     '~standard' in schema && typeof (schema['~standard'] as { validate?: unknown } | null)?.validate === 'function'
@@ -67,7 +67,7 @@ interface Describing {
   readonly jsonSchema?: Readonly<Record<'input' | 'output', (options: object) => JsonSchema>>;
 }
 
-/** By default arktype keeps undeclared members. */
+/** By default, arktype keeps undeclared members. */
 interface Trimming {
   onDeepUndeclaredKey?(behaviour: 'delete'): StandardSchema;
 }
@@ -95,7 +95,7 @@ function standardChecker(schema: StandardSchema): Checker {
   };
 }
 
-/** valibot has no JSON Schema of its own; its object schemas list their entries. */
+/** valibot cannot create a JSON Schema, but its object schemas list their entries. */
 function valibotArrays(schema: object): string[] {
   const { entries = {} } = schema as {
     entries?: Readonly<Record<string, { type?: string; wrapped?: { type?: string } }>>;
@@ -150,7 +150,7 @@ function describeStandard(
       const made = way();
       if (made !== undefined) return made;
     } catch {
-      // The next method may know.
+      // The next method may be able to.
     }
   }
   return null;

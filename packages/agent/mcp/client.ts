@@ -73,14 +73,14 @@ interface Connected {
   readonly sessionId?: string;
 }
 
-/** Detects a stateless server; null if it is not one. */
+/** Detects a stateless server, or returns null. */
 async function discover({ url, headers }: Connection): Promise<Connected | null> {
   let result: unknown;
   try {
     const connection = { url, headers: headers ?? {}, protocolVersion: STATELESS };
     result = await rpc(connection, 'server/discover', {}, CONNECT_TIMEOUT_MS);
   } catch (error) {
-    // Older servers answer unknown methods with one of these; a deleted server gets no more requests.
+    // Older servers answer unknown methods with one of these statuses; a deleted server gets no more requests.
     const isOlder =
       error instanceof McpError && (error.isOfProtocol || [400, 404, 405, 406, 415, 422].includes(error.status));
     if (isOlder) return null;

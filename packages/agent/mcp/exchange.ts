@@ -1,4 +1,4 @@
-// One HTTP request to a server, with limits of time and bytes. Redirects are not followed: only the URL given by the
+// One HTTP request to a server, with limits on time and bytes. Redirects are not followed: only the URL given by the
 // user is called. The platform's egress policy refuses private addresses. Called by manifest.ts and client.ts.
 import { eventsOf } from '../sse.ts';
 
@@ -36,8 +36,7 @@ export class McpError extends Error {
 
 /**
  * Sends a request and reads the response. @param isWanted selects the event of a stream that is the response; others
- * are skipped.
- * @throws McpError that describes the problem with the response, or the lack of one.
+ * are skipped. @throws McpError that describes the problem with the response, or a missing response.
  */
 export async function exchange(asked: Exchange, isWanted?: (event: string) => boolean): Promise<Exchanged> {
   const { method, url, headers, body, timeoutMs, bytesMax } = asked;
@@ -67,7 +66,7 @@ export async function exchange(asked: Exchange, isWanted?: (event: string) => bo
     throw new McpError(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     clearTimeout(timer);
-    // Also ends the rest of a stream.
+    // Also ends the remaining stream.
     controller.abort();
   }
 }

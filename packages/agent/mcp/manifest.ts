@@ -1,4 +1,4 @@
-// Servers with a manifest: `GET <url>/manifest` lists the tools, `POST <url>/tools/<tool>` calls one. Called by
+// Servers with a manifest: `GET <url>/manifest` lists the tools, and `POST <url>/tools/<tool>` calls a tool. Called by
 // install.ts and tools.ts.
 import type { McpServer } from '../workspace-types.ts';
 import { exchange, McpError } from './exchange.ts';
@@ -10,7 +10,7 @@ const TIMEOUT_MS = 10_000;
 const CALL_TIMEOUT_MS = 55_000;
 
 /**
- * Fetches a server's manifest; null if there is none, so that it may be a server of the Model Context Protocol.
+ * Fetches a server's manifest; null if there is none, in which case it may be a server of the Model Context Protocol.
  *
  * @throws an error that describes the problem with the manifest, or that the server does not answer.
  */

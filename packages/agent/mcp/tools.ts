@@ -25,7 +25,7 @@ const callTool = builtIn({
   },
 });
 
-/** The tools of servers; none if nothing is installed. */
+/** The tools of servers; empty if no server is installed. */
 export function mcpTools(servers: readonly McpServer[]): ReadyTool[] {
   if (servers.length === 0) return [];
   const direct = new Map<string, ReadyTool>();

@@ -1,4 +1,4 @@
-// The step that calls the model, and the one before it that shortens a long conversation. Called by run.ts.
+// The step that calls the model, and the step before it that shortens a long conversation. Called by run.ts.
 import { compress, compressible, summarise } from '../compression.ts';
 import type { AgentEnv, RunPartial } from '../config-types.ts';
 import { askModel, promptMessages, systemText, toMessage } from '../model.ts';
@@ -35,7 +35,7 @@ async function promptOf<Env extends AgentEnv>({ config }: ResolvedAgent<Env>, { 
   return typeof config.systemPrompt === 'string' ? config.systemPrompt : config.systemPrompt(userId);
 }
 
-/** One answer of the model, in storable form. */
+/** One answer of the model, in a format that can be stored. */
 export async function callModel<Env extends AgentEnv>(
   resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,

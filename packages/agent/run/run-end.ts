@@ -65,7 +65,7 @@ export async function fail<Env extends AgentEnv>(
   const { runId, chatId, messenger } = scope;
   const saved = await durable(step, 'save_error', async () => {
     const isOwn = await saveFailure(scope);
-    // Once: a process that takes over the run finds the step completed.
+    // This runs once: a process that takes over the run finds the step completed.
     if (isOwn) logFailure(runId, error);
     return isOwn;
   });

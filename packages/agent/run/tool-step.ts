@@ -10,7 +10,7 @@ import { approvalOf } from './approval.ts';
 import { durable } from './durable.ts';
 import { fire } from './hooks.ts';
 
-/** Result of a call; null: the run was superseded. */
+/** Result of a call; null if the run was superseded. */
 type CallResult = { readonly content: string; readonly isError: boolean } | null;
 
 const CALLS_MAX = 32;

@@ -29,7 +29,10 @@ export interface AuthOptions<User, Required extends boolean, Env> {
   readonly verify?: (ctx: RequestContext<Env, unknown>) => User | null | Promise<User | null>;
   /** Accepts JSON Web Tokens in `Authorization: Bearer`. The user is `{ id: sub, email, ...claims }`. */
   readonly bearer?: JwtOptions;
-  /** Paths without authentication: exact ones, or `/public/*`. There `ctx.state.user` may be null at run time. */
+  /**
+   * Paths without authentication: exact paths, or `/public/*`. On these paths, `ctx.state.user` may be null at run
+   * time.
+   */
   readonly exclude?: readonly string[];
 }
 

@@ -4,14 +4,14 @@ import { checkTexts } from './lists.ts';
 
 /** Origins that may read responses, and which parts. */
 export interface CorsOptions {
-  /** `*` (the default), one origin, several, or a function that returns the origin to allow, or null. */
+  /** `*` (the default), one origin, several origins, or a function that returns the origin to allow, or null. */
   readonly origin?:
     | string
     | readonly string[]
     | ((origin: string, ctx: RequestContext<unknown, unknown>) => string | null);
-  /** Methods for preflights; the usual ones by default. */
+  /** Methods for preflights; by default the usual methods. */
   readonly allowMethods?: readonly string[];
-  /** Request headers for preflights; those that the page requests by default. */
+  /** Request headers for preflights; by default those that the page requests. */
   readonly allowHeaders?: readonly string[];
   /** Response headers that a page may read. */
   readonly exposeHeaders?: readonly string[];

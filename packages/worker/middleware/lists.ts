@@ -1,5 +1,5 @@
 // Validates lists of texts in middleware options when the middleware is created: a string resembles a list, and would
-// be accepted until the first request. Called by all of this folder.
+// be accepted until the first request. Called by all files of this folder.
 
 /**
  * Validates one list.

@@ -1,4 +1,4 @@
-// One log line per request. Never a header, a body or the values of a query.
+// One log line per request. A log line never contains a header, a body or the values of a query.
 import type { Middleware, RequestContext } from '../route-types.ts';
 import { checkTexts } from './lists.ts';
 
@@ -18,7 +18,7 @@ export interface LoggerOptions {
 export interface LogEntry {
   readonly method: string;
   readonly path: string;
-  /** Pattern of the route, null without one. */
+  /** Pattern of the route, or null. */
   readonly route: string | null;
   readonly status: number;
   /** Wall time until the response, without its body. */

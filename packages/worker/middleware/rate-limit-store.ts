@@ -2,9 +2,9 @@
 
 /** Counts of a key. */
 export interface Counts {
-  /** In the current window, including this request. */
+  /** Count in the current window, including this request. */
   readonly current: number;
-  /** In the previous window. */
+  /** Count in the previous window. */
   readonly previous: number;
 }
 
@@ -29,7 +29,7 @@ export interface CountingBinding {
 
 const KEYS_MAX = 10_000;
 
-/** Counts in memory: for one isolate, and at most 10,000 keys, of which the oldest are dropped. */
+/** Counts in memory, for one isolate and at most 10,000 keys; the oldest are dropped. */
 export function memoryStore(): RateLimitStore {
   const entries = new Map<string, { window: number; current: number; previous: number }>();
   return {

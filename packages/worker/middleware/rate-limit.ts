@@ -25,7 +25,10 @@ export interface RateLimitOptions {
    * by all isolates and outlives them.
    */
   readonly store?: string | CountingBinding | RateLimitStore;
-  /** `sliding` (the default) weights the previous window; `fixed` resets with each and needs one call less. */
+  /**
+   * `sliding` (the default) weights the previous window; `fixed` starts again at zero in each window and needs one call
+   * less.
+   */
   readonly algorithm?: 'sliding' | 'fixed';
   /** `draft-8` (the default) or `draft-7` of the RateLimit header fields; false for none. */
   readonly standardHeaders?: 'draft-7' | 'draft-8' | false;

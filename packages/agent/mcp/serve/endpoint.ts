@@ -1,5 +1,5 @@
-// The path where an agent serves the Model Context Protocol: authentication, then the response. Never open: without
-// an authentication function, a bearer token is required. Called by agent.ts.
+// The path where an agent serves the Model Context Protocol: authentication, then the response. Never open to everyone:
+// without an authentication function, a bearer token is required. Called by agent.ts.
 import type { AgentContext, AgentEnv, McpServing } from '../../config-types.ts';
 import type { ResolvedAgent } from '../../resolved-agent.ts';
 import { workspaceKey } from '../../workspaces.ts';
@@ -48,7 +48,7 @@ async function byToken(request: Request, env: unknown): Promise<string | null> {
   return (await isSame(given, token)) ? TOKEN_USER : null;
 }
 
-/** In constant time: compares complete digests. */
+/** In constant time, because complete digests are compared. */
 async function isSame(given: string, wanted: string): Promise<boolean> {
   const [left, right] = await Promise.all([digest(given), digest(wanted)]);
   return left.reduce((different, byte, at) => different | (byte ^ right[at]!), 0) === 0;

@@ -94,7 +94,7 @@ async function answerStateless(
   }
 }
 
-/** Versions that start with `initialize`. No session is kept: no response depends on one. */
+/** Versions that start with `initialize`. No session is stored, because no response depends on a session. */
 async function answerOlder(request: Request, call: RpcRequest, served: Served): Promise<Response> {
   const { id, method, params } = call;
   const version = request.headers.get('mcp-protocol-version');
