@@ -9,7 +9,7 @@ export interface Address extends ClientConfig {
   ssl: NonNullable<ClientConfig['ssl']>;
   /** Falls back to no TLS if the server has none (`sslmode=prefer`). */
   readonly isTlsOptional: boolean;
-  /** Hosts, of which the one that accepts writes is used (`target_session_attrs`); null: `host` is always used. */
+  /** Hosts, of which the one that accepts writes is used (`target_session_attrs`); null if `host` is always used. */
   readonly writers: readonly Host[] | null;
 }
 
@@ -18,7 +18,7 @@ const ofDriver =
   /^(?:user|password|host|port|database|application_name|client_encoding|options|ssl\w*|channel_binding|connect_timeout|idle_timeout|max\w*|backoff|keep_alive|prepare|debug|fetch_types|publications|target_session_attrs|timeout|uselibpqcompat|pgbouncer)$/;
 
 /**
- * @param settings of the session; those in the URL take precedence.
+ * @param settings settings of the session; those in the URL take precedence.
  * @throws {Error} when the URL is not a Postgres URL, or names several hosts wrongly.
  */
 export function toAddress(url: string, settings: Readonly<Record<string, string>>): Address {
@@ -50,7 +50,7 @@ export function toAddress(url: string, settings: Readonly<Record<string, string>
 }
 
 /**
- * One of libpq's modes: `ssl=require` is another driver's name for `sslmode=require`, and `verify-ca` needs a root
+ * One of libpq's modes. `ssl=require` is another driver's name for `sslmode=require`, and `verify-ca` needs a root
  * certificate.
  */
 function toTlsMode(query: URLSearchParams): string {

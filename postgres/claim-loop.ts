@@ -1,7 +1,7 @@
-// The loop behind queues, timers, cron and workflows: claims due rows under a lease, processes them, renews the
-// leases meanwhile. Lanes of different namespaces take turns (due-lanes.ts). No SQL here: the rows come from a
-// `ClaimSource`. A notification (wake) starts it at once, a slow poll compensates for lost ones. Claims of a dead
-// member are due again when their lease expires, or as soon as its death is known.
+// The loop behind queues, timers, cron and workflows: claims due rows with a lease, processes them, and renews the
+// leases in the meantime. Lanes of different namespaces take turns (due-lanes.ts). No SQL here: the rows come from a
+// `ClaimSource`. A notification (wake) starts it immediately, and a slow poll compensates for lost notifications.
+// Claims of a dead member are due again when their lease expires, or when its death is known.
 import { DueLanes } from './due-lanes.ts';
 import type { Wake } from './wake.ts';
 
@@ -21,20 +21,17 @@ export interface ClaimedRow {
 export interface ClaimSource<Row extends ClaimedRow> {
   readonly kind: string;
   /**
-   * Every lane, or these, with the due time of its first row (a claimed one: when its lease expires), null for an
-   * empty one.
+   * Every lane, or the given lanes, with the due time of its first row (for a claimed row, when its lease expires),
+   * null for an empty lane.
    */
   scan(
     lanes?: readonly number[],
   ): Promise<readonly { readonly lane: number; readonly namespace: string; readonly due_at: number | null }[]>;
   /** Claims up to `perLane` due rows of each lane until `until`. */
   claim(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]>;
-  /** Extends a member's leases; returns those that are still held. */
+  /** Extends a member's leases; returns the leases that are still held. */
   renew(seqs: readonly number[], member: string, until: number): Promise<number[]>;
-  /**
-   * Releases a claimed row until `dueAt`; not counted: as if it had not been claimed. False: its claim is no longer
-   * valid.
-   */
+  /** Releases a claimed row until `dueAt`, without counting the claim. False: its claim is no longer valid. */
   release(row: Row, dueAt: number, counted: boolean): Promise<boolean>;
   /** The members with claims. */
   members(): Promise<string[]>;
@@ -68,7 +65,7 @@ interface ClaimLoopOptions<Row extends ClaimedRow> {
   readonly wake: Wake;
   /** Name of this member, without a dot. Each claim has its own lease: the name, a dot and a number. */
   readonly member: string;
-  /** Whether another member is known to be gone. */
+  /** Whether another member is known to have died. */
   readonly isGone: (member: string) => boolean;
   readonly leaseMs: number;
   readonly pollMs: number;
@@ -81,7 +78,7 @@ interface ClaimLoopOptions<Row extends ClaimedRow> {
 /** A running loop. */
 export interface ClaimLoop {
   readonly inFlight: number;
-  /** Claims nothing more, waits for running work up to this time, then aborts it. */
+  /** Claims no further rows, waits for running work up to this time, then aborts it. */
   close(drainMs: number): Promise<void>;
 }
 
@@ -96,8 +93,8 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   /** Number of rows of each namespace being processed. */
   const working = new Map<string, number>();
   /**
-   * Rows that were claimed again while they are being processed: a timer that its handler set again. They wait for
-   * the end of the first.
+   * Rows that were claimed again while they are being processed: a timer that its handler set again. Such rows wait for
+   * the end of the first processing.
    */
   const overlapping = new Map<number, Row>();
   let claims = 0;
@@ -164,7 +161,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       for (const { lane, namespace, due_at: dueAt } of await source.scan(lanes)) {
         due.namespaces.set(lane, namespace);
         if (dueAt === null) continue;
-        // If a lane returned none, its due rows wait for something else.
+        // If a claim returned no rows of a lane, its due rows wait for another condition.
         if (dueAt <= now() && claimed?.has(lane) !== false) due.elapsed.add(lane);
         due.mark(lane, dueAt);
       }
@@ -195,7 +192,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       overlapping.delete(seq);
       await source.release(row, now(), false).then(
         (held) => held && due.markReady(lane),
-        // Its lease expires by itself.
+        // The lease expires by itself.
         () => {},
       );
     }
@@ -234,7 +231,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
             now() + options.leaseMs,
           ),
         );
-        // Others of its group may still be held, but they were delivered together.
+        // Other rows of its group may still be held, but they were delivered together.
         for (const [seq, control] of held)
           if (!kept.has(seq) && running.get(seq) === control) control.abort(new Error('lease lost'));
       } catch (error) {
@@ -273,7 +270,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   };
 }
 
-/** Resolves with true after a time, with false at once when the signal aborts. */
+/** Resolves with true after a time, or with false immediately when the signal aborts. */
 function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {

@@ -6,19 +6,19 @@ import type { Statements } from './connection.ts';
 /** A version of the program. */
 export interface ProgramVersion {
   readonly version: string;
-  /** The oldest version that works beside it. */
+  /** The oldest version that can run at the same time. */
   readonly worksFrom: string;
 }
 
 /** A version in {@link versions}. */
 interface PublishedVersion extends ProgramVersion {
-  /** Number of migrations of the version before it. */
+  /** Number of migrations of the previous version. */
   readonly migrationsBefore: number;
 }
 
 /**
- * Versions that can be upgraded machine by machine, oldest first. A version that is published adds a row. The first one
- * works beside none before it.
+ * Versions that can be upgraded machine by machine, oldest first. A version that is published adds a row. The first
+ * version cannot run together with an earlier one.
  */
 export const versions: readonly PublishedVersion[] = [{ version: '0.2.0', worksFrom: '0.2.0', migrationsBefore: 49 }];
 
@@ -29,7 +29,7 @@ export function thisProgram(): ProgramVersion {
   return { version, worksFrom: row?.worksFrom ?? versions.at(-1)!.version };
 }
 
-/** Whether a version is older than another; false if one of them is no version. */
+/** Whether a version is older than another; false if one of them is not a version. */
 export function isOlderVersion(version: string, other: string): boolean {
   const [a, b] = [numbersOf(version), numbersOf(other)];
   if (a === null || b === null) return false;
@@ -42,7 +42,7 @@ function numbersOf(version: string): number[] | null {
   return found === null ? null : found.slice(1).map(Number);
 }
 
-/** The versions recorded in the database; null: it is from before they were recorded. */
+/** The versions recorded in the database; null if it is from before they were recorded. */
 export async function databaseVersion(sql: Statements): Promise<ProgramVersion | null> {
   const [column] = await sql.all(
     `SELECT FROM information_schema.columns
@@ -56,7 +56,7 @@ export async function databaseVersion(sql: Statements): Promise<ProgramVersion |
   return version === null || worksFrom === null ? null : { version, worksFrom };
 }
 
-/** Why a version cannot share this database with the others; null: it can. */
+/** Why a version cannot share this database with the others; null if it can. */
 export function versionProblem({ version }: ProgramVersion, database: ProgramVersion | null): string | null {
   if (database === null || !isOlderVersion(version, database.worksFrom)) return null;
   return (

@@ -1,5 +1,5 @@
-// Connections to Postgres, embedded or external, over the library `pg`: the only place that handles its settings and
-// quirks. Used by migrate.ts, by the roots, and by the stores through their `Postgres`.
+// Connections to Postgres, embedded or external, with the library `pg`: only this file handles its settings and quirks.
+// Used by migrate.ts, by the roots, and by the stores through their `Postgres`.
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { toAddress, type Address } from './address.ts';
@@ -14,7 +14,7 @@ import {
   type PostgresError,
 } from './postgres-error.ts';
 
-/** Parameter values: an array where the statement expects one (`$1::text[]`). */
+/** Parameter values: an array if the statement expects one (`$1::text[]`). */
 export type PostgresValue =
   | string
   | number
@@ -29,9 +29,9 @@ export interface Statements {
   all<Row = Record<string, unknown>>(text: string, ...parameters: readonly PostgresValue[]): Promise<Row[]>;
 }
 
-/** One connection, for as long as its work lasts. */
+/** One connection, while its work lasts. */
 export interface Session extends Statements {
-  /** Runs a script of statements. @returns the server's command tag of the last one (`COMMIT`). */
+  /** Runs a script of statements. @returns the server's command tag of the last statement (`COMMIT`). */
   script(text: string): Promise<string>;
 }
 
@@ -71,7 +71,7 @@ const KEEP_ALIVE_MS = 60_000;
 /** The backend of an idle connection uses 3 MB; each pool keeps one, so that a single statement need not connect. */
 const [IDLE_MS, IDLE_MIN] = [30_000, 1];
 const CLOSE_MS_MAX = 5000;
-/** Limit for statements waiting for a connection; further ones are refused. */
+/** Limit for statements waiting for a connection; further statements are refused. */
 const WAITING_MAX = 20_000;
 /** Prepared statements kept; the stores have only a few fixed texts. */
 const NAMES_MAX = 400;
@@ -79,7 +79,7 @@ const INT8 = 20;
 
 /** A connection whose errors never reach the process when the server dies. */
 export class Connection extends pg.Client {
-  /** It cannot be used any more. */
+  /** The connection cannot be used any more. */
   isLost = false;
   readonly #primary: Primary | null;
 
@@ -149,7 +149,10 @@ export function dropTls(address: Address, error: unknown): boolean {
   return true;
 }
 
-/** Opens a pool. It connects with the first statement, and reconnects with the next one after a loss. */
+/**
+ * Opens a pool. The pool connects with the first statement, and reconnects with the next statement after a lost
+ * connection.
+ */
 export function openPostgres(options: ConnectionOptions): Postgres {
   const address = addressOf(options);
   const connections = new Set<Connection>();
@@ -165,8 +168,8 @@ export function openPostgres(options: ConnectionOptions): Postgres {
       }
 
       /**
-       * Called by the pool. If the server is unavailable, all waiting statements fail at once, instead of one attempt
-       * after the other.
+       * Called by the pool. If the server is unavailable, all waiting statements fail immediately, instead of one
+       * attempt after the other.
        */
       override connect(told?: unknown): never {
         const tell = told as (error: Error | null) => void;
@@ -187,7 +190,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
       }
     },
   });
-  // For an idle connection: the next statement uses another.
+  // For an idle connection: the next statement uses another connection.
   pool.on('error', () => {});
   const names = new Map<string, string>();
   /** Statements and sessions. */
@@ -260,7 +263,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
             release(false);
             resolve(rows);
           } else if (isStale(error)) {
-            // The tables have changed since it was prepared: nothing was done.
+            // The tables have changed since the statement was prepared: it had no effect.
             connection.query(
               new Prepared(undefined, text, values, (again, result) => {
                 release(true);
@@ -317,7 +320,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
         try {
           result = await work(on);
         } catch (error) {
-          // If that fails, the connection is gone, and the transaction with it.
+          // If this fails, the connection is lost, and the transaction with it.
           await on.script('ROLLBACK').catch(() => {});
           throw error;
         }

@@ -1,16 +1,17 @@
 // The library `postgres` 3.4.9 with some bugs patched when it is loaded. Two occur when a server restarts
 // (porsager/postgres#1208, #1154): a write to a closed connection crashed the process, and a connection whose socket
-// died with a pending write never wrote again. Three occur when a connection ends: reading the types crashed the
-// process; its last query stayed pending, so that a statement on the next connection never ended or had an empty
-// first row; and queries of a transaction after its end ran outside of it, on the next connection. And a COPY that
-// the server refused at its end never ended. Loaded by sql.ts only; removed with the version that fixes them.
+// died with a pending write never wrote again. Three occur when a connection ends. Reading the types crashed the
+// process. The last query of the connection stayed pending, so that a statement on the next connection never ended or
+// had an empty first row. Queries of a transaction after its end ran outside of it, on the next connection. And a COPY
+// that the server refused at its end never ended. Loaded by sql.ts only; removed when a version of the library fixes
+// them.
 import { registerHooks } from 'node:module';
 
 type Mended = readonly (readonly [was: string, is: string])[];
 
 /** Code of the library's connections, and its replacement. */
 const CONNECTION: Mended = [
-  // In a transaction: nothing else references a closed connection. True: it stays in the reconnect queue.
+  // In a transaction: no other code references a closed connection. True: it stays in the reconnect queue.
   [
     '  function execute(q) {\n',
     `  function execute(q) {
@@ -36,7 +37,7 @@ const CONNECTION: Mended = [
   ],
   // For an ended connection: the statement that waits for the types gets the error.
   ['        return fetchArrayTypes()\n', '        return fetchArrayTypes().catch(() => {})\n'],
-  // Queries of an ended connection have no answer on the next one, which mistook them for its first query.
+  // Queries of an ended connection get no answer on the next connection, which mistook them for its first query.
   [
     `    if (initial)
       return reconnect()

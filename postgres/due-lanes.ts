@@ -1,5 +1,5 @@
-// Which lanes of a claim loop have due rows, and whose turn it is: one lane of each namespace after the other. It
-// holds the timer for lanes that are due later. No SQL and no claims here (claim-loop.ts).
+// Which lanes of a claim loop have due rows, and which lane is next: one lane of each namespace after the other. This
+// file has the timer for lanes that are due later. This file has no SQL and no claims (see claim-loop.ts).
 
 const LANES_PER_CLAIM = 16;
 const PER_LANE_MAX = 50;
@@ -15,9 +15,12 @@ interface DueLanesOptions {
 export class DueLanes {
   /** Namespaces of known lanes. */
   readonly namespaces = new Map<number, string>();
-  /** Lanes that became due by time: their next time is unknown. It is looked up once they have no more due rows. */
+  /**
+   * Lanes that became due by time: their next time is unknown. The next time is looked up when such a lane has no more
+   * due rows.
+   */
   readonly elapsed = new Set<number>();
-  /** Lanes with due rows, by namespace; both in turn order. */
+  /** Lanes with due rows, by namespace; both in the order of their turns. */
   #ready = new Map<string, Set<number>>();
   /** Lanes with rows due later. */
   #later = new Map<number, number>();
@@ -102,7 +105,7 @@ export class DueLanes {
 
   #markLater(lane: number, dueAt: number): void {
     if (dueAt < (this.#later.get(lane) ?? Infinity)) this.#later.set(lane, dueAt);
-    // Not for each lane: checking all of them every time would be quadratic.
+    // The timer is not set for each lane, because checking all of them every time would be quadratic.
     if (dueAt < this.#armedFor) this.#arm();
   }
 

@@ -1,5 +1,5 @@
-// Dumps all tables of the platform from a database, in one snapshot, in COPY format: it works between servers of
-// different versions, and blocks nothing. Called by operations/backup/; load.ts restores them.
+// Dumps all tables of the platform from a database, in one snapshot, in COPY format. This works between servers of
+// different versions, and blocks no writers. Called by operations/backup/; load.ts restores them.
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { findLedger } from './ledger.ts';
@@ -39,12 +39,12 @@ export interface Dump {
 }
 
 /**
- * Reads every table, except those that a server crash empties (UNLOGGED). Each is read in its own transaction over
- * one shared snapshot, so that changes to a table wait no longer than that table takes.
+ * Reads every table, except those that a server crash empties (UNLOGGED). Each table is read in a separate transaction
+ * over one shared snapshot, so that changes to a table wait only while that table is read.
  *
  * @param sql a pool of two connections.
  * @param keep receives the rows of a table: all bytes, before it resolves.
- * @returns null: the database has no tables of the platform.
+ * @returns null if the database has no tables of the platform.
  */
 export function dumpTables(
   sql: Sql,
@@ -87,8 +87,8 @@ export function dumpTables(
         } finally {
           // No other query may run before the last row has arrived.
           await finished(rows.resume()).catch(() => {});
-          // The client stops reading from the server while the stream is full, until the stream requests more. It may
-          // be full with its last row and request no more, so that the end of the transaction is never read.
+          // The client stops reading from the server while the stream is full, until the stream requests more. The
+          // stream may be full with its last row and request no more, so that the end of the transaction is never read.
           rows._read(0);
         }
       });

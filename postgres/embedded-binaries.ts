@@ -15,7 +15,7 @@ import {
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-/** User of a process; null: the current one. */
+/** User of a process; null means the current one. */
 export interface RunAs {
   readonly uid: number;
   readonly gid: number;
@@ -31,7 +31,7 @@ export function unprivileged(): RunAs | null {
       .map((row) => row.split(':'))
       .find(([name]) => name === 'nobody');
   } catch {
-    // No such file: the usual ids.
+    // The file does not exist: the usual ids.
   }
   const id = (text: string | undefined): number => (text !== undefined && /^\d+$/.test(text) ? Number(text) : 65_534);
   return { uid: id(line?.[2]), gid: id(line?.[3]) };
@@ -65,7 +65,7 @@ function packageFolder(): string {
 }
 
 /**
- * Folder for binaries if root runs them as another user who cannot enter the data folder. They can be recreated at
+ * Folder for binaries if root runs them as another user who cannot enter the data folder. The files can be recreated at
  * any time.
  */
 export const sharedFolder = '/var/cache/platform-postgres';

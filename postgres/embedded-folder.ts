@@ -33,7 +33,7 @@ export interface Seen {
 const INHERITED_FD = 3;
 
 /**
- * As root, the server runs as a user who may not be able to enter the parent folders, such as `/root`. It then
+ * As root, the server runs as a user who may not be able to enter the parent folders, such as `/root`. The server then
  * inherits an open descriptor of its folder, so that the data stays in the requested folder, and no parent folder has
  * to be opened to others.
  *
@@ -81,7 +81,7 @@ export function passwordOf(folder: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Clients find it by its path, so it is elsewhere if that is too long; nothing is stored in it. */
+/** Clients find it by its path, so it is elsewhere if that path is too long; no data is stored in it. */
 export function socketPath(place: string): string {
   const folder = path.join(place, 'socket');
   if (Buffer.byteLength(folder) <= SOCKET_FOLDER_BYTES_MAX) return folder;

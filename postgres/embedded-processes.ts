@@ -1,4 +1,5 @@
-// The processes of the embedded Postgres: starts them, waits for them, and ends them, also those of an earlier run.
+// The processes of the embedded Postgres: starts them, waits for them, and ends them, including processes of an earlier
+// run.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -39,7 +40,7 @@ export function run(
       ...options.user,
     });
     child.on('error', () => {});
-    // Each program of Postgres cleans up after SIGTERM; a server without clients stops at once.
+    // Each program of Postgres cleans up after SIGTERM; a server without clients stops immediately.
     const end = (): void => void child.kill('SIGTERM');
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
@@ -104,8 +105,7 @@ export function endOf(log: string): string {
 /**
  * Stops a server left by an earlier run (kill -9): its settings may be old, and its exit would not be noticed.
  *
- * @param own the folder as its server sees it.
- * @throws {Error} when it does not end.
+ * @param own the folder as its server sees it. @throws {Error} when the server does not end.
  */
 export async function stopOrphan(dataFolder: string, own: string): Promise<void> {
   const file = path.join(dataFolder, 'postmaster.pid');
@@ -162,11 +162,11 @@ async function gone(pid: number, waitMs: number): Promise<boolean> {
     } catch {
       return true;
     }
-    // Its parent is gone too, and the process that adopted it may be slow to reap it.
+    // The server's parent has exited too, and the process that adopted it may be slow to reap it.
     try {
       if (/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return true;
     } catch {
-      // Not on Linux, or just gone.
+      // The system is not Linux, or the process has just exited.
     }
   }
   return false;

@@ -1,6 +1,6 @@
-// The platform's embedded Postgres, in its data folder: started if DATABASE_URL is not set. It listens only on a Unix
-// socket, so no worker and no other machine can reach it. The caller holds the lock of the data folder: two never
-// share one.
+// The platform's embedded Postgres, in its data folder: started if DATABASE_URL is not set. The server listens only on
+// a Unix socket, so no worker and no other machine can reach it. The caller holds the lock of the data folder, so two
+// servers never share one.
 import type { ChildProcess } from 'node:child_process';
 import {
   chownSync,
@@ -46,7 +46,7 @@ interface EmbeddedOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Where a server runs, and how. */
+/** Location and settings of a server. */
 interface Place {
   /** Folder of the programs. */
   readonly bin: string;
@@ -185,7 +185,7 @@ function urlOf(password: string, sockets: string): string {
 /**
  * The address of a folder's server, from its files.
  *
- * @returns null if it has no data yet; `isRunning` is false if no server has its socket there.
+ * @returns null if the folder has no data yet; `isRunning` is false if no server has its socket there.
  */
 export function findEmbeddedPostgres(given: string): { readonly url: string; readonly isRunning: boolean } | null {
   const folder = path.resolve(given);
@@ -197,7 +197,7 @@ export function findEmbeddedPostgres(given: string): { readonly url: string; rea
 /** Creates the data and the database of the owner. */
 async function initialize(place: Place, password: string): Promise<void> {
   const { bin, folder, own, seen, dataFolder, user, log, durable, signal } = place;
-  // Created under another name and renamed when complete, so that an interrupted first start leaves nothing that
+  // Created under another name and renamed when complete, so that an interrupted first start leaves no folder that
   // looks complete.
   const unfinished = `${dataFolder}.unfinished`;
   const passwordFile = path.join(folder, 'initial-password');

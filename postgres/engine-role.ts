@@ -1,4 +1,4 @@
-// The role of engines. They share memory with hostile code, so their role can only access the tables of bindings
+// The role of engines. Engines share memory with hostile code, so their role can only access the tables of bindings
 // (schema `binding`); the migrations grant this. Called by the process that starts engines, after migrate.ts.
 import type { Postgres } from './connection.ts';
 import { loginUrlOf, openLoginRole, type LoginRole } from './login-role.ts';
@@ -7,8 +7,8 @@ const ROLE = 'platform_engine';
 
 /**
  * Revokes default rights of roles that engines do not need: storing bytes outside of quotas, in temporary tables and
- * large objects. Also resets settings that the role may have stored for its later sessions. Only a superuser can
- * revoke functions: without one they stay.
+ * large objects. Also resets settings that the role may have stored for its later sessions. Only a superuser can revoke
+ * functions; without one, they stay.
  */
 const narrow = `DO $$
 BEGIN
@@ -27,7 +27,7 @@ const engineRole: LoginRole = {
   confine: (session) => session.script(narrow),
 };
 
-/** The engines' URL. Their password is derived from the owner's, so none is stored. */
+/** The engines' URL. The password is derived from the owner's, so none is stored. */
 export function engineUrlOf(ownerUrl: string): string {
   return loginUrlOf(ownerUrl, engineRole);
 }
@@ -35,9 +35,8 @@ export function engineUrlOf(ownerUrl: string): string {
 /**
  * Sets up the engines' role, and returns their URL.
  *
- * @param ownerUrl URL of the owner, who must be allowed to create roles.
- * @param given `ENGINE_DATABASE_URL`, '' for none: if it names our role, that gets its password; any other role is
- * managed by the operator.
+ * @param ownerUrl URL of the owner, who must be allowed to create roles. @param given `ENGINE_DATABASE_URL`, or ''. If
+ * the URL names our role, the role gets its password; the operator manages any other role.
  * @throws {Error} with instructions, when the owner lacks the right.
  */
 export function openEngineRole(sql: Postgres, ownerUrl: string, given = ''): Promise<string> {

@@ -7,7 +7,7 @@ interface HandlerMachinesDeps {
   readonly sql: Statements;
   /** Origins on this machine, also used before Postgres was read. */
   readonly local: readonly string[];
-  /** Private port of this machine, as announced; null: other machines cannot reach it. */
+  /** Private port of this machine, as announced; null means that other machines cannot reach it. */
   readonly ownOrigin: string | null;
   /** Postgres is unavailable: the last known machines are used. */
   readonly onTrouble: (error: unknown) => void;
@@ -18,7 +18,7 @@ interface HandlerMachinesDeps {
 /** The next release reads the machines again. */
 const KEPT_MS = 1000;
 
-/** Reads them again on request, at most once a second. Without lost and draining machines. */
+/** Reads them again on request, at most once a second. Machines without lost and draining ones. */
 export function openHandlerMachines({
   sql,
   local,

@@ -14,8 +14,8 @@ export const createLedger = `CREATE TABLE ${FORMER_LEDGER} (
 type Query = (text: string) => PromiseLike<readonly Record<string, unknown>[]>;
 
 /**
- * The ledger's name; null: the database has none. The former name is a placeholder for older versions (migration
- * `signpost`), unless one of them has restored a backup since: then its own first migration is there.
+ * The ledger's name; null if the database has none. The former name is a placeholder for older versions (migration
+ * `signpost`), unless one of them has restored a backup since. It then contains that version's first migration.
  */
 export async function findLedger(query: Query): Promise<string | null> {
   const [found] = await query(`SELECT to_regclass('${LEDGER}') IS NOT NULL AS now,
@@ -26,7 +26,7 @@ export async function findLedger(query: Query): Promise<string | null> {
   return row?.['filled'] === true ? FORMER_LEDGER : LEDGER;
 }
 
-/** Number of migrations of a database; null: it has no ledger. */
+/** Number of migrations of a database; null if it has no ledger. */
 export async function countMigrations(query: Query): Promise<number | null> {
   const ledger = await findLedger(query);
   if (ledger === null) return null;

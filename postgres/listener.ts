@@ -1,5 +1,5 @@
-// Receives NOTIFY messages, on a dedicated connection that reconnects after a loss. Opened by wake.ts. Messages sent
-// meanwhile are lost.
+// Receives NOTIFY messages, on a dedicated connection that reconnects after a loss. Opened by wake.ts. Messages that
+// are sent in the meantime are lost.
 import { addressOf, Connection, dropTls, type ConnectionOptions } from './connection.ts';
 import { toPostgresError } from './postgres-error.ts';
 

@@ -1,5 +1,5 @@
-// Restores tables from dump.ts into a database: created by the same migrations, filled, and migrated to the current
-// version, in one transaction, so that it happens completely or not at all. Called by operations/restore/.
+// Restores tables from dump.ts into a database: the same migrations create it, then it is filled and migrated to the
+// current version. All of this is one transaction. Called by operations/restore/.
 import { pipeline } from 'node:stream/promises';
 import { ownSchemas, type Dump, type AppliedMigration, type DumpedTable } from './dump.ts';
 import { createLedger, findLedger, FORMER_LEDGER, LEDGER } from './ledger.ts';
@@ -13,7 +13,7 @@ interface LoadedTable extends DumpedTable {
 }
 
 /**
- * Why this version of the platform cannot continue from these migrations; null: it can.
+ * Why this version of the platform cannot continue from these migrations; null if it can.
  *
  * @param applied migrations of the dump.
  */
@@ -40,8 +40,8 @@ export async function hasTables(sql: Sql): Promise<boolean> {
 /**
  * Fills a database.
  *
- * @param replaces deletes existing tables of the platform; without it they cause an error.
- * @throws {Error} when a table refuses its rows; then nothing has changed.
+ * @param replaces deletes existing tables of the platform; without it they cause an error. @throws {Error} when a table
+ * refuses its rows; nothing has then changed.
  */
 export async function loadTables(
   sql: Sql,
@@ -91,7 +91,7 @@ async function fill(transaction: Transaction, { name, columns, rows, content }: 
   if (found?.count !== rows) throw new Error(`${name} has ${found?.count} rows, not the ${rows} of the backup`);
 }
 
-/** Sorts each table after those that its rows refer to. */
+/** Sorts each table after the tables that its rows refer to. */
 async function inOrder(transaction: Transaction, tables: readonly LoadedTable[]): Promise<LoadedTable[]> {
   const references = await transaction<{ child: string; parent: string }[]>`
     SELECT DISTINCT cn.nspname || '.' || c.relname AS child, pn.nspname || '.' || p.relname AS parent

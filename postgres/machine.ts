@@ -27,7 +27,7 @@ export interface MachineFigures {
   readonly memoryFreeBytes: number;
   readonly diskBytes: number;
   readonly diskFreeBytes: number;
-  /** Since its routes were last those of Postgres; null: it does not copy them. */
+  /** When the machine's routes were last up to date with Postgres; null if it does not copy them. */
   readonly routesAgeSeconds: number | null;
 }
 
@@ -56,10 +56,10 @@ interface MachineDeps {
   readonly url: string;
   readonly facts: MachineFacts;
   readonly figures: () => MachineFigures;
-  /** Time of the table that the edge of this machine uses; null: no edge runs here, or it has no table yet. */
+  /** Time of the table that the edge of this machine uses; null if no edge runs here, or it has no table yet. */
   readonly edgeReadAt: () => string | null;
   readonly onLook: (look: MachineLook) => void;
-  /** The machine cannot join the installation: the reason, and what to do. */
+  /** The machine cannot join the installation: the reason and the solution. */
   readonly onRefused: (reason: string) => void;
   readonly onTrouble: (error: unknown) => void;
   /** For tests. */
@@ -105,7 +105,7 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
   let name: string | null = null;
   let isRefused = false;
   let isDrained = false;
-  /** The other machine of this name at the last check. */
+  /** The other machine with this name at the last check. */
   let other: { readonly name: string; readonly seen: string } | null = null;
   let number = 1;
 
@@ -147,7 +147,7 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
         `SELECT member || ' ' || seen_at AS seen, private_origin AS origin FROM control.machine WHERE name = $1`,
         wanted,
       );
-      // It has just stopped, or is an earlier process of this machine whose lease has not expired.
+      // The other machine has just stopped, or is an earlier process of this machine whose lease has not expired.
       if (found === undefined || other?.name !== wanted) {
         other = { name: wanted, seen: found?.seen ?? '' };
         return;
@@ -211,7 +211,7 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
   };
 }
 
-/** Why its version cannot work on this database; null if it can. */
+/** Why the machine's version cannot work on this database, or null. */
 async function versionDifference(sql: Statements, { version }: MachineFacts): Promise<string | null> {
   const problem = versionProblem({ ...thisProgram(), version }, await databaseVersion(sql));
   if (problem !== null) return problem;
@@ -242,7 +242,7 @@ export async function clockDifference(
   );
 }
 
-/** Why its ENCRYPTION_KEY cannot be used; null if it can. */
+/** Why the machine's ENCRYPTION_KEY cannot be used, or null. */
 async function keyDifference(sql: Statements, { name, keyIds }: MachineFacts): Promise<string | null> {
   if (keyIds.length === 0) return null;
   const [other] = await sql.all<{ name: string }>(

@@ -1,6 +1,6 @@
 // Root of the process that manages the database: starts the embedded Postgres unless DATABASE_URL is set, migrates
 // its tables, and sets up the roles of engines and the sandbox service. Started by the supervisor, which receives
-// `{type: 'ready', engineUrl, ownerUrl, sandboxUrl}`; runs no tenant code.
+// `{type: 'ready', engineUrl, ownerUrl, sandboxUrl}`; it runs no tenant code.
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import { tellFigures } from '#core/process/figures.ts';

@@ -1,5 +1,5 @@
 // Applies postgres/migrations/ in order, each once, in a transaction together with its row in the ledger (ledger.ts).
-// Called before anything else uses the database; concurrent calls wait for one another.
+// Called before any other code uses the database; concurrent calls wait for one another.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ export interface Migration {
 }
 
 const folder = path.join(import.meta.dirname, 'migrations');
-/** An arbitrary number that nothing else locks. */
+/** An arbitrary number that no other lock uses. */
 const LOCK_KEY = 7_528_341_001;
 /** The migration that notes versions. */
 const NOTES_VERSIONS = 50;
@@ -53,11 +53,11 @@ export function readMigrations(from: string = folder): Migration[] {
 /**
  * Migrates a database to the current version.
  *
- * @param oldMachinesMsMax how long to wait for machines that are too old: a killed one stays in the table for a while.
- * @returns the names applied now.
- * @throws {Error} when a migration fails (it is rolled back), when the text of an applied one has changed, when a newer
- * version has migrated the database that does not work beside this one, or when a machine runs an older version that
- * does not.
+ * @param oldMachinesMsMax how long to wait for machines that are too old, because a killed machine stays in the table
+ * for a while.
+ * @returns the names applied now. @throws {Error} when a migration fails (it is rolled back), when the text of an
+ * applied migration has changed, when a newer, incompatible version has migrated the database, or when a machine runs
+ * an older, incompatible version.
  */
 export function migrate(
   sql: Postgres,
@@ -67,7 +67,7 @@ export function migrate(
 ): Promise<string[]> {
   return sql.session(async (session) => {
     try {
-      // A concurrent call waits as long as the first one takes.
+      // A concurrent call waits as long as the first call takes.
       await session.all(`SELECT set_config('statement_timeout', '0', false)`);
       await session.all('SELECT pg_advisory_lock($1::bigint)', LOCK_KEY);
       return await apply(session, migrations, program, oldMachinesMsMax);
@@ -138,7 +138,7 @@ async function apply(
   return applied;
 }
 
-/** Waits until stopping machines of incompatible versions are gone. @throws {Error} naming one that stays. */
+/** Waits until stopping machines of incompatible versions are gone. @throws {Error} that names a remaining machine. */
 async function leaveTooOld(session: Session, program: ProgramVersion, msMax: number): Promise<void> {
   const end = performance.now() + msMax;
   for (;;) {

@@ -18,7 +18,7 @@ export function postgresError(code: string, message: string, routine = ''): Post
 /** The server's code for internal errors, and ours for a malformed response. */
 export const internal = 'XX000';
 
-/** @param isLost whether its connection is gone, which the library's error does not always tell. */
+/** @param isLost whether its connection is lost, which the library's error does not always tell. */
 export function toPostgresError(error: unknown, isLost: boolean): PostgresError {
   const { code, message, routine } = error as { code?: unknown; message: string; routine?: string };
   if (typeof code === 'string') return postgresError(code, message, routine);
@@ -44,7 +44,7 @@ export function isConnectionError(error: unknown): boolean {
 
 const staleRoutines = new Set(['FetchPreparedStatement', 'RevalidateCachedQuery', 'transformAssignedExpr']);
 
-/** Whether a prepared statement no longer matches the tables, or is gone. */
+/** Whether a prepared statement no longer matches the tables, or no longer exists. */
 export function isStale({ routine }: PostgresError): boolean {
   return staleRoutines.has(routine);
 }

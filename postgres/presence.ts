@@ -1,5 +1,5 @@
 // Membership: each broker and machine holds a session lock while it is connected, so that others notice its death
-// immediately instead of waiting for its leases to expire. A member that is missing in two checks in a row is gone;
+// immediately instead of waiting for its leases to expire. A member that is missing in two checks in a row has died;
 // once may be a reconnection.
 import { randomBytes } from 'node:crypto';
 import { openPostgres, type Statements } from './connection.ts';
@@ -9,7 +9,7 @@ import { atMost } from './wake.ts';
 export interface Presence {
   /** Name of this member in leases. */
   readonly id: string;
-  /** Whether a member is known to be gone. */
+  /** Whether a member is known to have died. */
   isGone(id: string): boolean;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface Member {
   readonly key: number;
 }
 
-/** First half of the lock's key: an arbitrary number that nothing else uses. */
+/** First half of the lock's key: an arbitrary number that no other lock uses. */
 const LOCK_CLASS = 752_834_100;
 const LOOK_MS = 2000;
 /** Closing does not wait for an unavailable server. */
@@ -87,7 +87,7 @@ export async function joinPresence(
       }
       if (!closed) await onLook(sql, { id, key });
     } catch (error) {
-      // Without a successful check, no member counts as gone.
+      // Without a successful check, no member counts as dead.
       for (const other of unseen.keys()) unseen.set(other, 0);
       if (!closed) onTrouble(error);
     }

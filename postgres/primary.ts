@@ -38,7 +38,7 @@ interface Held {
 }
 
 const PROBE_MS_MAX = 2000;
-/** Time for other hosts to respond after the first one that accepts writes: the latest timeline wins. */
+/** Time for other hosts to respond after the first host that accepts writes: the latest timeline wins. */
 const GRACE_MS = 200;
 /** While no host accepts writes, all statements share one attempt. */
 const AGAIN_MS = 100;
@@ -69,7 +69,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
   let known: Host | null = null;
   let finding: Promise<Host> | null = null;
   let failed: { readonly error: PostgresError; readonly at: number } | null = null;
-  /** The latest timeline that accepted writes: a host with an earlier one is an old primary that returned. */
+  /** The latest timeline that accepted writes: a host with an earlier timeline is an old primary that returned. */
   let latest = 0;
   let timer: NodeJS.Timeout | null = null;
 
@@ -163,7 +163,7 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
   };
 }
 
-/** Asks all hosts at once. An unresponsive host causes no delay if another one accepts writes. */
+/** Queries all hosts in parallel. An unresponsive host causes no delay if another host accepts writes. */
 async function ask(address: Address, hosts: readonly Host[]): Promise<readonly Seen[]> {
   const answers = new Map<Host, Seen>();
   let enough: () => void;

@@ -34,8 +34,9 @@ interface SqlOptions {
 const CONNECT_SECONDS = 5;
 const IDLE_SECONDS = 60;
 /**
- * The library uses idle connections in turn, so that polls keep all that a start opened: the API process had eight for
- * an hour, of 4 MB in Postgres each, and uses two or three (`BENCH_SETTLE_SECONDS=330 npm run bench idle`).
+ * The library uses idle connections in turn, so that polls keep all connections that a start opened: the API process
+ * had eight for an hour, of 4 MB in Postgres each, but uses two or three (`BENCH_SETTLE_SECONDS=330 npm run bench
+ * idle`).
  */
 const LIFE_SECONDS = 300;
 const STATEMENT_MS = 30_000;

@@ -16,11 +16,13 @@ export interface Wake {
 const channel = 'platform_wake';
 /** A payload is limited to 8,000 bytes. */
 const WORDS_MAX = 150;
-/** The first notification is sent at once, those within this time after it together: frequent ones are batched. */
+/**
+ * The first notification is sent immediately, and those within this time after it are sent together, because frequent
+ * notifications are batched.
+ */
 const GATHER_MS = 10;
 /**
- * Times further ahead are notified once: a loop that wakes then looks for the next one. Longer than clocks may
- * differ.
+ * Times further ahead are notified once: a loop that wakes then looks up the next time. Longer than clocks may differ.
  */
 const AHEAD_MS = 2000;
 /** Lanes whose notified next time is cached; above this, all are dropped. */
@@ -46,8 +48,7 @@ export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
  * Over NOTIFY; several notifications for a lane within a moment are merged. A listening process keeps future times
  * itself.
  *
- * @param notify sends one NOTIFY with this payload on a channel.
- * @param hear listens on a channel; called once.
+ * @param notify sends one NOTIFY with this payload on a channel. @param hear listens on a channel; called once.
  */
 export function createPostgresWake(
   notify: (channel: string, payload: string) => Promise<unknown>,
@@ -57,7 +58,7 @@ export function createPostgresWake(
   let ear: Promise<Listener> | null = null;
   let listeners = 0;
   let waiting = new Set<string>();
-  /** The notified next time of a lane, as long as it is well ahead. */
+  /** The notified next time of a lane, while it is far enough ahead. */
   const said = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let isPending = false;
@@ -106,7 +107,7 @@ export function createPostgresWake(
         if (listeners > 0) return here.notify(kind, lane, dueAt);
         if (isSaid(`${kind}:${lane}`, dueAt, now)) return;
       }
-      // Everything already due is one notification per lane, whatever its exact time.
+      // All times that are already due are one notification per lane.
       waiting.add(`${kind}:${lane}:${dueAt <= now ? 0 : dueAt}`);
       if (isPending) return;
       isPending = true;
