@@ -5,7 +5,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { readingOperations, type ResourceOperation, type ResourceOperations } from '#core/resource-call.ts';
 import type { SandboxRequest } from './sandbox-calls.ts';
 
-/** Arguments of a question, beside the operation. */
+/** Arguments of a question, in addition to the operation. */
 export interface ResourceQuestion<Operation extends ResourceOperation> {
   /** Project id or name from the `:id` path parameter. */
   readonly project: string;
@@ -72,9 +72,9 @@ const declared = (permission: Permission): Declared => ({
   'x-subject': 'project',
 });
 
-/** For routes that change nothing. */
+/** For routes without changes. */
 export const reads = declared('data:read');
-/** For routes that change the contents of a binding. */
+/** For routes that change the content of a binding. */
 export const writes = declared('data:write');
 
 /** The permission that an operation requires. */

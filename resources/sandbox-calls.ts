@@ -80,7 +80,7 @@ export async function callSandbox(
       { cause: error },
     );
   });
-  // An aborted body emits an error, possibly after its last listener is gone.
+  // An aborted body emits an error, possibly after its last listener has been removed.
   body.on('error', () => {});
   if (statusCode === 200) return body;
   throw await refusalOf(statusCode, body);
@@ -134,7 +134,7 @@ async function refusalOf(status: number, body: Readable): Promise<PlatformError>
     // A wrong service token is the platform's fault, not the caller's: do not forward that code.
     if (refusal !== null && refusal.code !== 'sandbox_unauthorized') return refusal;
   } catch {
-    // The body was cut off: only the status is known.
+    // The body was cut off, so only the status is known.
   }
   return new PlatformError('sandbox_unavailable', { reason: `the sandbox service answered ${status}` });
 }

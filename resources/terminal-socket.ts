@@ -118,7 +118,7 @@ function startIn(message: Message | null): Fields {
   const { start } = message === null ? {} : fieldsIn(message);
   if (start === undefined) throw odd('The first message must be {"start": {...}} with what runs, and cols and rows');
   const fields = toFields(start);
-  // Validate before anything starts.
+  // Validated before anything starts.
   toTerminalSize(fields);
   return fields;
 }
