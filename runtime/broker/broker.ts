@@ -1,5 +1,5 @@
-// The broker: one claim loop per kind over the given stores, delivering to engines by `deliver`. It runs no tenant
-// code. Made by main.ts (a process beside the engines) and by the root of `platform dev`.
+// The broker: one claim loop per kind over the given stores, delivering to engines by `deliver`. The broker runs no
+// tenant code. Created by main.ts (a process next to the engines) and by the main module of `platform dev`.
 import { type CpuLimits, defaultLimits } from '#core/limits.ts';
 import { plans } from '#core/plans.ts';
 import { startClaimLoop, type ClaimLoop, type ClaimSource, type Work } from '#postgres/claim-loop.ts';
@@ -38,7 +38,7 @@ interface BrokerDeps<M extends Message, T extends DueTimer, R extends Run> exten
 export interface Broker {
   /** Events being delivered, by kind. */
   readonly inFlight: Readonly<Record<EventKind, number>>;
-  /** Claims nothing more and waits up to `drainMs` for running work. */
+  /** Claims no further events, and waits up to `drainMs` for running work. */
   close(drainMs: number): Promise<void>;
 }
 
@@ -46,7 +46,9 @@ const LEASE_MS_MIN = 30_000;
 const LEASE_MARGIN_MS = 5000;
 const SWEEP_MS = 600_000;
 
-/** Lease time of events of a kind. It is renewed while they run; it expires this long after the broker's death. */
+/**
+ * Lease time of events of a kind. The lease is renewed while they run, and expires this long after the broker's death.
+ */
 function leaseMs(kind: EventKind, cpu: CpuLimits = defaultLimits.cpu): number {
   return Math.max(LEASE_MS_MIN, ...plans.map((plan) => cpu[kind][plan] + LEASE_MARGIN_MS));
 }

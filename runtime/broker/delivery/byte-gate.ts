@@ -1,6 +1,5 @@
-// Limits the bytes of events that a broker holds: further ones wait in order until there is room. So the maximum is
-// the limit, or a single larger event. Used by work/workflow.ts, whose events contain the whole history of a run.
-// Pure.
+// Limits the bytes of events that a broker holds: further events wait in order until there is room. So the maximum is
+// the limit, or a single larger event. Used by work/workflow.ts, whose events contain the whole history of a run. Pure.
 
 /** Reserved bytes. */
 export interface Hold {
@@ -24,7 +23,7 @@ export class ByteGate {
     return this.#held;
   }
 
-  /** Resolves when there is room for this many bytes, or nothing else is held. */
+  /** Resolves when there is room for this many bytes, or no other bytes are held. */
   async take(bytes: number): Promise<Hold> {
     if (this.#waiting.length > 0 || !this.#fits(bytes))
       await new Promise<void>((go) => this.#waiting.push({ bytes, go }));

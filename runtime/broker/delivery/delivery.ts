@@ -14,13 +14,13 @@ export interface Recipient {
   /** Project of the sender, or of the code that set the timer. */
   readonly project: string;
   readonly branch: string;
-  /** For a run: the deployment that started it, which should continue it. */
+  /** For a run, the deployment that started it and should continue it. */
   readonly deployment?: string;
 }
 
 /** Result of an event. */
 export interface EventEnd {
-  /** Null: the handler accepted it. */
+  /** Code of the refusal; null if the handler accepted the event. */
   readonly code: string | null;
   /** The reason of a code, in words. */
   readonly reason: string;
@@ -36,7 +36,7 @@ export function toEventEnd({ outcome, result }: DeliveryEnd): EventEnd {
 
 /** Dependencies of the work of all kinds. */
 export interface WorkDeps {
-  /** A run's own deployment, else the current one of the branch, else of production; null: there is none. */
+  /** A run's own deployment, else the current one of the branch, else of production, or null. */
   readonly resolve: (recipient: Recipient) => string | null;
   /**
    * Delivers an event to a deployment and waits for its end.
@@ -52,7 +52,7 @@ export interface WorkDeps {
   ) => Promise<EventEnd>;
   /**
    * Other brokers over the same database deliver to other deployments: events without a consumer here are released to
-   * them at once.
+   * them immediately.
    */
   readonly othersMayTake?: boolean;
   readonly limits: DeliveryLimits;
@@ -73,10 +73,10 @@ export type Delivered =
   | { readonly kind: 'done'; readonly result: unknown }
   /** The event failed; it counts as an attempt. */
   | { readonly kind: 'failed'; readonly code: string; readonly reason: string }
-  /** No consumer could accept it; it does not count. */
+  /** No consumer could accept the event, so the attempt does not count. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly restMs: number };
 
-/** Failures that say nothing about the event, and how long its lane pauses. */
+/** Failures that are not caused by the event, and how long its lane pauses. */
 const refusals: Readonly<Record<string, number>> = {
   no_engine: 500,
   deliveries_overloaded: 500,

@@ -36,7 +36,7 @@ export function createEngineDelivery(
   let agent: Agent | null = null;
   const open = async (): Promise<{ agent: Agent; request: typeof import('undici').request }> => {
     const undici = await (library ??= import('undici'));
-    // No timeouts: the engine limits the duration of an event.
+    // No timeouts, because the engine limits the duration of an event.
     agent ??= new undici.Agent({
       connections: connectionsMax,
       headersTimeout: 0,
@@ -70,7 +70,7 @@ export function createEngineDelivery(
           });
           answer = { status: response.statusCode, body: (await response.body.json()) as Record<string, unknown> };
         } catch (error) {
-          // No engine received it: another handler may.
+          // No engine received the event: another handler may receive it.
           if (UNREACHED.test((error as NodeJS.ErrnoException).code ?? '')) continue;
           throw error;
         }

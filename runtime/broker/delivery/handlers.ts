@@ -1,5 +1,4 @@
-// Where the broker delivers: to the handlers in `API_HANDLER_URL`, or to those of all announced machines. Used by
-// main.ts.
+// Targets of the broker: the handlers in `API_HANDLER_URL`, or those of all announced machines. Used by main.ts.
 import { openHandlerAddresses, parseHandlerUrls, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { Statements } from '#postgres/connection.ts';
 import { openHandlerMachines } from '#postgres/handler-machines.ts';

@@ -37,11 +37,11 @@ interface RecipientsDeps {
 
 /** Recipients according to the route records. */
 export interface Recipients {
-  /** The deployment that gets an event; null: none. */
+  /** The deployment that gets an event, or null. */
   resolve(recipient: Recipient): string | null;
   /** Queue settings of a namespace. */
   queues(namespace: string): QueuesSettings;
-  /** Applies new records; failures are reported to `onTrouble`, and retried with the next ones. */
+  /** Applies new records; failures are reported to `onTrouble`, and retried with the next records. */
   update(records: readonly RouteRecord[]): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ interface Declared {
   readonly queues: QueuesSettings;
   /** Kinds of events that a preview's settings disable. */
   readonly heldBack: ReadonlySet<EventKind>;
-  /** Whether its schedules are declared. */
+  /** Whether schedules of the deployment are declared. */
   readonly hasCron: boolean;
 }
 

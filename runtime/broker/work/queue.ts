@@ -1,5 +1,5 @@
-// The broker's work on claimed messages: groups those of one sender, delivers them, and settles each: acknowledged,
-// retried later, or moved to the dead letters.
+// The broker's work on claimed messages: groups the messages of one sender, delivers them, and settles each:
+// acknowledged, retried later, or moved to the dead letters.
 import type { EventContent } from '#core/event.ts';
 import { deadLettersOf, retryDelayMs, type QueueSettings } from '#core/queue-settings.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
@@ -16,7 +16,7 @@ export interface Message {
   readonly namespace: string;
   readonly resource: string;
   readonly message_id: string;
-  /** As encoded by its sender. */
+  /** The body as its sender encoded it. */
   readonly payload: string;
   readonly sent_at: number;
   readonly expires_at: number;
@@ -24,7 +24,7 @@ export interface Message {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
-  /** The trace of its sender; null: none. */
+  /** The trace of its sender, or null. */
   readonly trace?: string | null;
 }
 
@@ -128,7 +128,7 @@ export function createQueueWork<Row extends Message>(deps: WorkDeps, ledger: Que
 }
 
 /**
- * Groups messages by queue and sender. A retried one is delivered alone, so that its neighbors do not fail with it
+ * Groups messages by queue and sender. A retried message is delivered alone, so that its neighbors do not fail with it
  * twice.
  */
 function groupMessages<Row extends Message>(rows: readonly Row[], most: number): Row[][] {

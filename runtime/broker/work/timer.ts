@@ -1,5 +1,5 @@
 // The broker's work on due timers and schedules: fires each, then sets its next time. A failed firing is retried, but
-// never past the next one.
+// never after the next firing.
 import { backoffMs } from '#core/backoff.ts';
 import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
@@ -29,7 +29,7 @@ export interface DueTimer {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
-  /** The trace that set it; null: none. */
+  /** The trace that set it, or null. */
   readonly trace?: string | null;
 }
 
@@ -39,7 +39,7 @@ export interface TimerLedger<Row extends DueTimer> {
   settle(row: Row, next: number | null, outcome: string, now: number): Promise<void>;
 }
 
-/** The next time of a timer after `scheduledTime`, not before `now`; null: none. */
+/** The next time of a timer after `scheduledTime`, not before `now`, or null. */
 export type NextTime = (
   timer: { readonly intervalMs: number | null; readonly cron: string | null; readonly timezone: string | null },
   now: number,
@@ -59,7 +59,7 @@ export function createTimerWork<Row extends DueTimer>(
     const timer = { intervalMs: row.interval_ms, cron: row.cron, timezone: row.timezone };
     const next = nextTime(timer, now(), row.scheduled_at);
     if (row.overlap !== 'queue') return next;
-    // A run that became due during this one follows at once; several are merged into one.
+    // A run that became due during this run follows immediately; several such runs are merged into one.
     const missed = nextTime(timer, row.scheduled_at, row.scheduled_at);
     return missed !== null && missed <= now() ? missed : next;
   }

@@ -1,5 +1,5 @@
-// The broker's work on runs of workflows that can continue: passes each to the deployment that started it, for one
-// attempt, and settles the run: ended, asleep until its next wake-up, or to be retried.
+// The broker's work on workflow runs that can continue: passes each run to the deployment that started it, for one
+// attempt, and settles it: ended, asleep until its next wake-up, or to be retried.
 import { backoffMs } from '#core/backoff.ts';
 import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
@@ -26,7 +26,7 @@ export interface Run {
   readonly project: string;
   readonly branch: string;
   readonly created_at: number;
-  /** The trace that started it; null: none. */
+  /** The trace that started it, or null. */
   readonly trace?: string | null;
 }
 
@@ -74,7 +74,10 @@ export function createWorkflowWork<Row extends Run>(
     if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('workflow', row.lane_id, dueAt);
   }
 
-  /** Begins an attempt and delivers it. Its history is held in memory meanwhile, within the limit for all histories. */
+  /**
+   * Begins an attempt and delivers it. The history of the run is held in memory during the attempt, within the limit
+   * for all histories.
+   */
   async function deliver(run: Row, began: number, signal: AbortSignal): Promise<Delivered | null> {
     const hold = await gate.take(limits.workflowHistoryBytesMax + limits.workflowValueBytesMax);
     try {
