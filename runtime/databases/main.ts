@@ -1,5 +1,5 @@
 // Root of the database service: reads the environment, starts the parent, reports its address and ends gracefully.
-// Started by the supervisor, and by `platform dev` as a separate process.
+// The supervisor starts it, and `platform dev` starts it as a separate process.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { limitsFrom } from '#core/limits.ts';
@@ -76,7 +76,7 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
   };
 }
 
-/** Variables of the replicator; null: nothing is replicated. @throws {Error} when one is invalid. */
+/** Variables of the replicator; null if nothing is replicated. @throws {Error} when a variable is invalid. */
 function replicatorVariables(environment: NodeJS.ProcessEnv): Record<string, string> | null {
   if (replicaSettings(environment) === null) return null;
   const kept = ['PATH', 'TZ', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE', 'DB_REPLICA_PREVIEWS'];
@@ -88,7 +88,7 @@ function replicatorVariables(environment: NodeJS.ProcessEnv): Record<string, str
 
 const report = (message: string): void => void process.stderr.write(`databases: ${message}\n`);
 
-/** A service of this machine, or the one over a managed cloud, which replicates nothing. */
+/** Opens the service of this machine, or the service over a managed cloud, which replicates nothing. */
 type RunningService = Pick<DatabaseService, 'socketPath' | 'close'> & Partial<DatabaseService>;
 
 async function start(environment: NodeJS.ProcessEnv): Promise<RunningService> {

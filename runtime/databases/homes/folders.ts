@@ -1,6 +1,6 @@
-// The folders of projects on this machine's disk: existing ones, those of projects that moved to another service, and
-// those that are arriving from one. Also the file that names the service to which this folder belongs. Called by
-// homes.ts and moves.ts.
+// The folders of projects on this machine's disk: existing folders, folders of projects that moved to another service,
+// and folders that are being received. Also manages the file that names the service to which this folder belongs.
+// Called by homes.ts and moves.ts.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,9 +9,9 @@ import { isDatabaseName, projectOf } from '../protocol/database-name.ts';
 /** The identity of a service, stored beside its databases. */
 export interface Identity {
   readonly id: string;
-  /** Another service may have taken its projects while it was down. */
+  /** Another service may have taken over its projects while it was down. */
   readonly isLeased: boolean;
-  /** Whether all its projects are recorded in Postgres. */
+  /** Whether all projects of the folder are recorded in Postgres. */
   readonly isRegistered: boolean;
 }
 
@@ -37,7 +37,7 @@ export class ProjectFolders {
     this.#directory = directory;
   }
 
-  /** Null: this folder does not belong to a service yet. */
+  /** Null means this folder does not belong to a service yet. */
   identity(): Identity | null {
     const file = path.join(this.#directory, IDENTITY);
     if (!existsSync(file)) return null;
@@ -54,7 +54,7 @@ export class ProjectFolders {
     renameSync(`${file}.new`, file);
   }
 
-  /** Namespaces of a project; null: of all projects. */
+  /** Namespaces of a project; null means all projects. */
   namespaces(project: string | null = null): string[] {
     return readdirSync(this.#directory, { withFileTypes: true }).flatMap((entry) => {
       const isOne = entry.isDirectory() && isDatabaseName(`${entry.name}/main`);

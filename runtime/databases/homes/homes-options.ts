@@ -22,7 +22,7 @@ export function homeTimes(leaseMs: number): HomeTimes {
 
 /** Identity of this service among others. */
 export interface HomesOptions {
-  /** Name of its machine. */
+  /** Name of the machine. */
   readonly machine: string;
   /** Host by which others reach it. */
   readonly address: string;
@@ -40,7 +40,7 @@ export interface OwnHome {
 /** The replicator of a service. */
 export interface ReplicationOfHomes {
   /**
-   * Sets which projects it may store, and until when. @param homes projects with their numbers; null: all; absent:
+   * Sets which projects it may store, and until when. @param homes projects with their numbers; null means all; absent:
    * unchanged.
    */
   mayStore(until: Moment | null, homes?: readonly (readonly [project: string, fence: number])[] | null): void;

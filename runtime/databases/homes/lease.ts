@@ -1,5 +1,5 @@
-// The lease of this database service: the service announces itself in Postgres, renews its row, and is a home only
-// while its lease is certain. homes.ts starts it and decides what it means for projects. The rules:
+// The lease of this database service. The service announces itself in Postgres, renews its row, and is a home only
+// while its lease is certain. homes.ts starts it and decides the consequences for projects. The rules:
 // docs/decisions/135-one-home-by-a-counted-lease.md.
 import { readFileSync, statfsSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -40,7 +40,7 @@ interface LeasedProjects {
   begin(rows: readonly HomeRow[], wasRegistered: boolean): void;
   /** The lease has expired: other services may take the projects. */
   end(): void;
-  /** No other service can take the projects any more; rows in Postgres are void. */
+  /** No other service can take over the projects any more; rows in Postgres are ignored. */
   keep(): void;
   /** Projects that may be stored, with their numbers. */
   stored(): (readonly [project: string, fence: number])[];
@@ -64,7 +64,7 @@ export class Lease {
   readonly #end: LeaseEnd;
   /** Whether the end of the lease was processed. */
   #isOver: boolean;
-  /** Whether it has read its projects since the lease began. */
+  /** Whether the service has read its projects since the lease began. */
   #hasBegun = false;
   /** Incremented when all earlier knowledge becomes void. */
   #era = 0;
@@ -112,7 +112,7 @@ export class Lease {
     return this.#era;
   }
 
-  /** The time until which the processes may serve; null: no limit. */
+  /** The time until which the processes may serve; null means no limit. */
   get until(): Moment | null {
     return this.#end.at;
   }
@@ -191,7 +191,7 @@ export class Lease {
       address,
       version,
       boot: bootOf(),
-      // Its projects must not be taken before it has registered them.
+      // Projects of the service must not be taken over before it has registered them.
       isLeased: isLeased && isRegistered && !this.#wantsToBeAlone,
       hasReplicas: replication !== null,
       diskFreeBytes: bavail * bsize,
@@ -209,7 +209,7 @@ export class Lease {
     void this.#deps.projects.work(table).catch((error: unknown) => (this.#problem = reasonOf(error)));
   }
 
-  /** Its row was changed. */
+  /** Another service has changed its row. */
   #gone(rows: readonly ServiceRow[]): void {
     this.#fence = 0;
     const row = rows.find(({ id }) => id === this.id);
@@ -229,7 +229,7 @@ export class Lease {
   async #announce(table: HomesTable): Promise<boolean> {
     const announced = this.#announced;
     const rows = await table.services();
-    // Otherwise it would take its own row for that of another service.
+    // Otherwise it would mistake its own row for that of another service.
     this.peers.see(rows, '');
     const before = rows.find(({ id }) => id === announced.id);
     if (before !== undefined && this.#wasRemoved) return false;
@@ -260,7 +260,7 @@ export class Lease {
     } else this.#grant(began, isFresh);
   }
 
-  /** Until it sees another service, no projects can be taken from this one. */
+  /** Until this service sees another service, no projects can be taken over from it. */
   async #extendAlone(table: HomesTable, began: Moment, isAlone: boolean): Promise<void> {
     if (isAlone) return this.#deps.projects.register(table, false);
     // From here on, it depends on its lease. The next renewal records that, and only then may others take its projects.

@@ -66,10 +66,7 @@ export class Moves {
     return new SqlRefusal('SQLITE_MISUSE', `no machine ${to} takes project databases: ${known}`);
   }
 
-  /**
-   * @param decide changes the home.
-   * @throws {SqlRefusal} if it is still here.
-   */
+  /** @param decide changes the home. @throws {SqlRefusal} if the project is still here. */
   async move(
     { project, fence }: { readonly project: string; readonly fence: number },
     way: { readonly from: string; readonly to: string },

@@ -1,6 +1,6 @@
-// The other database services, as this one sees them: which are lost, and which has room. A service is lost if its
-// counter of renewals has not changed for a time that is measured here, so differences between the machines' clocks do
-// not matter. Pure except for its clock.
+// The other database services, as seen by this service: which of them are lost, and which have room. A service is lost
+// if its counter of renewals has not changed for a time that is measured here, so differences between the machines'
+// clocks do not matter. Pure except for its clock.
 import type { ServiceRow } from '../../stores/database-homes-postgres.ts';
 
 interface Peer {

@@ -1,4 +1,4 @@
-// Imports without a file to write to: the statements of a dump as one request, and so limited in size. Called by
+// Imports without a local file: the statements of a dump as one request, limited in size. Called by
 // service/cloud-service.ts.
 import { open } from 'node:fs/promises';
 import type { DatabaseLimits } from '#core/limits.ts';
@@ -13,7 +13,7 @@ import { wordsOf, type StatementWords } from './statement-words.ts';
 /** Runs a request of a database, like one from an engine. */
 type Run = (op: number, transaction: number, payload: string) => Promise<string | Uint8Array>;
 
-/** @throws {SqlRefusal} for a file that is too large, not SQL, or refused; then nothing was changed. */
+/** @throws {SqlRefusal} for a file that is too large, not SQL, or refused; the database is then unchanged. */
 export async function importByRequests(
   run: Run,
   file: string,
@@ -60,7 +60,7 @@ function textIn(bytes: Buffer): string {
 
 /** Foreign keys are only deferred, not disabled: a row needs the table that it refers to. */
 function tablesFirst(statements: readonly { sql: string; words: StatementWords }[]): readonly { sql: string }[] {
-  // Not a dump: the order may matter.
+  // This is not a dump, so the order may matter.
   if (statements.some(({ words: { verb } }) => verb === 'DROP' || verb === 'ALTER')) return statements;
   const isTable = ({ words: { verb } }: { words: StatementWords }): boolean => verb === 'CREATE TABLE';
   return [...statements.filter(isTable), ...statements.filter((one) => !isTable(one))];

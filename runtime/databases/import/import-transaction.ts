@@ -1,5 +1,5 @@
-// One import as one transaction: accepts statements of a dump of any tool, or tables of an attached file, validates
-// the result and commits. Called by importer.ts. Independent of processes and SQL files.
+// One import as one transaction: accepts statements of a dump of any tool, or tables of an attached file, validates the
+// result and commits. Called by importer.ts. Independent of processes and SQL files.
 import { migrationLedger } from '#core/database-migrations.ts';
 import { fromWire, ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import type { Connection } from '../sqlite/connection.ts';
@@ -16,7 +16,7 @@ const LEFT_OUT_MAX = 20;
 /** Limit for listed broken references. */
 const BROKEN_SHOWN_MAX = 5;
 
-/** Framing statements of dumps: the import is one transaction, and checks keys at its end. */
+/** Framing statements of dumps are skipped: the import is one transaction, and checks keys at its end. */
 const framing = new Set(['BEGIN', 'COMMIT', 'END']);
 /** Settings of a connection or of the file format, which do not affect the content. */
 const settings = new Set([
@@ -46,7 +46,7 @@ interface VirtualTable {
   readonly name: string;
   readonly module: string;
   readonly shadows: readonly string[];
-  /** Whether its shadow tables were filled from the dump. */
+  /** Whether the table's shadow tables were filled from the dump. */
   isCopied: boolean;
   /** The parts of a `vec0` table that the file contains, by lower-case name. */
   readonly parts: Map<string, string>;
@@ -55,7 +55,7 @@ interface VirtualTable {
 /** Result of an import. */
 export interface Imported {
   readonly statements: number;
-  /** What was omitted, such as `platform_internal_outbox`. */
+  /** Data that was omitted, such as `platform_internal_outbox`. */
   readonly leftOut: readonly string[];
 }
 
@@ -75,7 +75,7 @@ export class ImportTransaction {
   /** Number of the next table with rows that are kept. */
   #held = 0;
 
-  /** Begins the transaction: nothing else writes from here on. */
+  /** Begins the transaction: from here on, no other process writes. */
   constructor(connection: Connection, watch: Watch) {
     this.#connection = connection;
     this.#watch = watch;
@@ -210,7 +210,10 @@ export class ImportTransaction {
     if (this.#leftOut.size < LEFT_OUT_MAX) this.#leftOut.add(what);
   }
 
-  /** Of the platform's tables, only the applied migrations are imported; messages belong to queues elsewhere. */
+  /**
+   * Of the platform's tables, only the applied migrations are imported, because messages belong to queues of another
+   * platform.
+   */
   #takeOwn(statement: StatementText, words: StatementWords): void {
     const { verb } = words;
     const key = words.name.toLowerCase();
@@ -222,7 +225,7 @@ export class ImportTransaction {
     else if (!verb.startsWith('CREATE ')) this.#run(statement, false);
   }
 
-  /** Imports a row of the ledger of migrations; a known one is kept. @throws {SqlRefusal} if the row is invalid. */
+  /** Imports a row of the ledger of migrations; existing rows are kept. @throws {SqlRefusal} if the row is invalid. */
   knowMigration([file, executedAt, hash]: readonly unknown[]): void {
     const isRow =
       typeof file === 'string' &&
@@ -315,7 +318,7 @@ export class ImportTransaction {
     this.#statements++;
   }
 
-  /** The next row id for a file reader; null: there is none. */
+  /** The next row id for a file reader, or null. */
   lastOf(sql: string, from: bigint): bigint | null {
     const found = this.#watch(true, () => this.#connection.own(sql, from))[0]?.[0];
     return typeof found === 'string' ? BigInt(found) : null;
@@ -350,13 +353,13 @@ export class ImportTransaction {
     this.#watch(true, () => this.#checkKeys());
   }
 
-  /** Commits after the checks. @throws {SqlRefusal} then nothing was changed. */
+  /** Commits after the checks. @throws {SqlRefusal} the database is then unchanged. */
   commit(): Imported {
     this.#watch(true, () => this.#connection.own('COMMIT'));
     return { statements: this.#statements, leftOut: [...this.#leftOut] };
   }
 
-  /** Imported bytes must be what the module itself would write, because later readers trust them. */
+  /** Imported bytes must be those that the module itself would write, because later readers trust them. */
   #checkVirtual({ name, module }: VirtualTable): void {
     const table = quoted(name);
     if (module !== 'fts5') {
@@ -373,7 +376,7 @@ export class ImportTransaction {
       this.#run(command('integrity-check'), true);
       return;
     } catch {
-      // It can be rebuilt if it stores the texts, or a table of the project does.
+      // The index can be rebuilt if it stores the texts, or a table of the project does.
     }
     try {
       this.#run(command('rebuild'), true);

@@ -1,5 +1,6 @@
-// Root of an importer: the process that imports one file into one database, in one transaction, and exits. Started
-// and ended by service/imports.ts; its own watchdog ends it when a statement takes too long. Reads no environment.
+// Main module of an importer: the process that imports one file into one database, in one transaction, and exits.
+// Started and ended by service/imports.ts; its own watchdog ends it when a statement takes too long. Reads no
+// environment.
 import { openSync, readSync, closeSync, statfsSync, statSync, mkdirSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import path from 'node:path';
@@ -20,13 +21,13 @@ import { attach, explained, isSqliteFile, takeFile } from './sqlite-file.ts';
 export interface ImporterOptions {
   /** Path of the database. */
   readonly path: string;
-  /** The file to import; null: only truncates the log left by an import that was ended. */
+  /** The file to import; null means that it only truncates the log left by an import that was ended. */
   readonly file: string | null;
   /** Existing content is deleted first. */
   readonly replace: boolean;
   /** Namespace that owns it. */
   readonly namespace: string;
-  /** Folder with the organizations' remaining storage; null: no limit. */
+  /** Folder with the organizations' remaining storage; null means no limit. */
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';

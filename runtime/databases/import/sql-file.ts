@@ -75,7 +75,7 @@ export class StatementReader {
   /**
    * The statements completed by this piece.
    *
-   * @throws {SqlRefusal} for one that is too long, a NUL character, and named parameters.
+   * @throws {SqlRefusal} for a statement that is too long, a NUL character, and named parameters.
    */
   *push(piece: string): Generator<StatementText> {
     if (piece.includes('\0')) throw new SqlRefusal('SQLITE_ERROR', 'SQL text must not contain a NUL character');

@@ -18,9 +18,9 @@ export function isSqliteFile(beginning: Uint8Array): boolean {
   return Buffer.from(beginning.subarray(0, HEADER.length)).toString('latin1') === HEADER;
 }
 
-/** Call before the transaction begins. @throws {SqlRefusal} if it cannot be read. */
+/** Call this before the transaction begins. @throws {SqlRefusal} if the file cannot be read. */
 export function attach(connection: Connection, file: string): void {
-  // Nothing else writes to it, and no file is created beside it.
+  // No other process writes to it, and no file is created next to it.
   const address = `file:${file.split('/').map(encodeURIComponent).join('/')}?mode=ro&immutable=1`;
   try {
     connection.own('ATTACH ? AS imported', address);
@@ -42,7 +42,7 @@ export function explained(error: unknown): SqlRefusal {
 interface FileTable {
   readonly name: string;
   readonly columns: readonly string[];
-  /** Name of its row id column; null: it has none. */
+  /** Name of the table's row id column, or null. */
   readonly rowid: string | null;
   /** A column is an alias of the row id. */
   readonly isKeyed: boolean;
@@ -122,7 +122,7 @@ function tableOf(connection: Connection, name: string): FileTable {
   return { name, columns, rowid, isKeyed, first: BigInt(first ?? 0), last: BigInt(last ?? -1) };
 }
 
-/** Approximate share of a table's rows up to one. */
+/** Approximate share of a table's rows up to a row. */
 function weightOf({ rowid, first }: FileTable, last: bigint): number {
   return rowid === null ? 1 : Number(last - first + 1n);
 }
@@ -154,7 +154,7 @@ async function takeRows(
   }
 }
 
-/** Applied migrations are imported; messages belong to queues elsewhere. */
+/** Applied migrations are imported; messages are not, because they belong to queues of another platform. */
 function takeOwn(connection: Connection, transaction: ImportTransaction, name: string): void {
   const found = `imported.${quoted(name)}`;
   if (name.toLowerCase() === LEDGER)

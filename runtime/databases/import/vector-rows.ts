@@ -8,7 +8,7 @@ import type { VectorTable } from '../sqlite/vector-tables.ts';
 /** Suffixes of the tables that make up a `vec0` table, after its name and `_`. */
 const PART = /^(?:info|chunks|rowids|auxiliary|(?:vector_chunks|metadatachunks|metadatatext)\d\d)$/;
 
-/** The part of a `vec0` table that has this name, such as `chunks`; null: another table. */
+/** The part of a `vec0` table that has this name, such as `chunks`; null means that another table. */
 export function partOf(vectorTable: string, table: string): string | null {
   const [beginning, part] = [table.slice(0, vectorTable.length + 1), table.slice(vectorTable.length + 1).toLowerCase()];
   return beginning.toLowerCase() === `${vectorTable}_`.toLowerCase() && PART.test(part) ? part : null;
@@ -34,7 +34,7 @@ interface Column {
 /**
  * Inserts the rows of a table.
  *
- * @param sourceOf the quoted name of the table with a part of the file's `vec0` table; null: the file has none.
+ * @param sourceOf the quoted name of the table with a part of the file's `vec0` table; null if the file has none.
  * @param step wraps the work on one chunk.
  * @throws {SqlRefusal} for chunks that sqlite-vec would not have written.
  */

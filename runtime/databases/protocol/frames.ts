@@ -6,10 +6,7 @@
 import { databaseOps, outboxOps } from '#core/database-request.ts';
 import { objectOps } from '#core/object-storage.ts';
 
-/**
- * All operations: those on a database (core/database-request.ts), those of its owner, and those of the connection
- * itself.
- */
+/** All operations: on a database (core/database-request.ts), of its owner, and of the connection itself. */
 export const ops = {
   ...databaseOps,
   ...outboxOps,
@@ -19,17 +16,20 @@ export const ops = {
   /** `[file]` -> `{bytes}`: copies the database to that file of the host. */
   backup: 21,
   /**
-   * `[file]` -> `{}`: replaces the database by that file; `[resource, true]`: by another database of its project;
-   * `[resource, true, keepAs]`: and the replaced one becomes a database of that name.
+   * `[file]` -> `{}` replaces the database with that file; `[resource, true]` with another database of its project;
+   * `[resource, true, keepAs]` also stores the replaced database under that name.
    */
   restore: 22,
   /** `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts): a new database with the same content. */
   branch: 23,
-  /** `[]` -> `{removed}`: deletes the database; false if there was none. */
+  /** `[]` -> `{removed}`: deletes the database; false if it does not exist. */
   remove: 24,
   /** `[]` -> `{bytes, path}`. */
   describe: 25,
-  /** `[[name, sql], ...]` -> `{there, applied, pending}`: names; applies nothing, and creates no database. */
+  /**
+   * `[[name, sql], ...]` -> `{there, applied, pending}`: the names of migrations; applies none, and creates no
+   * database.
+   */
   migrations: 26,
   /**
    * `[after?]` -> `{databases: [{resource, bytes, changedAt}]}`: databases of the project, regardless of the name;
@@ -57,7 +57,7 @@ export const ops = {
   kept: 44,
   /** `{}`, any database of the namespace as name -> `{}`: deletes the files of the namespace that are not databases. */
   sweep: 45,
-  /** `{}`, the database as name -> `{range}`: the period to which its replica can be restored; null: none. */
+  /** `{}`, the database as name -> `{range}`: the period to which its replica can be restored, or null. */
   replica: 46,
   /**
    * `{at, resource}`, the database as name -> `{bytes, time}`: a new database of its project as it was at that moment,
@@ -70,7 +70,7 @@ export const ops = {
   adopt: 49,
   /** `{key}` -> `{files: [{path, bytes}]}`: files of a project that is held for a move. */
   files: 50,
-  /** `{key, path, offset}` -> bytes: a part of one of them. */
+  /** `{key, path, offset}` -> bytes: a part of one of the files. */
   part: 51,
 } as const;
 
@@ -109,7 +109,7 @@ export interface Verdict {
   readonly reason: 'time' | 'memory' | null;
   /** Time limit of the statement. */
   readonly limitMs: number;
-  /** The request may be retried: its database now has a process of its own. */
+  /** The request can be retried: its database now has a separate process. */
   readonly again: boolean;
   /** Statements of the blamed request, a script, that are applied. */
   readonly applied: number;
@@ -124,9 +124,9 @@ export interface ImportState {
   readonly statements: number;
   /** From 0 to 1, of statements and rows that are read, before the checks at the end. */
   readonly part: number;
-  /** Why it failed; then nothing was changed. */
+  /** Reason of the failure; the database is then unchanged. */
   readonly reason: string | null;
-  /** What was omitted, such as messages waiting for a queue. */
+  /** Data that was omitted, such as messages waiting for a queue. */
   readonly leftOut: readonly string[];
 }
 

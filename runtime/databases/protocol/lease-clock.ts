@@ -35,13 +35,13 @@ export class LeaseEnd {
   readonly #now: () => Moment;
   #at: Moment | null;
 
-  /** @param at null: the lease does not expire. */
+  /** @param at null if the lease does not expire. */
   constructor(at: Moment | null, now: () => Moment = momentNow) {
     this.#at = at;
     this.#now = now;
   }
 
-  /** Null: the lease does not expire. */
+  /** Null if the lease does not expire. */
   get at(): Moment | null {
     return this.#at;
   }

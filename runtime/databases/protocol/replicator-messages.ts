@@ -5,14 +5,14 @@ import type { Moment } from './lease-clock.ts';
 /** The argument, as JSON. */
 export interface ReplicatorOptions {
   readonly directory: string;
-  /** Folder with the organizations' remaining storage; null: no limit. */
+  /** Folder with the organizations' remaining storage; null means no limit. */
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   /** Other services of the installation store in the bucket, too, each its own projects. */
   readonly isShared: boolean;
 }
 
-/** Messages from its parent; those with an id are answered. */
+/** Messages from the parent process; those with an id are answered. */
 export type ReplicatorRequest =
   | { readonly type: 'changed'; readonly name: string }
   | { readonly type: 'postgres'; readonly url: string }
@@ -26,14 +26,14 @@ export type ReplicatorRequest =
   | { readonly type: 'range'; readonly id: number; readonly name: string }
   /** Restores missing databases, of one project or of all. */
   | { readonly type: 'fill'; readonly id: number; readonly project: string | null }
-  /** Projects that it may store, with their home numbers, and until when; null: all. */
+  /** Projects that it may store, with their home numbers, and until when; null means all. */
   | {
       readonly type: 'homes';
       readonly until: Moment | null;
       /** Absent: as before. */
       readonly homes?: readonly (readonly [project: string, fence: number])[] | null;
     }
-  /** The service has a project now; null: it no longer has it. */
+  /** The service has a project now; null means it no longer has it. */
   | { readonly type: 'home'; readonly project: string; readonly fence: number | null }
   /** Stores all committed changes of a database now. */
   | { readonly type: 'confirm'; readonly id: number; readonly name: string }
@@ -54,6 +54,6 @@ export interface ReplicaFigures {
   readonly lagMs: number;
   readonly waiting: number;
   readonly bytes: number;
-  /** Why replication is stopped; null: it is running. */
+  /** Why replication is stopped; null if it is running. */
   readonly problem: string | null;
 }

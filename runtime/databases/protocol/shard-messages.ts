@@ -3,7 +3,7 @@ import type { Moment } from './lease-clock.ts';
 
 /** Messages from the parent; those with an id are answered by `done`. */
 export type ShardRequest =
-  /** The time until which its service may serve; null: no limit. In the past: no more, for now. */
+  /** The time until which its service may serve; null means no limit. A time in the past stops serving for now. */
   | { readonly type: 'lease'; readonly until: Moment | null }
   /** The service is the home of a project. */
   | { readonly type: 'serve'; readonly id: number; readonly project: string }

@@ -1,5 +1,6 @@
 // This database service as the home of its databases: the number from Postgres below which it stores, and whether the
-// bucket's prefix is of this installation. It stops when a newer home has taken a number. Called by replicator.ts.
+// bucket's prefix is of this installation. The home stops when a newer home has taken a number. Called by
+// replicator.ts.
 import type { ReplicaFence } from '../../stores/replica-fence-postgres.ts';
 import type { ReplicaStorage } from './storage.ts';
 
@@ -40,7 +41,8 @@ export class Home {
   }
 
   /**
-   * Gets a number; retries while Postgres or the storage is unavailable. @throws {Error} if it is not allowed to store.
+   * Gets a number; retries while Postgres or the storage is unavailable. @throws {Error} if this service is not allowed
+   * to store replicas.
    */
   async join(url: string): Promise<void> {
     if (this.#url === url) return;

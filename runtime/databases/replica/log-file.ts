@@ -1,5 +1,5 @@
-// Reads SQLite's write-ahead log: the pages that were changed by transactions committed after a position. Opens nothing
-// and takes no lock: its caller (stream.ts) holds a read transaction, so no frame is overwritten meanwhile.
+// Reads SQLite's write-ahead log: the pages that were changed by transactions committed after a position. Opens no file
+// and takes no lock: its caller (stream.ts) holds a read transaction, so no frame is overwritten in the meantime.
 import { fstatSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 
@@ -20,7 +20,7 @@ export interface LogPart {
   readonly pageBytes: number;
   /** Page -> where its latest content is in the log. */
   readonly pages: ReadonlyMap<number, number>;
-  /** Size of the database after the last commit, in pages; 0: nothing was committed. */
+  /** Size of the database after the last commit, in pages; 0 if there was no commit. */
   readonly databasePages: number;
 }
 
@@ -36,7 +36,7 @@ const FRAMES_A_READ = 64;
 /**
  * Reads the changes committed after a position.
  *
- * @param log descriptor of the log. @param from null: from its beginning.
+ * @param log descriptor of the log. @param from null means from its beginning.
  * @returns null for a log that is empty, or has no valid header.
  */
 export function readLog(log: number, from: LogPosition | null, framesMax: number): LogPart | LogProblem | null {

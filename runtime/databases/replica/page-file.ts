@@ -1,10 +1,10 @@
 // The format of a replica's objects: pages of a database with their numbers, compressed, with a checksum. Parts of
-// snapshots and changes have the same format; a pack is several changes in one object. Pure.
+// snapshots and changes have the same format; a pack contains several changes in one object. Pure.
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 /** Pages of a database at a moment. */
 export interface Pages {
-  /** Place in the series of this database. */
+  /** Position in the series of this database. */
   readonly sequence: number;
   /** Milliseconds since 1970; all its content was committed before that time. */
   readonly time: number;
@@ -39,7 +39,10 @@ export function encodePages({ sequence, time, pageBytes, databasePages, numbers,
   return Buffer.concat([header, list, compressed]);
 }
 
-/** Reads the entries of an object, one after the other. @throws {Error} when it is damaged, or of a newer version. */
+/**
+ * Reads the entries of an object, one after the other. @throws {Error} when the object is damaged, or of a newer
+ * version.
+ */
 export function* decodePages(bytes: Buffer): Generator<Pages> {
   for (let at = 0; at < bytes.length;) {
     if (bytes.length - at < HEADER_BYTES || bytes.toString('latin1', at, at + 4) !== MAGIC) throw damaged();

@@ -1,17 +1,17 @@
-// A database file from which nothing is lost while it is read: one of its two read transactions is always open, so
-// SQLite writes over no frame of the log behind it, and the next one begins before the last one ends. Called by
-// stream.ts; neither runs tenants' SQL nor compiles a schema.
+// A database file whose log is read without losses: one of two read transactions is always open, so SQLite does not
+// overwrite unread frames of the log. The next transaction begins before the previous one ends. Called by stream.ts; it
+// runs no SQL of tenants and compiles no schema.
 //
-// Both connections are read-only: as the last ones to close, they do not delete the log, which may be that of another
-// file of the same name by then. `content` stays open for as long as they do: closing any descriptor of a file ends
-// all locks that the process has on it.
+// Both connections are read-only. As the last connections to close, they therefore do not delete the log, which may
+// belong to another file of the same name by then. `content` stays open for as long as they do: closing any descriptor
+// of a file ends all locks that the process has on it.
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { withPathLock } from '../sqlite/path-lock.ts';
 import { readLog, type LogPart, type LogPosition, type LogProblem } from './log-file.ts';
 
 const BUSY_MS = 50;
-/** Offset of the two bytes of the header that say that the file has a write-ahead log. */
+/** Offset of the two header bytes that mark a file with a write-ahead log. */
 const FORMAT_AT = 18;
 
 export class PinnedFile {
@@ -40,8 +40,8 @@ export class PinnedFile {
   }
 
   /**
-   * @returns null for a file that has no write-ahead log yet: it was never opened.
-   * @throws {Error} when it is being replaced.
+   * @returns null for a file that has no write-ahead log yet: it was never opened. @throws {Error} when the file is
+   * being replaced.
    */
   static open(path: string): PinnedFile | null {
     const opened = withPathLock(path, 0, () => ({ file: PinnedFile.#open(path) }));
@@ -64,7 +64,7 @@ export class PinnedFile {
     }
   }
 
-  /** Whether the path still leads to this file. */
+  /** Whether the path still refers to this file. */
   get isCurrent(): boolean {
     return statSync(this.path, { bigint: true, throwIfNoEntry: false })?.ino === this.inode;
   }
@@ -106,9 +106,9 @@ export class PinnedFile {
   }
 
   /**
-   * Moves all of its log into the file and empties it, which loses what was not read of it.
+   * Moves the complete log into the file and empties it. Frames that were not read are lost.
    *
-   * @returns false: somebody else reads or writes.
+   * @returns false if another process reads or writes.
    */
   emptyLog(): boolean {
     return withPathLock(this.path, 0, () => this.isCurrent && this.#emptyLog()) === true;
@@ -118,7 +118,7 @@ export class PinnedFile {
     const mover = new DatabaseSync(this.path, { timeout: BUSY_MS, defensive: true });
     try {
       mover.exec('PRAGMA wal_checkpoint(PASSIVE)');
-      // A reader does not need the log if the file contains all of it.
+      // A reader does not need the log if the file contains all of its frames.
       this.step();
       this.settle();
       return (mover.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }).busy === 0;
@@ -138,10 +138,10 @@ export class PinnedFile {
   }
 
   /**
-   * Runs `work` while nothing else can write. A connection that could write is closed before those that read, and so
+   * Runs `work` while no other process can write. The writable connection is closed before the read-only ones, so it
    * does not delete the log either.
    *
-   * @returns null: another transaction is writing, or the file is being replaced.
+   * @returns null if another transaction is writing, or the file is being replaced.
    */
   whileStill<Result>(work: (move: () => boolean) => Result): Result | null {
     return withPathLock(this.path, 0, () => this.#whileStill(work));
@@ -161,7 +161,7 @@ export class PinnedFile {
     try {
       mover.exec('PRAGMA wal_autocheckpoint=0');
       writer.exec('PRAGMA wal_autocheckpoint=0');
-      // Moves most of it while others may write.
+      // Moves most of the log while others may write.
       move();
       try {
         writer.exec('BEGIN IMMEDIATE');

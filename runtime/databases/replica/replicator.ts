@@ -1,5 +1,5 @@
 // Root of the replicator: the process that keeps replicas of databases in a bucket and restores from them. Started by
-// service/replication.ts, which says what changed; reads the variables of the bucket from its environment.
+// service/replication.ts, which reports changes; reads the variables of the bucket from its environment.
 import { readdirSync, statfsSync, statSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import path from 'node:path';
@@ -42,11 +42,11 @@ const tell = (message: ReplicatorMessage): void => void (process.connected && pr
 const report = (message: string): void => tell({ type: 'report', message });
 const storage = openReplicaStorage(settings.place);
 const home = new Home({ storage, isShared, openFence: openReplicaFence, report });
-/** Projects that this service has, with their numbers; null: all. */
+/** Projects that this service has, with their numbers; null means all. */
 let homes: Map<string, number> | null = null;
 /** The time until which it has them. */
 const end = new LeaseEnd(isShared ? LONG_AGO : null);
-/** Numbers of projects, kept while this service is alone: restores ignore what is stored below a lower one. */
+/** Numbers of projects, kept while this service is alone: restores ignore objects with a lower number. */
 const numbers = new Map<string, number>();
 const retentionMs = limits.replicaRetentionDays * DAY_MS;
 let bytes = 0;
@@ -98,7 +98,7 @@ function sweep(): void {
   }
 }
 
-/** To this service's knowledge, the project has another home. */
+/** This service knows that the project has another home. */
 function isElsewhere(name: string): boolean {
   return homes !== null && !homes.has(projectOf(name));
 }
@@ -147,7 +147,7 @@ async function restore(name: string, at: number, target: string): Promise<unknow
       try {
         return await restoreAt(storage, name, at, target, (size) => checkRoom(name, size));
       } catch (error) {
-        // Changes are packed meanwhile.
+        // Changes are packed in the meantime.
         if (error instanceof SqlRefusal || attempt === RESTORE_ATTEMPTS) throw error;
       }
   } finally {
@@ -232,7 +232,7 @@ const answers: Record<string, (request: ReplicatorRequest & { id: number }) => P
     const { name } = request as Extract<ReplicatorRequest, { type: 'confirm' }>;
     if (!isReplicated(name, settings.previews)) return {};
     await schedule.settle(name);
-    // Nothing was stored at that time.
+    // No state is stored for that time.
     if (isElsewhere(name)) throw new Error('its project has another home');
     return {};
   },

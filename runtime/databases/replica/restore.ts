@@ -20,7 +20,7 @@ export async function objectsOf(storage: ReplicaStorage, name: string): Promise<
 /**
  * Restores a moment into a new file.
  *
- * @param check called once with its size, before most of it is read; throws if there is no room.
+ * @param check called once with the size, before most of the data is read; throws if there is no room.
  * @returns its size, and the moment of the latest change in it.
  * @throws {SqlRefusal} if the replica does not include that moment; {Error} if the storage fails or an object is
  * damaged.
@@ -78,7 +78,7 @@ function decoded(object: ReplicaObject, body: Buffer): Pages[] {
   }
 }
 
-/** Requests the next objects while one is written. */
+/** Requests the next objects while the current one is written. */
 async function* ahead(
   storage: ReplicaStorage,
   name: string,

@@ -1,4 +1,4 @@
-// Decides when each database is stored: shortly after a change, one call at a time per database, a few databases in
+// Decides when each database is stored: shortly after a change, one call at a time per database, and a few databases in
 // parallel. Retries when the storage fails, and closes idle files. Called by replicator.ts.
 import type { DatabaseStream } from './stream.ts';
 
@@ -7,7 +7,7 @@ interface ScheduleDeps {
   /** Files that are held open. */
   readonly openMax: number;
   mayShip(name: string): boolean;
-  /** Another service stores it: there is nothing to do. */
+  /** Another service stores the database, so no work is left. */
   isElsewhere(name: string): boolean;
   streamOf(name: string): DatabaseStream;
   report(message: string): void;
@@ -136,7 +136,7 @@ export class Schedule {
       }
       const isStored = await entry.stream.ship();
       if (!isStored) throw new Error(BUSY);
-      // It changed meanwhile: another call follows.
+      // The database changed in the meantime: another call follows.
       entry.dirtySince = entry.timer === null ? 0 : begunAt;
       if (entry.failures > 0 && ![...this.#entries.values()].some((other) => other !== entry && other.failures > 0))
         this.#problem = null;

@@ -2,25 +2,26 @@
 // objects are no longer needed. Pure.
 //
 // Below `databases/<namespace>/<resource>/` each name is `<fence>-<sequence>-<time>-<kind>`. `s<part>of<parts>` is a
-// snapshot, `c` a change, `p<last>` a pack of changes up to that sequence, `d` says that the database was deleted.
+// snapshot, `c` a change, `p<last>` a pack of changes up to that sequence, and `d` records that the database was
+// deleted.
 
 /** An object. */
 export interface ReplicaObject {
   readonly name: string;
-  /** Number of the home that wrote it: a higher one is newer. */
+  /** Number of the home that wrote the object: a higher number is newer. */
   readonly fence: number;
   readonly sequence: number;
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly kind: 'snapshot' | 'change' | 'pack' | 'deleted';
-  /** For a snapshot: the number of this part, and of all parts. */
+  /** For a snapshot, the number of this part, and of all parts. */
   readonly part: number;
   readonly parts: number;
-  /** For a pack: its last sequence. */
+  /** For a pack, its last sequence. */
   readonly last: number;
 }
 
-/** From which objects a moment is restored, in order; null: there was no database. */
+/** The objects from which a moment is restored, in order; null if there was no database. */
 type Plan = { readonly snapshot: readonly ReplicaObject[]; readonly changes: readonly ReplicaObject[] } | null;
 
 const NAME = /^(\d{8})-(\d{8})-(\d{13})-(?:(c)|(d)|s(\d{1,7})of(\d{1,7})|p(\d{8}))$/;
@@ -65,7 +66,7 @@ interface Base {
   readonly isDeleted: boolean;
 }
 
-/** In order, without incomplete snapshots. */
+/** Snapshots in order, without incomplete ones. */
 function basesOf(objects: readonly ReplicaObject[]): Base[] {
   const found = new Map<string, ReplicaObject[]>();
   for (const object of objects) {
@@ -93,7 +94,7 @@ function baseAt(bases: readonly Base[], at: number): Base | null {
   return bases.findLast(({ time }) => time <= at) ?? null;
 }
 
-/** @returns undefined: the replica does not include that moment. @throws {Error} when changes are missing. */
+/** @returns undefined if the replica does not include that moment. @throws {Error} when changes are missing. */
 export function planOf(objects: readonly ReplicaObject[], at: number): Plan | undefined {
   const base = baseAt(basesOf(objects), at);
   if (base === null) return undefined;
@@ -115,7 +116,7 @@ export function planOf(objects: readonly ReplicaObject[], at: number): Plan | un
   return { snapshot: base.objects, changes };
 }
 
-/** The moments that can be restored: the oldest, and the time of the newest change; null: none. */
+/** The moments that can be restored: the oldest, and the time of the newest change, or null. */
 export function rangeOf(
   objects: readonly ReplicaObject[],
 ): { readonly oldest: number; readonly newest: number } | null {

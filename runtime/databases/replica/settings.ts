@@ -8,7 +8,7 @@ interface ReplicaSettings {
   readonly previews: boolean;
 }
 
-/** @returns null: nothing is replicated. @throws {Error} naming the variable that is missing or invalid. */
+/** @returns null if replication is off. @throws {Error} naming the variable that is missing or invalid. */
 export function replicaSettings(environment: Readonly<Record<string, string | undefined>>): ReplicaSettings | null {
   const variables = replicaVariables(environment);
   const place = bucketFrom((name) => variables[name] ?? '', 'DB_REPLICA_S3', 'Replicas of databases');

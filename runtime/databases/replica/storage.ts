@@ -7,7 +7,7 @@ import { childText } from '#core/s3/xml.ts';
 /** Objects below a prefix. */
 export interface ReplicaStorage {
   put(key: string, body: Uint8Array): Promise<void>;
-  /** @returns null if it does not exist. */
+  /** @returns null if the object does not exist. */
   get(key: string): Promise<Buffer | null>;
   /** Keys without the prefix, sorted. */
   list(below: string): Promise<string[]>;
@@ -18,7 +18,7 @@ export interface ReplicaStorage {
 /** A part of a snapshot has at most 16 MB before compression. */
 const REQUEST_MS_MAX = 60_000;
 
-/** Opens the storage; sends nothing. */
+/** Opens the storage without sending a request. */
 export function openReplicaStorage(place: BucketPlace): ReplicaStorage {
   const bucket = openBucket(place);
   const root = `${place.prefix}/`;

@@ -16,12 +16,12 @@ const readAsync = promisify(readFile);
 /** Shared by the streams of a home. */
 interface StreamDeps {
   readonly storage: ReplicaStorage;
-  /** Number of this home; 0: not known yet. */
+  /** Number of this home; 0 if it is not known yet. */
   fence(): number;
   /** Limit of the bytes of a log that are not stored yet. */
   readonly logBytesMax: number;
   readonly snapshotEveryMs: number;
-  /** Counts what was stored. */
+  /** Counts stored objects and bytes. */
   stored(bytes: number): void;
 }
 
@@ -51,7 +51,7 @@ export class DatabaseStream {
   readonly #file: string;
   readonly #key: string;
   #pinned: PinnedFile | null = null;
-  /** Everything up to this position is stored or pending; null: a snapshot is needed. */
+  /** Everything up to this position is stored or pending; null if a snapshot is needed. */
   #position: Position | null = null;
   #rest: Rest | null;
   #pending: Pending | null = null;
@@ -74,12 +74,12 @@ export class DatabaseStream {
     this.#rest = readRest(file);
   }
 
-  /** Whether it has stored something as this home and knows the next sequence number. */
+  /** Whether this home has stored an object and knows the next sequence number. */
   get hasSeries(): boolean {
     return this.#fence > 0;
   }
 
-  /** Whether its file is open. */
+  /** Whether the database file is open. */
   get isOpen(): boolean {
     return this.#pinned !== null;
   }
@@ -139,7 +139,7 @@ export class DatabaseStream {
     return isSameFile(rest, this.#file) ? 'start' : null;
   }
 
-  /** The changes committed after the position; null: a snapshot is needed. */
+  /** The changes committed after the position; null if a snapshot is needed. */
   #read(from: Position): LogPart | 'none' | 'long' | null {
     const pinned = this.#pinned as PinnedFile;
     pinned.step();
@@ -296,14 +296,14 @@ export class DatabaseStream {
     }
   }
 
-  /** The log is long: moves it into the file while nothing else writes, so that the next write restarts it. */
+  /** The log is long: moves it into the file while no other process writes, so that the next write restarts it. */
   async #restartLog(): Promise<boolean> {
     const pinned = this.#pinned as PinnedFile;
     const found = pinned.whileStill((move) => {
       const from = this.#position === 'start' ? null : this.#position;
       const part = pinned.read(from, FRAMES_MAX);
       if (typeof part === 'string') return null;
-      // Only the home of a snapshot can store what follows it.
+      // Only the home that stored a snapshot can store changes after it.
       if (part !== null && part.pages.size > 0 && this.#fence !== this.#deps.fence()) return null;
       const change = part === null ? null : this.#encodeChange(pinned, part);
       pinned.step();

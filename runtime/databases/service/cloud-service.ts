@@ -34,7 +34,7 @@ interface CloudDatabases {
 interface CloudServiceOptions {
   readonly databases: CloudDatabases;
   readonly limits: DatabaseLimits;
-  /** As in the other service. */
+  /** Like in the other service. */
   readonly socketFolder?: string;
   report(message: string): void;
 }
@@ -72,7 +72,7 @@ export async function startCloudService({
     if (op < ops.migrate) return databases.run(place, op, transaction, payload);
     if (op === ops.import) {
       const { file, replace } = JSON.parse(payload) as { file?: unknown; replace?: unknown };
-      // It has ended when the response is sent: no state is kept.
+      // The transaction has ended when the response is sent, because no state is kept.
       if (typeof file !== 'string') return JSON.stringify(unknownImport);
       const run = (which: number, within: number, given: string): Promise<string | Uint8Array> =>
         databases.run(place, which, within, given);

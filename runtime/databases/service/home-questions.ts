@@ -7,7 +7,7 @@ import type { ShardProcess } from './shard-process.ts';
 /** Margin after the requested time within which a running process answers. */
 const ANSWER_MS = 1000;
 
-/** @returns undefined: not a request of a service. */
+/** @returns undefined if this is not a request of a service. */
 export function answerService(
   moves: Moves,
   op: number,
@@ -20,7 +20,7 @@ export function answerService(
   return undefined;
 }
 
-/** Holds the requests of a project. A process that does not answer, such as a stopped one, is killed. */
+/** Holds the requests of a project. A process that does not answer, for example because it is stopped, is killed. */
 export async function holdIn(shards: readonly ShardProcess[], project: string, msMax: number): Promise<string | null> {
   const problems = await Promise.all(
     shards.map(async (shard) => {

@@ -1,5 +1,5 @@
-// The imports of a database service: each in a separate process at low priority, so that tenant input cannot crash
-// anything else. Called by service.ts. Runs no SQL and reads no file.
+// The imports of a database service. Each runs in a separate process at low priority, so that input of tenants cannot
+// crash other processes. Called by service.ts. Runs no SQL and reads no file.
 import { fork, type ChildProcess } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ interface Import {
   state: ImportState;
   /** Null after the import ended. */
   child: ChildProcess | null;
-  /** Why this process is ending it; null: it is not being ended. */
+  /** Why this process is ending the importer, or null. */
   ending: string | null;
   isCommitting: boolean;
   /** Settles when the import ends. */
@@ -46,7 +46,7 @@ const ENDS_KEPT = 200;
 
 export class Imports {
   readonly #deps: ImportsDeps;
-  /** By database and id, latest last. */
+  /** By database and id; the latest import comes last. */
   readonly #imports = new Map<string, Import>();
   /** Processes that clean up after ended imports. */
   readonly #settling = new Set<ChildProcess>();
@@ -117,7 +117,7 @@ export class Imports {
     let note = '';
     (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
     const timer = setTimeout(() => this.#end(one, tooLong(limits)), limits.importMs);
-    // Statements sort on disk, where nothing else limits their size.
+    // Statements sort on disk, where no other limit applies to their size.
     const looking = setInterval(() => {
       if (this.#space.isLow)
         this.#end(one, 'the disk of the platform is nearly full: import again when its operator has made room');
@@ -207,7 +207,7 @@ export class Imports {
     const children = [...running.flatMap(({ child }) => child ?? []), ...this.#settling];
     for (const one of running) {
       if (one.state.state === 'running') this.#end(one, 'the database service was stopped');
-      // Only the log is left to truncate, which the next import does as well.
+      // Only the log remains to be truncated, which the next import does as well.
       else one.child?.kill('SIGKILL');
     }
     for (const child of this.#settling) child.kill('SIGKILL');

@@ -1,5 +1,5 @@
-// Disk usage of each namespace's databases: the files with their logs, branches, snapshots, and damaged ones set
-// aside. Computed when the control plane counts (service.ts). Also deletes what remains of a namespace.
+// Disk usage of each namespace's databases: files with their logs, branches, snapshots, and damaged files that were set
+// aside. Computed when the control plane counts (service.ts). Also deletes the remaining files of a namespace.
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -11,7 +11,7 @@ export async function keptBytes(directory: string): Promise<Record<string, numbe
     const inside = path.join(directory, folder.name);
     let bytes = 0;
     for (const name of await readdir(inside, { recursive: true }).catch(() => [])) {
-      // A file deleted meanwhile is not counted.
+      // A file that is deleted during the count is not counted.
       const found = await stat(path.join(inside, name)).catch(() => null);
       if (found?.isFile() === true) bytes += found.size;
     }
@@ -25,6 +25,6 @@ export async function sweepNamespace(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   if (names.some((name) => name.endsWith('.sqlite'))) return;
   for (const name of names) await rm(path.join(folder, name), { recursive: true, force: true });
-  // A database created meanwhile is kept.
+  // A database that is created in the meantime is kept.
   await rmdir(folder).catch(() => {});
 }

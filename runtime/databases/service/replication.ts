@@ -57,7 +57,7 @@ export class Replication {
     this.#child = this.#start();
   }
 
-  /** Null while it is being restarted. */
+  /** Process id of the replicator; empty while it is being restarted. */
   get pid(): number[] {
     return this.#child.pid === undefined || !this.#child.connected ? [] : [this.#child.pid];
   }
@@ -114,7 +114,7 @@ export class Replication {
     }
   }
 
-  /** For `platform doctor`, which has no other access to it. */
+  /** Written for `platform doctor`, which has no other access to it. */
   #note(figures: ReplicaFigures): void {
     const isNews = this.#figures?.problem !== figures.problem;
     this.#figures = figures;
@@ -127,7 +127,7 @@ export class Replication {
       writeFileSync(`${file}.new`, JSON.stringify({ at: new Date(now).toISOString(), lagMs, waiting, problem }));
       renameSync(`${file}.new`, file);
     } catch {
-      // The disk is full; the next one tries again.
+      // The disk is full; the next write tries again.
     }
   }
 
@@ -162,7 +162,7 @@ export class Replication {
     this.#send({ type: 'homes', until, ...(homes !== undefined && { homes }) });
   }
 
-  /** The service is now the home of a project; null: no longer. */
+  /** The service is now the home of a project; null means no longer. */
   setHome(project: string, fence: number | null): void {
     if (fence === null) this.#homes?.delete(project);
     else this.#homes?.set(project, fence);

@@ -34,8 +34,8 @@ export class Routes {
   }
 
   /**
-   * A database caused its process to be killed: it now gets a separate one, shared only with other suspects if there
-   * are too many.
+   * A database caused its process to be killed. The database now gets a separate process, which it shares only with
+   * other suspects if there are too many.
    */
   suspect(name: string, now: number): void {
     const known = this.#suspects.get(name);

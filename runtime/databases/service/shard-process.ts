@@ -1,5 +1,5 @@
-// One shard, managed by its parent: a process that is restarted whenever it ends, under a new name each time, and the
-// notes left by earlier processes.
+// One shard, managed by its parent: a process that is restarted whenever it ends, each time under a new name, and the
+// notes of earlier processes.
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -19,9 +19,9 @@ interface ShardProcessDeps {
   report(message: string): void;
   /** A database was changed. */
   changed(database: string): void;
-  /** Its first message: the time until which it may serve. */
+  /** The first message to the process: the time until which it may serve. */
   lease(): Moment | null;
-  /** Stores a database in its replica now. @throws why it did not. */
+  /** Stores a database in its replica now. @throws the reason if the database could not be stored. */
   confirm(database: string): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export class ShardProcess {
   #starts = 0;
   #earlyDeaths = 0;
   #listening = Promise.withResolvers<ShardAddress>();
-  /** Name -> its note, or null without one. The promise exists while the process runs. */
+  /** Name -> note of the process, or null. The promise exists while the process runs. */
   readonly #ends = new Map<string, Promise<ShardNote | null>>();
   #closed = false;
   #exited: Promise<void> = Promise.resolve();
@@ -67,7 +67,9 @@ export class ShardProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves when it listens; starts it on first use. @throws {Error} when it cannot be started, or is closed. */
+  /**
+   * Resolves when it listens; starts it on first use. @throws {Error} when the process cannot be started, or is closed.
+   */
   address(): Promise<ShardAddress> {
     if (this.#starts === 0 && !this.#closed) this.#start();
     return this.#listening.promise;
@@ -78,7 +80,7 @@ export class ShardProcess {
     if (this.#child?.connected === true) this.#child.send(request, () => {});
   }
 
-  /** @returns null when it is done or the process exits; otherwise the reason. */
+  /** @returns null when the request is done or the process exits; otherwise the reason. */
   ask(question: Question): Promise<string | null> {
     if (this.#child?.connected !== true) return Promise.resolve(null);
     const id = ++this.#ids;
@@ -98,7 +100,7 @@ export class ShardProcess {
     return this.#ends.has(name);
   }
 
-  /** The note of an ended process; waits briefly for one that is ending. */
+  /** The note of an ended process; waits briefly for a process that is ending. */
   async endOf(name: string): Promise<ShardNote | null | 'alive'> {
     const ended = this.#ends.get(name);
     if (ended === undefined) return null;

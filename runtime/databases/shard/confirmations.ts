@@ -4,7 +4,7 @@
 export class Confirmations {
   readonly #ask: (name: string) => void;
   readonly #changes = new Map<string, number>();
-  /** For each database: the writes that the current request confirms, and those of the next one. */
+  /** For each database: the writes that the current request confirms, and those of the next request. */
   readonly #waiting = new Map<string, { asked: Wait[]; next: Wait[] }>();
 
   /** @param ask answered by {@link settle}. */

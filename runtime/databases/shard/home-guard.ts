@@ -1,13 +1,13 @@
-// Prevents a project from having two homes: once the lease of its service has expired, this process starts no request
-// and sends no response, even if it was stopped meanwhile. Called by shard-connection.ts for each request; shard.ts
-// forwards the parent's messages.
+// Prevents a project from having two homes: when the lease of its service has expired, this process starts no request
+// and sends no response, even if it was stopped in the meantime. Called by shard-connection.ts for each request;
+// shard.ts forwards the parent's messages.
 import { LeaseEnd, leaseNow, type Moment } from '../protocol/lease-clock.ts';
 import { projectOf } from '../protocol/database-name.ts';
 
 interface HomeGuardDeps {
   /** No database of the project is in use. */
   isQuiet(project: string): boolean;
-  /** Closes the files of a project; null: all. */
+  /** Closes the files of a project; null means all. */
   close(project: string | null): void;
   /** The lease has expired: engines must look up the home again. */
   lapsed(): void;
@@ -25,7 +25,7 @@ export class HomeGuard {
   readonly #deps: HomeGuardDeps;
   readonly #end: LeaseEnd;
   #timer: NodeJS.Timeout | null = null;
-  /** Projects whose home this is while it has a lease, including those that were served before the lease. */
+  /** Projects of this home while it has a lease, including those that were served before the lease. */
   readonly #served = new Set<string>();
   readonly #held = new Map<string, HeldRequest[]>();
   #latest = '';
@@ -86,7 +86,7 @@ export class HomeGuard {
     for (const project of this.#held.keys()) this.release(project, false);
   }
 
-  /** @returns null when the project has no open files; otherwise the reason, and nothing was changed. */
+  /** @returns null when the project has no open files; otherwise the reason, without a change. */
   async hold(project: string, msMax: number): Promise<string | null> {
     if (!this.#held.has(project)) this.#held.set(project, []);
     for (const until = leaseNow() + msMax; !this.#deps.isQuiet(project);) {

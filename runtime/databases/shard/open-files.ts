@@ -1,5 +1,5 @@
 // The open databases of a shard, by name: opened on first use, the least recently used closed first. Also replaces and
-// deletes whole files, after closing them.
+// deletes complete files, after closing them.
 import path from 'node:path';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -37,7 +37,7 @@ interface OpenFilesDeps {
 
 export class OpenFiles {
   readonly #deps: OpenFilesDeps;
-  /** In order of use, latest last. */
+  /** In order of use; the latest comes last. */
   readonly #open = new Map<string, DatabaseFile>();
   readonly #numbers = new Map<string, number>();
   #latest = '';
@@ -181,7 +181,7 @@ export class OpenFiles {
     for (const file of this.#open.values()) file.leave(owner);
   }
 
-  /** Closes the files of a project; null: all. */
+  /** Closes the files of a project; null means all. */
   close(project: string | null = null): void {
     for (const [name, file] of this.#open) {
       if (project !== null && projectOf(name) !== project) continue;

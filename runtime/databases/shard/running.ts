@@ -41,7 +41,7 @@ export interface ShardNote {
 
 /** In `turn`: the watchdog ends the process. Odd, because SQL runs. */
 export const ENDING = -1;
-/** How long the watchdog may take for it. */
+/** How long the watchdog may take to end a statement. */
 const ENDING_MS = 5000;
 
 /**

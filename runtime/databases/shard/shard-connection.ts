@@ -1,4 +1,4 @@
-// One engine's connection to a shard: parses requests from the stream, passes them on, sends the responses of one
+// One engine's connection to a shard: parses requests from the stream, forwards them, and sends the responses of one
 // tick together.
 import type { Socket } from 'node:net';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -11,12 +11,12 @@ import { endTurn, field } from './running.ts';
 
 interface ShardConnectionDeps {
   readonly socket: Socket;
-  /** Its slot in the shared memory. */
+  /** Slot of the connection in the shared memory. */
   readonly place: number;
   readonly view: Int32Array;
   readonly files: OpenFiles;
   readonly guard: HomeGuard;
-  /** Null: writes do not wait for the replica. */
+  /** Null means that writes do not wait for the replica. */
   readonly confirmations: Confirmations | null;
   readonly frameBytesMax: number;
   /** Time limit of a request. */
@@ -57,7 +57,7 @@ export class ShardConnection {
       try {
         reader.push(chunk, (frame) => this.#take(frame));
       } catch {
-        // Another protocol: this connection is unusable.
+        // The client uses another protocol, so this connection is unusable.
         socket.destroy();
         return;
       } finally {
@@ -155,7 +155,7 @@ class ShardJob implements Job {
   readonly #cpuLeftMs: number;
   readonly #meter = new CpuMeter();
   #applied: number;
-  /** Number of changes of its database before the request started. */
+  /** Number of changes of the request's database before it started. */
   #changes: number;
 
   constructor(owner: ShardConnection, deps: ShardConnectionDeps, request: RequestFrame, args: readonly unknown[]) {
@@ -180,7 +180,7 @@ class ShardJob implements Job {
     this.#deps.view[field.applied] = this.#applied = count;
   }
 
-  /** Whether it is part of an open transaction, including an object's. */
+  /** Whether the request is part of an open transaction, including an object's. */
   get continues(): boolean {
     return this.transaction !== 0 || (this.op === ops.steps && this.args[1] !== 0);
   }

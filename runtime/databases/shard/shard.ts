@@ -1,5 +1,5 @@
 // Root of a shard: the process that owns the files of some projects and runs their SQL. Started and ended by
-// service.ts, ended by its own watchdog when a statement takes too long. Reads no environment: everything is in its
+// service.ts; its own watchdog ends it when a statement takes too long. Reads no environment: everything is in its
 // argument.
 import { statfsSync, writeSync } from 'node:fs';
 import path from 'node:path';
@@ -21,16 +21,16 @@ import { ShardConnection } from './shard-connection.ts';
 export interface ShardOptions {
   readonly socketPath: string;
   readonly directory: string;
-  /** Folder with the organizations' remaining storage; null: no limit. */
+  /** Folder with the organizations' remaining storage; null means no limit. */
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
   /** Time limit of a statement. */
   readonly limitMs: number;
-  /** Has a single database: ending it for one request's budget affects no other. */
+  /** The process has a single database, so ending it for one request's budget affects no other database. */
   readonly isOwn: boolean;
-  /** Whether its parent is notified of each changed database. */
+  /** Whether the parent process is notified of each changed database. */
   readonly reportsChanges: boolean;
   /** Writes are acknowledged when the replica has stored them. */
   readonly confirms: boolean;
@@ -53,7 +53,7 @@ const view = new Int32Array(memory);
 const script = path.join(import.meta.dirname, `watchdog${path.extname(import.meta.filename)}`);
 const watchdog = new Worker(script, { workerData: { memory, memoryMb: options.limits.statementMemoryMb } });
 watchdog.on('error', (error) => {
-  // Without it a statement could run forever.
+  // Without it, a statement could run without a limit.
   process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
   process.exit(1);
 });

@@ -1,6 +1,6 @@
-// The thread that kills its process when a statement runs too long or uses too much memory: nothing else can stop
-// SQLite. The main thread writes the running request to shared memory (running.ts), and is blocked meanwhile. Holds no
-// tenant data.
+// The thread that kills its process when a statement runs too long or uses too much memory: SQLite cannot be stopped
+// otherwise. The main thread writes the running request to shared memory (running.ts), and is blocked while it runs.
+// Holds no tenant data.
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ENDING, field, NOTE_FD, noteOf, type ShardNote } from './running.ts';

@@ -1,5 +1,5 @@
-// One fenced connection to a database file: compiles statements once, runs them within the limits, writes results as
-// JSON. Independent of requests, other transactions and processes. Called by database-file.ts.
+// One fenced connection to a database file: compiles statements once, runs them within the limits, and writes results
+// as JSON. Independent of requests, other transactions and processes. Called by database-file.ts.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { fromWire, SqlRefusal, toWire, type StoredValue } from '#core/database-request.ts';
@@ -46,12 +46,12 @@ interface ConnectionOptions {
   /** `normal` survives the death of the process, `full` also a power failure. */
   readonly synchronous: 'normal' | 'full';
   /**
-   * For one transaction of any size, in a separate process: statements as long as the longest value in hex, sorting
-   * on disk, foreign keys unchecked until `PRAGMA foreign_key_check`, one attached file, and a log that grows until
-   * it is truncated.
+   * Options for one transaction of any size, in a separate process: statements as long as the longest value in hex,
+   * sorting on disk, foreign keys unchecked until `PRAGMA foreign_key_check`, one attached file, and a log that grows
+   * until it is truncated.
    */
   readonly isBulk?: boolean;
-  /** Path of sqlite-vec's library; null: none; default: that of this machine. */
+  /** Path of sqlite-vec's library; null if there is none; by default the library for this machine. */
   readonly vectorLibrary?: string | null;
 }
 
@@ -83,7 +83,7 @@ export class Connection {
   readonly #own = new Map<string, StatementSync>();
   readonly #pagesMax: number;
   #pages: number;
-  /** Version of the schema whose `vec0` tables the fence knows. */
+  /** Version of the schema whose `vec0` tables the fence has loaded. */
   #schemaVersion: unknown = null;
 
   /** @throws SQLite's error when the file is not a database. */
@@ -113,8 +113,8 @@ export class Connection {
         attach: isBulk ? 1 : 0,
         triggerDepth: 100,
       });
-      // Temporary b-trees stay in memory, which the watchdog limits: no file beside the database's own. An index of
-      // millions of rows is sorted in unnamed files.
+      // Temporary b-trees stay in memory, which the watchdog limits, so no other file is created next to the database.
+      // An index of millions of rows is sorted in unnamed files.
       const memory = isBulk
         ? 'PRAGMA temp_store=FILE; PRAGMA cache_size=-32768; '
         : 'PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ';
@@ -133,7 +133,7 @@ export class Connection {
 
   /**
    * Size limit of the file, never below its current size: an operation that needs more pages fails as on a full disk.
-   * Set before each request: only a change costs anything.
+   * Set before each request, because only a change costs time.
    */
   set bytesMax(bytes: number) {
     const pages = Math.max(1, Math.min(this.#pagesMax, Math.floor(bytes / PAGE_BYTES)));
@@ -163,12 +163,12 @@ export class Connection {
       statement = this.#fence.own(() => this.#db.prepare(sql));
       this.#own.set(sql, statement);
     }
-    // It may be recompiled while it runs, after a change of the schema.
+    // SQLite may recompile a statement while it runs, after a change of the schema.
     const compiled = statement;
     return this.#fence.own(() => compiled.all(...values)) as unknown as unknown[][];
   }
 
-  /** As {@link own}, for values as long as a chunk of vectors. */
+  /** Like {@link own}, for values as long as a chunk of vectors. */
   ownLarge(sql: string, ...values: StoredValue[]): unknown[][] {
     this.#db.limits.length = this.#limits.vectorChunkBytesMax;
     try {
@@ -178,7 +178,7 @@ export class Connection {
     }
   }
 
-  /** The `vec0` table of this name; undefined: there is none. */
+  /** The `vec0` table of this name, or undefined. */
   vectorTable(name: string): VectorTable | undefined {
     this.#learnVectors();
     return this.#fence.vectorTables.get(name.toLowerCase());
@@ -283,7 +283,7 @@ export class Connection {
   }
 
   /**
-   * Runs a statement; one that only reads ends after `rowsMax` rows. @throws {SqlRefusal} and, for a damaged file,
+   * Runs a statement; a read-only statement ends after `rowsMax` rows. @throws {SqlRefusal} and, for a damaged file,
    * SQLite's own error.
    */
   run(prepared: Prepared, wireValues: unknown, rowsMax = Infinity): StatementRun {
@@ -406,8 +406,8 @@ export class Connection {
   }
 
   /**
-   * Lets `run` insert rows into a shadow table of a virtual table, which SQLite normally forbids, and nothing else:
-   * for a copy of such a table, which {@link own} checks afterwards.
+   * Lets `run` insert rows into a shadow table of a virtual table, which SQLite normally forbids, and into no other
+   * table. This is for a copy of such a table, which {@link own} checks afterwards.
    */
   intoShadow<Result>(table: string, run: () => Result): Result {
     this.#db.enableDefensive(false);
@@ -418,7 +418,7 @@ export class Connection {
     }
   }
 
-  /** As {@link own}, also where SQLite normally forbids it. */
+  /** Like {@link own}, also where SQLite normally forbids it. */
   ownDefenceless(sql: string): void {
     this.#db.enableDefensive(false);
     try {
@@ -453,8 +453,8 @@ export class Connection {
 }
 
 /**
- * Iterates the rows of a statement and always finalizes it: one that fails halfway, for a lock, would stay open and
- * prevent commits on its connection.
+ * Iterates the rows of a statement and always finalizes it: a statement that fails halfway because of a lock would stay
+ * open and prevent commits on its connection.
  */
 function* ended<Row>(rows: Iterator<Row>): Generator<Row> {
   try {

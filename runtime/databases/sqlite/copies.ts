@@ -29,7 +29,7 @@ function marker(file: string): string {
   return `${file}.corrupt`;
 }
 
-/** Whether there is a database, or one that was set aside. */
+/** Whether there is a database, or a damaged one that was set aside. */
 export function isThere(file: string): boolean {
   return existsSync(file) || isDamaged(file);
 }
@@ -73,7 +73,7 @@ export function firstProblem(file: string): string {
 }
 
 /**
- * Renames a damaged file, so that nothing writes to it and nothing is lost; a marker prevents an empty one from
+ * Renames a damaged file, so that no process writes to it and no data is lost. A marker prevents an empty database from
  * replacing it.
  */
 export function setAside(file: string, reason: string, report: (message: string) => void): PlatformError {
@@ -126,8 +126,8 @@ interface Branch {
 }
 
 /**
- * Creates a new database with the content of this one, except messages waiting for a queue: the file system shares
- * the blocks where it can (Btrfs, XFS), otherwise a backup is made. The new file appears atomically.
+ * Creates a new database with the content of this one, except messages waiting for a queue. The file system shares the
+ * blocks if it can (Btrfs, XFS); otherwise a backup is made. The new file appears atomically.
  *
  * @param unlessThere an existing copy is accepted.
  * @throws {SqlRefusal} when there is a database of that name; when a copy would be larger than `branchBytesMax`.
@@ -167,7 +167,7 @@ function cloneTo(connection: Connection, file: string, target: string): boolean 
   try {
     connection.own('BEGIN IMMEDIATE');
   } catch (error) {
-    // An import holds the write lock until it ends; meanwhile the state before it can be copied.
+    // An import holds the write lock until it ends; in the meantime the state before it can be copied.
     if (isBusy(error)) return false;
     throw error;
   }
@@ -196,8 +196,8 @@ export function emptyOutbox(file: string): void {
 /**
  * Replaces a closed database by a copy of another file.
  *
- * @param keep name under which the replaced database is kept, with everything committed; null: it is deleted.
- * @throws {SqlRefusal} when that file is not a valid database; then nothing has changed.
+ * @param keep name under which the replaced database is kept, with everything committed; null if it is deleted. @throws
+ * {SqlRefusal} when that file is not a valid database; the database is then unchanged.
  */
 export function replaceFile(file: string, source: string, keep: string | null = null): void {
   const unfinished = `${file}.unfinished`;
@@ -227,7 +227,7 @@ export function removeFile(file: string): void {
   rmSync(marker(file), { force: true });
 }
 
-/** Limit for listed databases of one project. */
+/** Maximum number of listed databases of one project. */
 const LISTED_MAX = 10_000;
 
 /** The databases in a project's folder, sorted by name; none without a folder. */

@@ -1,5 +1,5 @@
-// One open database: runs requests one after the other, and holds the single interactive transaction for which other
-// writes wait. Called by the shard; runs no SQL outside a Connection, and is independent of sockets.
+// One open database: runs requests one after the other, and holds the only interactive transaction, for which other
+// writes wait. Called by the shard. This file runs SQL only through a Connection, and is independent of sockets.
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -18,10 +18,10 @@ import { Statements } from './statements.ts';
 /** A request for a database. */
 export interface Job {
   readonly op: number;
-  /** Its transaction; 0 for none. */
+  /** Transaction of the request; 0 if there is none. */
   readonly transaction: number;
   readonly args: readonly unknown[];
-  /** Its connection: transactions left open end with it. */
+  /** Connection of the request: transactions that are left open end with it. */
   readonly owner: object;
   /** Statements of a script that are applied; it continues after them. */
   applied: number;
@@ -41,7 +41,7 @@ interface DatabaseFileDeps extends OwnerOperationsDeps {
   readonly shard: number;
   /** The file is damaged, and was closed. */
   damaged(): void;
-  /** Its content was changed. */
+  /** Called when the request changed the content. */
   changed(): void;
   /** Reports a message for the operator. */
   report(message: string): void;
@@ -52,7 +52,7 @@ interface Transaction {
   readonly owner: object;
   readonly timer: NodeJS.Timeout;
   schema: boolean;
-  /** Number of messages that it adds to the outbox. */
+  /** Number of messages that the request adds to the outbox. */
   sends: number;
 }
 
@@ -79,13 +79,15 @@ export class DatabaseFile {
   #holder: object | null = null;
   /** Bytes recorded in its organization's account. */
   #noted: number;
-  /** For interactive transactions: others read the committed state through the main connection meanwhile. */
+  /**
+   * For interactive transactions: other requests read the committed state through the main connection in the meantime.
+   */
   #second: Connection | null = null;
   #transaction: Transaction | null = null;
   readonly #ended = new Map<number, string>();
   #waiting: Waiting[] = [];
   #waitTimer: NodeJS.Timeout | null = null;
-  /** Another process, an import, writes to the file: no writes are attempted until this fires. */
+  /** Another process, an import, writes to the file: no writes are attempted until this timer fires. */
   #heldTimer: NodeJS.Timeout | null = null;
   #heldPauseMs = HELD_PAUSE_MS;
 
@@ -154,7 +156,7 @@ export class DatabaseFile {
       const sql = String(job.args[0]);
       return this.#main.several(sql) !== null || this.#main.prepare(sql).writes;
     } catch {
-      // The error is reported in its own turn.
+      // The error is reported in the turn of its request.
       return false;
     } finally {
       job.end();
@@ -172,7 +174,7 @@ export class DatabaseFile {
     this.#waitTimer ??= setTimeout(() => this.#giveUp(), waitMs);
   }
 
-  /** The first waiting job tries again in a moment; others of this process are served meanwhile. */
+  /** The first waiting job tries again in a moment; other jobs of this process are served in the meantime. */
   #hold(first: Waiting): void {
     this.#waiting.unshift(first);
     this.#waitTimer ??= setTimeout(() => this.#giveUp(), this.#deps.limits.waitMs);
@@ -245,7 +247,7 @@ export class DatabaseFile {
       if (payload instanceof Uint8Array) kind = kinds.bytes;
     } catch (error) {
       if (isBusy(error) && (until === undefined || performance.now() < until)) {
-        // Another process holds the file: an import, or briefly a manual copy.
+        // Another process holds the file: an import, or a manual copy for a short time.
         this.#hold({ job, until: until ?? performance.now() + this.#deps.limits.waitMs });
         return;
       }
@@ -401,7 +403,7 @@ export class DatabaseFile {
     this.#transaction = null;
   }
 
-  /** A connection is gone: its transaction is rolled back, and its waiting jobs are dropped. */
+  /** A connection has closed: its transaction is rolled back, and its waiting jobs are dropped. */
   leave(owner: object): void {
     this.#waiting = this.#waiting.filter(({ job }) => job.owner !== owner);
     if (this.#holder === owner) this.#object?.undo();

@@ -1,5 +1,5 @@
-// What SQL of a tenant may do: SQLite calls this authorizer for every action while it compiles a statement, including
-// those inside a view, a trigger or a virtual table. Everything not listed here is refused.
+// Limits the SQL of a tenant: SQLite calls this authorizer for every action while it compiles a statement, including
+// actions inside a view, a trigger or a virtual table. Everything not listed here is refused.
 import { constants as sqlite } from 'node:sqlite';
 import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import { resultCode } from './sqlite-errors.ts';
@@ -76,7 +76,7 @@ const temporary = new Set<number>([
   sqlite.SQLITE_DROP_TEMP_VIEW,
 ]);
 
-/** They would persist into later requests. */
+/** These settings would persist into later requests. */
 const noTemporary = 'temporary tables, indexes, triggers and views are not available';
 
 const ofVectors = 'tables *_vector_chunks00 belong to their `vec0` table';
@@ -85,7 +85,7 @@ const belongs = `tables ${ownTablePrefix}* belong to the platform`;
 
 const none: readonly VectorTable[] = [];
 
-/** They change no content. */
+/** These settings change no content. */
 const maintenance = new Set<number>([sqlite.SQLITE_ANALYZE, sqlite.SQLITE_REINDEX]);
 
 function isOwn(name: string): boolean {
@@ -105,15 +105,15 @@ export class Fence {
   #alters = false;
   #savepoint = false;
   #refusal = '';
-  /** The only table that may be changed; null: any. */
+  /** The only table that may be changed; null means any. */
   #only: string | null = null;
   /** True while a compiled statement runs: SQL compiled then belongs to the module of a virtual table. */
   #runs = false;
-  /** Whether SQLite knows the module `vec0`, and with it which tables are the module's own. */
+  /** Whether SQLite has loaded the module `vec0`, so that it knows which tables belong to the module. */
   hasVectors = true;
   /** The `vec0` tables of the database, by their names in lower case. */
   vectorTables: ReadonlyMap<string, VectorTable> = new Map();
-  /** Those that the statement uses. */
+  /** The modules that the statement uses. */
   #vectors = new Set<VectorTable>();
 
   /** For `setAuthorizer`. */
@@ -134,7 +134,7 @@ export class Fence {
     else if (schemaChanges.has(action)) this.#writes = this.#schema = true;
     if (action === sqlite.SQLITE_ALTER_TABLE) this.#alters = true;
     if (this.#open) return sqlite.SQLITE_OK;
-    // `CREATE TABLE temp.x` has no action code of its own.
+    // `CREATE TABLE temp.x` has no separate action code.
     if (schema === 'temp' && schemaChanges.has(action)) return this.#refuse(noTemporary);
     return this.#tenant(action, first ?? '', second, hidden);
   };
@@ -247,7 +247,7 @@ export class Fence {
     if (action === sqlite.SQLITE_PRAGMA) return this.#pragma(first.toLowerCase(), second);
     if (action === sqlite.SQLITE_SAVEPOINT && this.savepoints) {
       this.#savepoint = true;
-      // It may undo any change.
+      // The statement may undo any change.
       if (first === 'ROLLBACK') this.#writes = this.#schema = true;
       return sqlite.SQLITE_OK;
     }

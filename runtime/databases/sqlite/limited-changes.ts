@@ -46,7 +46,7 @@ export function refusesLimit(message: string): boolean {
 /** Clauses of a statement in their required order. */
 const parts = ['SET', 'FROM', 'WHERE', 'RETURNING', 'ORDER', 'LIMIT'] as const;
 type Part = (typeof parts)[number];
-/** Words that start another clause outside of parentheses: the statement is not what it seems. */
+/** Words that start another clause outside of parentheses: the statement then has another meaning. */
 const foreign = new Set([
   'SELECT',
   'VALUES',
@@ -61,8 +61,8 @@ const foreign = new Set([
 ]);
 
 /**
- * Null if the statement is not an `UPDATE` or `DELETE` with these clauses, or not a valid one: then SQLite's own
- * error applies.
+ * Null if the statement is not an `UPDATE` or `DELETE` with these clauses, or is not valid: SQLite then reports its own
+ * error.
  *
  * @throws {SqlRefusal} as SQLite with the option would, and for `UPDATE ... FROM`, where one row may occur several
  * times.

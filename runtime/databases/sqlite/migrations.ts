@@ -22,7 +22,7 @@ const SHOWN_CHARS_MAX = 500;
 /**
  * Reads the state without changes.
  *
- * @param connection null: the database does not exist yet.
+ * @param connection null if the database does not exist yet.
  * @throws {PlatformError} as `pendingMigrations`.
  */
 export function knownMigrations(connection: Connection | null, files: readonly unknown[]): KnownMigrations {

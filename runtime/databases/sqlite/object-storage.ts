@@ -1,6 +1,6 @@
-// The storage of a durable object in its own database: keys and values in a hidden table, the tenant's SQL beside it,
-// the alarm, and the fence that shuts out an older holder. Writes open a transaction, which one holder keeps over
-// several requests. Called by database-file.ts, which schedules it.
+// The storage of a durable object in its own database: keys and values in a hidden table, tables of the tenant's SQL,
+// the alarm, and the fence that locks out an older holder. Writes open a transaction, which a holder keeps over several
+// requests. Called by database-file.ts, which schedules it.
 import { randomInt } from 'node:crypto';
 import { ownTablePrefix, SqlRefusal, type StoredValue } from '#core/database-request.ts';
 import type { DatabaseLimits } from '#core/limits.ts';
@@ -233,7 +233,7 @@ export class ObjectStorage {
     const most = isCount(limit) && limit > 0 ? limit : -1;
     const { connection, limits } = this.#deps;
     const sql = `SELECT key, value FROM ${KV}${condition} ORDER BY key${reverse === true ? ' DESC' : ''} LIMIT ?`;
-    // Counted before it is read, because a list has no limit of its own.
+    // Counted before it is read, because a list has no limit.
     const [[bytes] = [0]] = connection.own(
       `SELECT coalesce(sum(length(key) + length(value)), 0) FROM (${sql})`,
       ...values,
@@ -297,7 +297,10 @@ export class ObjectStorage {
     this.#deps.touched(true);
   }
 
-  /** Runs SQL of the tenant, one statement after the other; the values belong to the last, whose rows it returns. */
+  /**
+   * Runs SQL of the tenant, one statement after the other. The values belong to the last statement, whose rows it
+   * returns.
+   */
   #query(sql: string, values: unknown, onlyReads: boolean): string {
     const { connection, limits } = this.#deps;
     const before = this.#totalChanges();

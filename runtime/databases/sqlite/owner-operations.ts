@@ -69,13 +69,13 @@ export class OwnerOperations {
     }
   }
 
-  /** Engines that request the same branch at once share it. */
+  /** Engines that request the same branch at the same time share it. */
   #branch(target: string, unlessThere: boolean): Promise<string> {
     const underWay = unlessThere ? this.#branches.get(target) : undefined;
     if (underWay !== undefined) return underWay;
     const { path, limits, space, storage, namespace } = this.#deps;
     if (space.isLow) throw new SqlRefusal('SQLITE_FULL', 'the disk is full: no copy is made');
-    // If a branch exists, nothing is copied.
+    // If a branch already exists, it is not copied again.
     if (!unlessThere || !isThere(target)) storage.take(namespace, this.#main.bytes);
     const copy = branchTo(this.#main, path, target, { branchBytesMax: limits.branchBytesMax, unlessThere });
     const branch = this.#copy(copy.then((made) => JSON.stringify(made)));

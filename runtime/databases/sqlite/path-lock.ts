@@ -1,6 +1,6 @@
 // A lock on the path of a database. The shard takes it to replace or delete files, the replicator to open them. SQLite
 // opens the log and its index by path, after the file, so a connection opened during a replacement would use the log of
-// the other file. Both hold it for milliseconds, without interruption.
+// the other file. Both hold the lock for milliseconds, without interruption.
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 
 const PAUSE_MS = 1;
@@ -9,7 +9,7 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
 /**
  * Runs `work` while holding the lock.
  *
- * @param waitMs how long to wait for the lock. @returns null: another process holds the lock.
+ * @param waitMs how long to wait for the lock. @returns null if another process holds the lock.
  */
 export function withPathLock<Result>(file: string, waitMs: number, work: () => Result): Result | null {
   const lock = `${file}-path-lock`;

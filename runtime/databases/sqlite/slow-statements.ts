@@ -1,5 +1,5 @@
-// Slow statements of one database since it was opened, to find out why an app is slow. In memory and limited;
-// returned by database-file.ts. A statement that ended its process is not included.
+// Slow statements of one database since it was opened, to find out why an app is slow. The list is in memory and
+// limited; database-file.ts returns it. A statement that ended its process is not included.
 import { OWN_STATEMENT, type SlowStatement } from '#core/resource-call/databases.ts';
 
 const KEPT_MAX = 100;
@@ -37,7 +37,7 @@ export class SlowStatements {
     return [...this.#kept.values()].toSorted((one, other) => other.msTotal - one.msTotal);
   }
 
-  /** Drops the one with the shortest total duration. */
+  /** Drops the statement with the shortest total duration. */
   #drop(): void {
     const last = this.list().at(-1);
     if (last !== undefined) this.#kept.delete(last.sql);

@@ -19,7 +19,7 @@ export interface Token {
   readonly end: number;
 }
 
-// SQLite treats a byte order mark as space wherever a token could begin.
+// SQLite treats a byte order mark as space wherever a token can begin.
 const spaces = new Set([' ', '\t', '\n', '\r', '\f', '\ufeff']);
 const wordStart = /[A-Za-z_\u0080-\uffff]/;
 // SQLite accepts `$` inside a word, and after a digit any character that could be part of a number.
@@ -187,7 +187,7 @@ function counted(parameter: string, before: number): number {
 /**
  * The only statement of a text.
  *
- * @throws {SqlRefusal} when there is none, or more than one.
+ * @throws {SqlRefusal} when there is no statement, or more than one.
  */
 export function oneStatement(sql: string): StatementText {
   const statements = splitStatements(sql, 2);
@@ -208,7 +208,7 @@ export function checkOnlyLastHasParameters(statements: readonly StatementText[])
 
 /**
  * Offset of the token that a message of SQLite names (`near "x": syntax error`, `no such column: x`), if it is
- * unambiguous; -1 otherwise. `fails` tells whether a prefix of the text already has that error.
+ * unambiguous; -1 otherwise. `fails` determines whether a prefix of the text already has that error.
  */
 export function errorOffset(sql: string, message: string, fails: (beginning: string) => boolean): number {
   const near = /^near "(.*)": syntax error$/s.exec(message)?.[1];

@@ -1,5 +1,5 @@
-// Runs the SQL of requests on their connection: one statement, a batch, a script, the whole file; and computes the
-// size and version in responses. Called by database-file.ts, which schedules them.
+// Runs the SQL of requests on their connection (one statement, a batch, a script, the whole file), and computes the
+// size and version for responses. Called by database-file.ts, which schedules them.
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
 import type { Connection, Prepared, StatementRun } from './connection.ts';
@@ -36,7 +36,7 @@ export class Statements {
     return this.#version;
   }
 
-  /** Size of the file, as far as known here. */
+  /** Last known size of the file. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -96,7 +96,7 @@ export class Statements {
   /**
    * Runs a script, each statement on its own.
    *
-   * @param progress statements that are applied: they are skipped, and the number grows with each one.
+   * @param progress statements that are already applied: they are skipped, and the number grows with each statement.
    */
   exec(connection: Connection, [text]: readonly unknown[], progress: { applied: number }): string {
     const startedAt = performance.now();

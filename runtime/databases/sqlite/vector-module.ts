@@ -8,7 +8,7 @@ const endings: Readonly<Record<string, string>> = { darwin: 'dylib', linux: 'so'
 /**
  * Path of the library that sqlite-vec ships for a system.
  *
- * @returns null if it ships none, or its package is not installed.
+ * @returns null if sqlite-vec ships none, or its package is not installed.
  */
 export function vectorLibrary(platform: string = process.platform, architecture: string = process.arch): string | null {
   try {
@@ -19,14 +19,13 @@ export function vectorLibrary(platform: string = process.platform, architecture:
   }
 }
 
-/** That of this machine; undefined: not looked for yet. */
+/** That of this machine; undefined means that it is not looked for yet. */
 let found: string | null | undefined;
 
 /**
- * Loads it; no statement can load another one afterwards.
+ * Loads the library; after this, no statement can load another one.
  *
- * @param library null: none.
- * @returns false when there is none, or this machine cannot load it.
+ * @param library null: none. @returns false when there is no library, or this machine cannot load it.
  */
 export function loadVectors(db: DatabaseSync, library?: string | null): boolean {
   found ??= vectorLibrary();

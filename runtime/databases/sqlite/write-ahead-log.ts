@@ -22,7 +22,7 @@ export class WriteAheadLog {
       const [, pages, moved] = connection.own('PRAGMA wal_checkpoint(NOOP)')[0] as number[];
       if (pages! - moved! >= PAGES) connection.own('PRAGMA wal_checkpoint(PASSIVE)');
     } catch {
-      // The disk is full: as with SQLite's own checkpoints, the next one tries again.
+      // The disk is full: as with SQLite's own checkpoints, the next checkpoint tries again.
     }
   }
 }
