@@ -1,4 +1,4 @@
-// Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that is served on
+// Main module of `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that is served on
 // every host, loopback allowed for `fetch`, and logs and requests passed to the caller.
 import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ export interface DevRequest {
   readonly event: EventRecord | null;
   /** `ok` or an error's code. */
   readonly outcome: string;
-  /** Reason of an error, in words: what the worker threw. */
+  /** Reason of an error in words: the error that the worker threw. */
   readonly reason: string;
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -73,7 +73,7 @@ export interface DevRequest {
 export interface DevDeployment {
   /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
   readonly artifactFolder: string;
-  /** Applied before it is served. */
+  /** Migrations are applied before the deployment is served. */
   readonly migrations: readonly DevMigrations[];
   readonly vars: Readonly<Record<string, string>>;
   /** platform.yaml with its defaults, for the dashboard. */
@@ -89,24 +89,24 @@ export interface DevOptions {
   readonly port: number;
   /** Folder of state, files and other data: `.platform` of the project or its workspace. */
   readonly stateFolder: string;
-  /** Limits; default: those of the environment, as in production. */
+  /** Limits; by default those of the environment, as in production. */
   readonly limits?: Limits;
   readonly log: (record: { level: LogLine['level']; message: string }) => void;
   readonly onRequest: (request: DevRequest) => void;
   /**
-   * Name of the project, which distinguishes its timers and schedules from those of others in its workspace; default
-   * `dev`.
+   * Name of the project, which distinguishes its timers and schedules from those of other projects in its workspace; by
+   * default `dev`.
    */
   readonly project?: string;
-  /** Serves requests to the AI gateway; absent: there is none. */
+  /** Serves requests to the AI gateway, if there is one. */
   readonly ai?: DevAi;
-  /** Public host and port of a server in front of this one; absent: there is none. */
+  /** Public host and port of a server in front of this one, if there is one. */
   readonly front?: () => { readonly host: string; readonly port: number };
-  /** Files of the worker in the server in front of this one; absent: they are in the artifact. */
+  /** Files of the worker in the server in front of this one; if absent, they are in the artifact. */
   readonly files?: () => ServedFiles | null;
   /**
-   * Port of the dashboard, 0 = a free one; absent: no dashboard. If it is taken, dev prints a warning and continues
-   * without it.
+   * Port of the dashboard; 0 means a free port; if absent, there is no dashboard. If the port is taken, dev prints a
+   * warning and continues without a dashboard.
    */
   readonly dashboardPort?: number;
 }
@@ -117,7 +117,7 @@ export interface DevAi {
   fetch(request: Request, caller: AiCaller | null): Promise<Response>;
   /** `PLATFORM_AI_TOKEN`. */
   readonly token: string;
-  /** `PLATFORM_AI_URL`; null: the dashboard's URL. */
+  /** `PLATFORM_AI_URL`; null means the dashboard's URL. */
   readonly url: string | null;
 }
 
@@ -135,15 +135,14 @@ export interface OpenDevEngine extends DevEngine {
 /** A running engine with one deployment. */
 export interface DevEngine {
   readonly port: number;
-  /** URL of the dashboard; null: there is none. */
+  /** URL of the dashboard, or null. */
   readonly dashboardUrl?: string | null;
   /** Variables that the platform adds to the project's, for its code outside of isolates. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Running requests finish on their old code; the next one uses the new code. */
+  /** Running requests finish with their old code; the next request uses the new code. */
   deploy(deployment: DevDeployment): Promise<void>;
   /**
-   * The project does not build: requests get the errors if nothing can be served yet, and pages of failures show
-   * them.
+   * The project does not build: requests get the errors if no build can be served yet, and pages of failures show them.
    */
   fail(errors: readonly ShownError[]): void;
   close(): Promise<void>;
@@ -201,7 +200,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   /** Variables of the deployment that are not the project's. */
   let added: Readonly<Record<string, string>> = {};
   const front = (): { host: string; port: number } => options.front?.() ?? { host: options.host, port: listener.port };
-  /** Requests that arrived before there was anything to serve. */
+  /** Requests that arrived before there was a build to serve. */
   let waiting: Exchange[] | null = [];
   const { ai } = options;
   const aiUrl = (): string => ai?.url ?? `${dashboard?.url ?? NO_DASHBOARD}/ai`;
@@ -209,7 +208,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const failures = createDevFailures(options.host, changes);
   const project = options.project ?? 'dev';
   const sandboxes = openLocalSandboxes({
-    // Unlike other resources, not shared by a workspace: they belong to one process.
+    // Unlike other resources, a workspace does not share these, because they belong to one process.
     folder: join(options.stateFolder, 'sandboxes', project),
     limits: limits.sandbox,
     environment: process.env,
@@ -382,7 +381,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     opened = [artifact, ...opened.filter(({ id }) => id !== artifact.id).slice(0, 1)];
     added = {
       ...dashboard?.vars,
-      // Its server accepts events with the token of its calls.
+      // The project's server accepts events with the token of its calls.
       ...(artifact.manifest.kind === 'ssr' &&
         dashboard !== null && {
           PLATFORM_APP_URL: urlOf(front().host, front().port),

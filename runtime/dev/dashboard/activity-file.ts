@@ -40,7 +40,7 @@ export function openActivityFile(file: string, recordsMax: number, report: (mess
     const text = waiting.join('');
     waiting = [];
     attempt(() => appendFileSync(file, text, { mode: MODE }));
-    // Rewritten at twice the number of kept lines: old ones are dropped.
+    // The file is rewritten at twice the number of kept lines, which drops old lines.
     if (lines > 8 * recordsMax) rewrite(read(file, recordsMax));
   }
 

@@ -42,12 +42,12 @@ type ActivityEvent =
     }
   | { readonly type: 'deployed'; readonly deployment: string };
 
-/** With its number and its time, ms since 1970. */
+/** A record with its number and its time, ms since 1970. */
 export type Noted = ActivityEvent & { readonly seq: number; readonly at: number };
 
 /** Limits of the history. */
 interface ActivityLimits {
-  /** For requests, events and log lines, each. */
+  /** Limit for requests, for events and for log lines. */
   readonly recordsMax: number;
   /** Characters of a log line or a path. */
   readonly textCharsMax: number;
@@ -59,7 +59,7 @@ export interface Activity {
   note(event: ActivityEvent, recorded?: Recorded): Noted;
   /** Kept records after a number, oldest first. */
   since(seq: number): readonly Noted[];
-  /** A request as received; null: it is from before dev was started, or dropped. */
+  /** A request as received; null if it is from before dev was started, or dropped. */
   recorded(seq: number): Recorded | null;
   /** Clears the history. */
   clear(): void;
@@ -141,7 +141,7 @@ export function createActivity(
 
 const SECRET_HEADERS = /^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|secret|token|api-?key|password/i;
 
-/** Credentials are neither shown nor stored: a cookie's name is enough to know that it was sent. */
+/** Credentials are neither shown nor stored: the name of a cookie is enough to see that it was sent. */
 function masked(headers: HeaderList, cut: (text: string) => string): HeaderList {
   return headers.map(([name, value]) => {
     if (!SECRET_HEADERS.test(name)) return [name, cut(value)];

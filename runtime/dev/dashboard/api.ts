@@ -49,7 +49,10 @@ export interface DashboardRequest {
   readonly response: ServerResponse;
 }
 
-/** A route. Its result is sent as JSON, undefined as 204; `answered`: it has written the response itself. */
+/**
+ * A route. The result is sent as JSON, undefined as 204. `answered` means that the function has written the response
+ * itself.
+ */
 export type Route = readonly [
   method: 'GET' | 'POST' | 'DELETE',
   path: string,

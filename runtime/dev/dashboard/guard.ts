@@ -1,6 +1,6 @@
-// Access to the dashboard: only from a browser on this machine, on the dashboard's own page. A host name that another
-// page pointed here (DNS rebinding), and requests from other sites' pages, are refused before anything is read.
-// Called by server.ts.
+// Access to the dashboard: only from a browser on this machine, on the dashboard's own page. Refuses requests for a
+// host name that another page pointed here (DNS rebinding), and requests from pages of other sites, before any data is
+// read. Called by server.ts.
 
 /** The relevant parts of a request. */
 interface Asking {

@@ -1,5 +1,5 @@
-// The dashboard of `platform dev`: connects runtime/dev/dashboard to the engine, and adds a second deployment beside
-// the project's, which has the project's bindings and serves `/rpc`. Opened by dev.ts.
+// The dashboard of `platform dev`: connects runtime/dev/dashboard to the engine, and adds a second deployment, which
+// has the project's bindings and serves `/rpc`. Opened by dev.ts.
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -36,9 +36,9 @@ interface LocalDashboardDeps {
   readonly address: { readonly host: string; readonly port: number };
   /** URL of the project. */
   readonly url: string;
-  /** The AI gateway, for requests with a token; null: there is none. */
+  /** The AI gateway, for requests with a token, or null. */
   readonly ai: ((request: Request) => Promise<Response>) | null;
-  /** As for a handler. */
+  /** The same format as for a handler. */
   readonly serveHere: (key: string, exchange: Exchange) => boolean;
 }
 
@@ -104,7 +104,7 @@ export async function openLocalDashboard(deps: LocalDashboardDeps): Promise<Loca
   }
   const at = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${opened.port}`;
 
-  // For programs started beside dev: only its user can read its folder.
+  // For programs started next to dev: only its user can read its folder.
   const addressFile = join(deps.stateFolder, `mock-server-${project}.json`);
   writeFileSync(addressFile, JSON.stringify({ url: at, token }), { mode: 0o600 });
 
@@ -143,7 +143,7 @@ export async function openLocalDashboard(deps: LocalDashboardDeps): Promise<Loca
   };
 }
 
-/** No project's deployment has such an id. */
+/** No deployment of a project has this id. */
 const ownSuffix = '-rpc';
 
 /** Whether a deployment is the dashboard's own. */

@@ -1,6 +1,6 @@
-// The dashboard's page: the built application (dashboard/build/), in a clone built when it is first opened. Files
-// with a hash in their names are cached by the browser; every path that is neither a file nor a route is a page of
-// it. Used by server.ts.
+// The dashboard's page: the built application (dashboard/build/), in a clone built when it is first opened. The browser
+// caches files with a hash in their names. Every path that is neither a file nor a route is a page of the dashboard.
+// Used by server.ts.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dashboardFolder } from '#dashboard/build/folder.ts';
@@ -22,7 +22,7 @@ const types: Readonly<Record<string, string>> = {
 const ASSET = /^\/assets\/[\w.-]+\.(js|css|svg|woff2)$/;
 
 /**
- * Finds a file of the page, or the page itself for one of its URLs; null for any other path.
+ * Finds a file of the page, or the page itself for one of its URLs, or null.
  *
  * @throws {Error} if the application does not build.
  */

@@ -13,7 +13,7 @@ export type HeaderList = readonly (readonly [name: string, value: string])[];
 export interface Recorded {
   readonly requestHeaders: HeaderList;
   readonly responseHeaders: HeaderList;
-  /** Null: it was too long. */
+  /** The recorded body; null if it was too long. */
   readonly body: Uint8Array | null;
 }
 

@@ -1,5 +1,5 @@
 // A call of the mock server as an exchange for the handler, over a request of Node's server, for the worker of
-// core/rpc/worker.mjs. Bodies are streamed both ways. Made by rpc.ts, passed to the handler by open.ts.
+// core/rpc/worker.mjs. Bodies are streamed both ways. Created by rpc.ts, passed to the handler by open.ts.
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errorMessage, errorTable } from '#core/errors.ts';

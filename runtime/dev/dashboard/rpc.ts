@@ -1,4 +1,4 @@
-// The mock server's routes: bindings for code outside an isolate. All of them lead to `/rpc`, whose call runs in an
+// The mock server's routes: bindings for code outside an isolate. All routes lead to `/rpc`, whose call runs in an
 // isolate (core/rpc/worker.mjs).
 import { Readable } from 'node:stream';
 import { bindings, kinds } from '#core/bindings/kinds.ts';
@@ -10,8 +10,8 @@ const methodPattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 const statementMethods: readonly unknown[] = ['all', 'first', 'run', 'raw'];
 
 /**
- * Refuses requests without the token: pages of other sites, and other users of this machine, can reach the port as
- * well.
+ * Refuses requests without the token, because pages of other sites and other users of this machine can reach the port
+ * as well.
  */
 function authorize({ deps, request }: DashboardRequest): void {
   if (!isLoopback(request.socket.remoteAddress ?? ''))
@@ -73,7 +73,7 @@ export const rpcRoutes: readonly Route[] = [
   ['GET', '/health', () => ({ status: 'ok' })],
   ['GET', '/rpc', pass],
   ['POST', '/rpc', pass],
-  /** `{binding?, sql, params?, method?}`, or `{statements: {sql, params?}[]}`, one transaction. */
+  /** `{binding?, sql, params?, method?}`, or `{statements: {sql, params?}[]}` for one transaction. */
   [
     'POST',
     '/db',

@@ -153,7 +153,7 @@ async function readObject(
     if (bytes > limit) throw new PlatformError('body_too_large', { limit });
     chunks.push(chunk);
   }
-  // A form of another page cannot send this type, whatever the browser's headers say.
+  // A form of another page cannot send this content type, even if the browser sends no other headers.
   if (bytes > 0 && !/^application\/json\s*(?:;|$)/i.test(type ?? ''))
     throw new PlatformError('bad_request', { reason: 'The content type must be application/json' });
   return parseObject(Buffer.concat(chunks));

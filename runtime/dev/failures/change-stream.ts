@@ -16,7 +16,7 @@ export interface ChangeStream {
   close(): void;
 }
 
-/** A browser opens one per page; the oldest has to reconnect. */
+/** A browser opens one per page; the oldest page has to reconnect. */
 const LISTENERS_MAX = 64;
 
 export function createChangeStream(): ChangeStream {

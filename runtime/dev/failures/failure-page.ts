@@ -1,6 +1,6 @@
 // Responses of `platform dev` where production only reports an error: the errors with stack and code frame, as a page
-// for browsers and as JSON for other clients. Pure. Their texts are untrusted: they are escaped, and only this page's
-// own script runs.
+// for browsers and as JSON for other clients. Pure. Texts are untrusted: they are escaped, and only this page's own
+// script runs.
 import { randomBytes } from 'node:crypto';
 import type { FailureResponse } from '../../engine/http/error-pages.ts';
 
@@ -17,7 +17,7 @@ export interface ShownError {
   readonly frame?: string | undefined;
   /** Mapped to the sources. */
   readonly stack?: string | undefined;
-  /** How to fix it. */
+  /** Instructions to fix the problem. */
   readonly advice?: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface ShownFailure {
   readonly title: string;
   readonly errors: readonly ShownError[];
   readonly note: string;
-  /** Null: the page does not reload. */
+  /** Null if the page does not reload. */
   readonly reload: { readonly path: string; readonly version: string } | null;
 }
 

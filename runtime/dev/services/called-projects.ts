@@ -9,7 +9,7 @@ export interface DevMigrations {
   readonly files: readonly (readonly [name: string, sql: string])[];
 }
 
-/** A project of the workspace that the served one calls. */
+/** A project of the workspace that the served project calls. */
 export interface DevService {
   readonly project: string;
   /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
@@ -43,7 +43,7 @@ export function devRoute(
     vars,
     owner: { organization: namespace, project },
     branch: 'dev',
-    // Its migrations are applied before it is served.
+    // Migrations of the project are applied before it is served.
     preview: null,
   };
 }
@@ -75,12 +75,12 @@ export class CalledProjects {
     return this.#called.map(({ route }) => route);
   }
 
-  /** The route of a project; undefined: it is not called. */
+  /** The route of a project; undefined if it is not called. */
   route(project: string): Route | undefined {
     return this.routes.find((route) => route.project === project);
   }
 
-  /** An artifact by its id; undefined: no called project has it. */
+  /** An artifact by its id; undefined if no called project has it. */
   artifact(id: string): OpenArtifact | undefined {
     return this.#called.find(({ artifact }) => artifact.id === id)?.artifact;
   }

@@ -1,6 +1,6 @@
 // Queues, timers, cron and workflows of `platform dev`: SQLite in its state folder, and a broker in this process that
 // delivers to the only deployment. Several projects of a workspace share the file; events without a consumer here
-// belong to another one.
+// belong to another project.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
@@ -46,7 +46,7 @@ interface LocalEventsOptions {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** Other processes cannot wake this one: their messages are found by polling. */
+/** Other processes cannot wake this one, so it finds their messages by polling. */
 const POLL_MS = 250;
 const DRAIN_MS = 2000;
 
@@ -78,7 +78,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       now: Date.now,
       random: Math.random,
       onEvent: (level, message, fields) => {
-        // It belongs to another project, or waits for code that does not exist yet.
+        // The event belongs to another project, or waits for code that does not exist yet.
         if (level !== 'info') options.log(level, `${message}: ${JSON.stringify(fields)}`);
       },
     });

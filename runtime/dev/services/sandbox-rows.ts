@@ -5,7 +5,7 @@ import path from 'node:path';
 import { storedOptions } from '#core/sandbox/options.ts';
 import type { SandboxRow } from '#sandbox/service/rows.ts';
 
-/** Machines of one kind cannot be found by another one. */
+/** Machines of one kind cannot be found by another kind. */
 export function rowsFileOf(folder: string, provider: string): string {
   return path.join(folder, provider === 'local' ? 'rows.json' : `rows-${provider}.json`);
 }
@@ -29,7 +29,7 @@ export const asStopped = (row: SandboxRow): SandboxRow => ({
 export function readRows(file: string): readonly SandboxRow[] {
   try {
     const rows = JSON.parse(readFileSync(file, 'utf8')) as readonly SandboxRow[];
-    // Running ones ran in a process or a container that has ended.
+    // Running sandboxes were in a process or a container that has ended.
     return rows.map((row) => ({ ...asStopped(row), options: storedOptions(row.options) }));
   } catch {
     return [];

@@ -31,7 +31,7 @@ export interface LocalSandboxesDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Origin of exposed ports, such as `http://*.localhost:3000`. */
   readonly portOrigin: () => string;
-  /** The AI gateway; null: there is none. */
+  /** The AI gateway, or null. */
   readonly ai: AskAi | null;
   /** Project name for counting gateway calls. */
   readonly project: string;

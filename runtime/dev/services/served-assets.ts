@@ -12,13 +12,13 @@ import type { AssetServer, HostedRequest } from '../../engine/assets/assets.ts';
 /** Location of a dev server's files. */
 export interface ServedFiles {
   /**
-   * URL prefix of its files, to which the path of a request is appended. It responds with 404 if the file does not
-   * exist.
+   * URL prefix of its files, to which the path of a request is appended. The server responds with 404 if the file does
+   * not exist.
    */
   readonly url: string;
   /** Folder of its pages. */
   readonly root: string;
-  /** Folder of files served unchanged; null: there is none. */
+  /** Folder of files served unchanged, or null. */
   readonly publicFolder: string | null;
 }
 
@@ -27,7 +27,7 @@ const PASSED = ['accept', 'if-none-match', 'if-modified-since', 'range', 'if-ran
 /** Hop-by-hop headers, and the length, which no response of the binding has. */
 const NOT_PASSED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'date']);
 
-/** @param files their current location; null: not known yet. */
+/** @param files their current location; null if not known yet. */
 export function createServedAssets(files: () => ServedFiles | null): AssetServer {
   return {
     // Visitors go through the dev server: only workers call this.
@@ -73,7 +73,7 @@ function plain({ status, headerBlock, body }: AssetAnswer): AssetReply {
   return { status, headerBlock, text: body as string, read: null };
 }
 
-/** Null: the file does not exist. */
+/** Null if the file does not exist. */
 function ask({ url }: ServedFiles, target: string, request: HostedRequest): Promise<AssetReply | null> {
   const headers: [string, string][] = [['host', 'localhost']];
   for (const name of PASSED) {
