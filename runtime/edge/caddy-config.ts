@@ -1,5 +1,5 @@
 // The complete configuration of Caddy: listeners, certificates, upstreams of hosts. Created by edge.ts, passed to
-// Caddy by caddy.ts. Pure. It contains EDGE_TOKEN, so it is not written to a file.
+// Caddy by caddy.ts. Pure. The configuration contains EDGE_TOKEN, so it is not written to a file.
 import { errorPage, pageHeaders } from '#core/error-page.ts';
 import { ADMIN_HOST, EDGE_HEADER } from '#core/process/edge-proxy.ts';
 import { REFRESH_MS } from './handlers.ts';
@@ -15,7 +15,7 @@ interface CaddySettings {
   readonly host: string;
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** Port in URLs, if another one is mapped onto `httpsPort`. */
+  /** Port in URLs, if another port is mapped onto `httpsPort`. */
   readonly publicPort: number;
   /** Called before each certificate. */
   readonly askUrl: string;
@@ -26,21 +26,21 @@ interface CaddySettings {
   readonly renewalRatio: number;
   /** `host:port` of handlers; with a `resolver`, used only if it does not respond. */
   readonly handlers: readonly string[];
-  /** Address of the name server for handlers; null: the list above is used. */
+  /** Address of the name server for handlers; null if the list above is used. */
   readonly resolver: string | null;
   /** Hosts of the platform itself, each with its `host:port`. */
   readonly sites: readonly { readonly host: string; readonly upstream: string }[];
-  /** Proxies in front of this one (`TRUSTED_PROXIES`), whose client addresses are believed. */
+  /** Proxies in front of this one (`TRUSTED_PROXIES`), whose client addresses are trusted. */
   readonly trustedProxies: readonly string[];
   readonly token: string;
 }
 
 /** The certificate authority. */
 export interface AcmeSettings {
-  /** Directory URL; null: Let's Encrypt. */
+  /** Directory URL; null means Let's Encrypt. */
   readonly url: string | null;
   readonly email: string | null;
-  /** PEM file of the authority's own root; null: the system's roots. */
+  /** PEM file of the authority's own root; null means the system's roots. */
   readonly rootFile: string | null;
 }
 
@@ -87,7 +87,7 @@ export function caddyConfig(settings: CaddySettings): object {
               })),
               { handle: [proxyTo(settings.handlers, settings)] },
             ],
-            // Others get the status alone.
+            // Other clients get only the status.
             errors: {
               routes: [502, 503, 504].map((status) => ({
                 match: [{ expression: `{http.error.status_code} == ${status}`, header: { Accept: ['*text/html*'] } }],
@@ -178,8 +178,8 @@ function proxyTo(upstreams: readonly string[], { token, trustedProxies, resolver
     flush_interval: -1,
     headers: { request: { set: { [EDGE_HEADER]: [token] }, delete: CLAIMS } },
     ...(trustedProxies.length > 0 && { trusted_proxies: trustedProxies }),
-    // A failed connection attempt has sent nothing: the request waits for a handler that is starting. No passive
-    // health checks: one reset would take a handler out, with 503 for all its hosts.
+    // A failed connection attempt has sent no data: the request waits for a handler that is starting. No passive health
+    // checks, because one reset would disable a handler and return 503 for all its hosts.
     load_balancing: {
       ...(isSeveral && { selection_policy: { policy: 'header', field: 'Host' } }),
       try_duration: '5s',
@@ -191,8 +191,8 @@ function proxyTo(upstreams: readonly string[], { token, trustedProxies, resolver
 }
 
 /**
- * For several handlers: any response means that one is running; its hosts move to others within a second when it is
- * not.
+ * For several handlers: any response means that the handler is running. Hosts of an unresponsive handler move to other
+ * handlers within a second.
  */
 const ACTIVE_CHECK = { uri: '/', interval: '1s', timeout: '2s', expect_status: 4 };
 

@@ -22,7 +22,7 @@ interface CaddyDeps {
   readonly program: string;
   readonly config: object;
   readonly adminSocket: string;
-  /** Its home folder: it stores nothing outside of it. */
+  /** Home folder of Caddy, which stores all its files in it. */
   readonly folder: string;
   readonly onLine: (line: CaddyLine) => void;
   readonly onExit: (code: number | null, signal: NodeJS.Signals | null) => void;
@@ -71,7 +71,7 @@ export async function startCaddy(deps: CaddyDeps): Promise<Caddy> {
           : error,
       );
     });
-    // Its output may arrive after its exit.
+    // Output may arrive after the exit.
     child.once('close', (code, signal) => {
       clearTimeout(late);
       if (!isReady)

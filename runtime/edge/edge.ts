@@ -1,5 +1,5 @@
 // The running edge: Caddy with its configuration, answers to its questions, certificates before the first visit, and
-// the state for other processes. Made by main.ts and by tests.
+// the state for other processes. Created by main.ts and by tests.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { knownHosts, type KnownHosts } from './known-hosts.ts';
 import { createCertificateReader, parseCertificate, type StoredCertificate } from './stored-certificates.ts';
 
 const WEEK_MS = 7 * 24 * 60 * 60_000;
-/** Interval of certificate checks; a line of Caddy's log triggers one at once. */
+/** Interval of certificate checks; a line of Caddy's log triggers a check immediately. */
 const LOOK_MS = 30_000;
 const SETTLE_MS = 200;
 const GREETINGS_TOGETHER = 4;
@@ -42,7 +42,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   const storage = join(folder, 'caddy');
   mkdirSync(storage, { recursive: true, mode: 0o700 });
   for (const path of [folder, storage]) chmodSync(path, 0o700);
-  // Socket paths must be short; a stable one finds a Caddy whose parent was killed.
+  // Socket paths must be short. A stable path finds a Caddy process whose parent was killed.
   const inFolder = join(folder, 'admin.sock');
   const temporary = inFolder.length <= 100 ? null : mkdtempSync(join(tmpdir(), 'platform-edge-'));
   const adminSocket = temporary === null ? inFolder : join(temporary, 'admin.sock');
@@ -80,7 +80,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     failed(host, (await checkAuthority('afresh')) ?? error);
   }
 
-  /** Null: a certificate may be issued. */
+  /** Null if a certificate may be issued. */
   async function refusal(host: string): Promise<string | null> {
     const kind = hosts.kindOf(host);
     if (kind === null) return 'the host is not known';

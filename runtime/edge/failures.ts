@@ -1,4 +1,4 @@
-// Failed certificate requests, by host: the authority's message, and when it may be asked again. Used by edge.ts.
+// Failed certificate requests, by host: the authority's message, and when the next request is allowed. Used by edge.ts.
 // Pure.
 interface Failure {
   readonly problem: string;
@@ -9,7 +9,7 @@ interface Failure {
 
 /** Recorded failures. */
 interface Failures {
-  /** @returns when the authority may be asked again, in ms. */
+  /** @returns when the next request is allowed, in ms. */
   add(host: string, problem: string): number;
   clear(host: string): void;
   of(host: string): { readonly problem: string; readonly until: number } | null;
@@ -45,7 +45,7 @@ export function createFailures(
   };
 }
 
-/** External text: reduced to one short line. */
+/** External text, which is reduced to one short line. */
 function plain(text: string): string {
   // oxlint-disable-next-line no-control-regex -- that is what is taken out
   const line = text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();

@@ -1,5 +1,5 @@
-// The handlers to which this edge sends requests: those of announced machines, as reported by the supervisor, without
-// unresponsive ones. Used by edge.ts.
+// The handlers to which this edge sends requests: handlers of announced machines, as reported by the supervisor,
+// without unresponsive ones. Used by edge.ts.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';

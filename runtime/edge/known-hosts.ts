@@ -3,7 +3,7 @@
 import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 
-/** Kinds of hosts: those of deployments share one budget of certificates. */
+/** Kinds of hosts. All hosts of deployments share one budget of certificates. */
 type HostKind = 'custom' | 'deployment' | 'platform';
 
 /** The current hosts. */

@@ -1,4 +1,4 @@
-// Reads the certificates stored by Caddy, again only those that changed. Used by edge.ts; no key is read.
+// Reads the certificates stored by Caddy; later only those that changed. Used by edge.ts; no key is read.
 import { X509Certificate } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,8 +12,8 @@ export interface StoredCertificate {
 }
 
 /**
- * @param folder Caddy's storage.
- * @param directory of the authority: Caddy uses no certificate of another one. Null: Let's Encrypt.
+ * @param folder Caddy's storage. @param directory URL of the authority: Caddy does not use certificates of other
+ * authorities. Null: Let's Encrypt.
  * @returns reads all, by host.
  */
 export function createCertificateReader(
@@ -47,7 +47,7 @@ export function createCertificateReader(
   }
 }
 
-/** The first one of a PEM file. @throws {Error} for invalid content. */
+/** The first certificate of a PEM file. @throws {Error} for invalid content. */
 export function parseCertificate(pem: Uint8Array): StoredCertificate & { readonly names: readonly string[] } {
   const { issuer, validFromDate, validToDate, subjectAltName = '' } = new X509Certificate(pem);
   const field = (name: string): string | undefined => new RegExp(`^${name}=(.+)$`, 'm').exec(issuer)?.[1];

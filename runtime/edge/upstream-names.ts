@@ -8,7 +8,7 @@ import { isIP, type AddressInfo } from 'node:net';
 
 /** The name that has the SRV records. */
 export const HANDLERS_NAME = 'handlers.edge.';
-/** More do not fit into one datagram. */
+/** More addresses do not fit into one datagram. */
 export const UPSTREAMS_MAX = 50;
 
 /** A running name server. */
@@ -35,7 +35,7 @@ const NOT_FOUND = 3;
 const LABEL_CHARS = 3;
 
 export async function openUpstreamNames(): Promise<UpstreamNames> {
-  /** By label, sorted: the order decides which handler serves a host. */
+  /** Sorted by label, because the order decides which handler serves a host. */
   let upstreams = new Map<string, Upstream>();
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => void answer(query, from).catch(() => {}));
@@ -91,7 +91,7 @@ function labelOf(upstream: string, taken: ReadonlyMap<string, unknown>): string 
   }
 }
 
-/** The queried name in lower case, with a final dot; null: not exactly one question. */
+/** The queried name in lower case, with a final dot; null means that the query does not have exactly one question. */
 function parse(query: Buffer): { readonly name: string; readonly type: number; readonly end: number } | null {
   if (query.length < QUESTION_AT + 5 || query.readUInt16BE(4) !== 1 || (query[2]! & 0xf8) !== 0) return null;
   let at = QUESTION_AT;
