@@ -38,7 +38,7 @@ export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
   readonly matchRoute: (host: string) => RouteMatch | null;
   /** Identifies requests that came through the edge. */
   readonly edgeToken?: string;
-  /** Hosts of sandboxes, which belong to no deployment; absent: there are none. */
+  /** Handles hosts of sandboxes, which belong to no deployment; absent if there are none. */
   readonly exposedPorts?: ExposedPorts;
   /** Sends an event of an object to the engine that has it; absent: there are no others. */
   readonly forwardObject?: (link: string, key: string, exchange: Exchange) => void;
@@ -73,13 +73,14 @@ export interface Handler {
    */
   check(route: Route): Promise<StartEnd>;
   /**
-   * Serves a request in this engine, unless its deployment is quarantined; false when this engine does not know it.
+   * Serves a request in this engine, unless its deployment is quarantined; false when this engine does not know the
+   * deployment.
    *
    * @param key `<project>/<deployment id>`.
    */
   serveHere(key: string, exchange: Exchange): boolean;
   /**
-   * A binding call of an ssr project's server; false when this engine does not know its deployment.
+   * Serves a binding call of an ssr project's server; false when this engine does not know its deployment.
    *
    * @param key of the server: `<project>/<deployment id>/...`
    */
@@ -200,7 +201,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     return route;
   }
 
-  /** Serves a call of another worker in this engine. @throws {PlatformError} when nothing can be called. */
+  /** Serves a call of another worker in this engine. @throws {PlatformError} when there is no worker to call. */
   function serveCall(caller: Route, service: ServiceTarget | null, exchange: Exchange): void {
     if (service === null) {
       const own = served.open(caller);
@@ -256,7 +257,7 @@ export function createHandler(deps: HandlerDeps): Handler {
       const site = {
         namespace: ofPreview(deps.namespaceOf(route.project), route.preview),
         origin: publicOrigin(deps.protocol, deps.publicPort ?? null, exchange.host),
-        // If the operator sets the port, the one that a client sends in the host is ignored.
+        // If the operator sets the port, the port in a client's Host header is ignored.
         askedAt: `${deps.protocol}://${deps.publicPort == null ? exchange.host : exchange.host.replace(/:\d*$/, '')}`,
         vars: route.vars,
       };

@@ -344,8 +344,8 @@ function withRecent(recent: RecentLog): typeof logging {
 }
 
 /**
- * Whether a URL is below the platform's own domains, at its own port. Custom domains are not looked up: one that its
- * owner has moved elsewhere stays in the table for a while.
+ * Whether a URL is below the platform's own domains, at the platform's port. Custom domains are not looked up, because
+ * a domain that its owner has moved stays in the table for a while.
  */
 function isOwnAddress({ hostname, port }: URL, { domains, publicPort }: EngineConfig, own: number): boolean {
   const isOwnPort = port === '' || port === String(own) || port === String(publicPort ?? own);

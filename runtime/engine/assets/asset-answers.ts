@@ -10,14 +10,14 @@ import type { AssetRequest } from './asset-rules.ts';
 /** The response to a request for a static file. */
 export interface AssetAnswer {
   readonly status: number;
-  /** Without `content-length`, which comes from the body. */
+  /** Headers without `content-length`, which the body determines. */
   readonly headerBlock: string;
   readonly body: AssetBody | string | null;
   /** An error of the platform, of which browsers get a page. */
   readonly isProblem?: true;
 }
 
-/** One encoding of a page: its bytes, and all parts of its responses that do not depend on the request. */
+/** One encoding of a page: its bytes, and the parts of its responses that do not depend on the request. */
 export interface Form {
   readonly file: StoredFile;
   readonly etag: string;
@@ -52,7 +52,7 @@ export function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
 
 /** Several parts in one body (RFC 9110 14.6). */
 function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[]): AssetAnswer {
-  // No file contains its own hash, so the boundary occurs nowhere in it.
+  // No file contains its own hash, so the boundary does not occur in it.
   const boundary = file.hash.slice(0, 32);
   let end = 0;
   const parts = asked.map((part, index) => {

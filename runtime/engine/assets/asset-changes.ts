@@ -1,5 +1,5 @@
 // Applies `_headers` and `_redirects` to responses of the asset layer: their rules are parsed once per artifact, then
-// matched per path. Pure; used by assets.ts. The builder has validated the rules; invalid ones match nothing here.
+// matched per path. Pure; used by assets.ts. The builder has validated the rules; invalid rules match nothing here.
 import type { AssetHeaderRule, AssetRedirectRule, AssetRules } from '#core/manifest.ts';
 import {
   fillPlaceholders,
@@ -14,7 +14,7 @@ import {
 export interface HeaderChanges {
   readonly set: ReadonlyMap<string, string>;
   readonly removed: ReadonlySet<string>;
-  /** The same as one text, for comparison. */
+  /** The same changes as one text, for comparison. */
   readonly key: string;
 }
 

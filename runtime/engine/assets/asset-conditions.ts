@@ -48,7 +48,7 @@ export interface FilePart {
   readonly end: number;
 }
 
-/** The requested range of a file: all of it, some parts in file order, or only parts beyond its end. */
+/** The requested range of a file: the complete file, some parts in file order, or only parts beyond its end. */
 type RangeResult =
   | { readonly kind: 'whole' }
   | { readonly kind: 'parts'; readonly parts: readonly FilePart[] }

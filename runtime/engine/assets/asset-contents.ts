@@ -1,5 +1,5 @@
-// The bytes of static files: small ones are cached in memory while they are used, others are read piece by piece.
-// Made by assets.ts; independent of requests and headers.
+// The bytes of static files. Small files are cached in memory while they are used, others are read in pieces. Made by
+// assets.ts; independent of requests and headers.
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { PlatformError } from '#core/errors.ts';
@@ -35,7 +35,7 @@ export interface AssetBody {
   readonly file: StoredFile;
   readonly start: number;
   readonly end: number;
-  /** Several parts, each after a head of its own; `start` and `end` then refer to the whole body. */
+  /** Several parts, each with its own head; `start` and `end` refer to the whole body. */
   readonly parts?: readonly (FilePart & { readonly head: Uint8Array })[];
   readonly tail?: Uint8Array;
 }

@@ -1,5 +1,5 @@
 // Maps requests to static files: paths, HTML names, `run_worker_first`. Pure; used by assets.ts and the handler. Only
-// files listed in the manifest are ever returned, so no path can lead elsewhere.
+// files listed in the manifest are ever returned, so no path can lead outside.
 import type { AssetRules } from '#core/manifest.ts';
 
 /** The parts of a request needed to decide; an `Exchange` has them. */

@@ -46,8 +46,7 @@ export interface AssetServer {
    */
   serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): number;
   /**
-   * Serves the project's own page for a failure of its worker to a browser; false if there is none, and nothing was
-   * sent.
+   * Sends the project's own error page to a browser; false if the project has none, and nothing was sent.
    *
    * @param headerBlock further headers.
    */
@@ -201,7 +200,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return last !== null && 'file' in last ? { page: pageOf(artifact, last.file, path, host) } : null;
   }
 
-  /** Null: there is no file for the request, and `last` is not set. */
+  /** Null if there is no file for the request, and `last` is not set. */
   function answer(request: HostedRequest, artifact: OpenArtifact, last: boolean): AssetAnswer | null {
     const rules = artifact.manifest.assets;
     if (rules === null) return last ? problem('asset_not_found') : null;

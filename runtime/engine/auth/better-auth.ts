@@ -1,5 +1,5 @@
-// One app's better-auth: the only file that loads it, imported by users.ts at an app's first visitor. The library
-// would take half of an engine's start time and a third of its memory.
+// The better-auth instance of one app: the only file that loads the library. users.ts imports it at an app's first
+// visitor. The library would take half of an engine's start time and a third of its memory.
 import { createHmac } from 'node:crypto';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { createAuthEndpoint, isAPIError } from 'better-auth/api';
@@ -19,7 +19,7 @@ export type Auth = Pick<ReturnType<typeof betterAuth>, 'handler' | '$context'> &
   tokenOf(cookies: string): Promise<string | null>;
 };
 
-// Not a route: `api.getSession` reads the cookie the same way, and takes 0.3 ms more CPU for its other work.
+// This is not a route: `api.getSession` reads the cookie in the same way, but takes 0.3 ms more CPU for other work.
 const readToken = createAuthEndpoint('/session-token', { method: 'GET', requireHeaders: true }, async (ctx) => {
   const { authCookies, secret } = ctx.context;
   return (await ctx.getSignedCookie(authCookies.sessionToken.name, secret)) || null;
@@ -36,8 +36,8 @@ export async function openAuth(
   queue: PasswordQueue,
 ): Promise<Auth> {
   const options = optionsOf(deps, site, queue);
-  // Once per namespace: a client may send any port in the host, and each creates another site. Two engines may do it
-  // at once: the slower one finds the tables.
+  // Runs once per namespace: a client may send any port in the host, and each creates another site. Two engines may do
+  // this at the same time: the slower one finds the tables.
   for (let attempt = 1; !prepared.has(site.namespace); attempt++) {
     try {
       await (await getMigrations(options)).runMigrations();
@@ -59,12 +59,11 @@ function optionsOf(
   { namespace, origin, askedAt = origin, vars }: AuthSite,
   queue: PasswordQueue,
 ): BetterAuthOptions {
-  // Not awaited: neither the duration nor a failure may reveal whether an email is sent.
+  // Not awaited, because neither the duration nor a failure may reveal whether an email is sent.
   const post = async (mail: Mail): Promise<void> => {
     sendMail(mail, namespace).catch((error: Error) => log('error', `auth: ${error.message}`));
   };
-  // With verification, signing up does not reveal existing accounts: only the email does, to the owner of the
-  // address.
+  // With verification, signing up does not reveal existing accounts. Only the email to the owner of the address does.
   const requireEmailVerification = (vars['AUTH_REQUIRE_VERIFICATION'] ?? String(deliversMail)) === 'true';
   return {
     database: {
@@ -80,7 +79,7 @@ function optionsOf(
       level: 'warn',
       log: (level, message, ...more) => log(level === 'error' ? 'error' : 'warn', lineOf(message, more)),
     },
-    // Otherwise refusals and failures bypass that logger and go to the console with all details.
+    // Otherwise refusals and failures bypass this logger and are printed to the console with all details.
     onAPIError: {
       onError(error) {
         if (!isAPIError(error)) throw error;
@@ -120,11 +119,11 @@ function optionsOf(
     // Fields that an app sets for a user: clients can set them only once, when they sign up (routes.ts).
     user: { additionalFields: { metadata: { type: 'string', required: false, input: false, defaultValue: '{}' } } },
     session: { expiresIn: SESSION_SECONDS, updateAge: 24 * 60 * 60 },
-    // In the database, so that all engines count the same attempts.
+    // Attempts are stored in the database, so that all engines share the count.
     rateLimit: { enabled: true, storage: 'database', window: 60, max: 100 },
     advanced: {
       cookiePrefix: cookiePrefix(origin),
-      // It would add a prefix that lets other hosts of the same domain set the cookie.
+      // This option would add a prefix that lets other hosts of the same domain set the cookie.
       useSecureCookies: false,
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/', secure: origin.startsWith('https:') },
       // A header that the platform sets: a client's own is removed (http/client-address.ts).

@@ -21,7 +21,7 @@ import { callOfUsers } from '../bindings/auth.ts';
 import type { DatabaseStore } from '../bindings/database.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 
-/** Statements run one by one: nothing here needs a transaction. */
+/** Statements run one by one, because nothing here needs a transaction. */
 export function databaseDialect(store: DatabaseStore, place: DatabasePlace): Dialect {
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {

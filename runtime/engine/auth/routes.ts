@@ -1,13 +1,13 @@
 // `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that the binding documents, each
-// implemented by a route of better-auth, and all other routes of better-auth. No isolate is entered. Called by
-// handler.ts.
+// implemented by a route of better-auth, and all other routes of better-auth. These requests do not enter an isolate.
+// Called by handler.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { METADATA_BYTES_MAX } from '../bindings/auth.ts';
 import type { Exchange } from '../http/listener.ts';
 import { type AuthSite } from './site.ts';
 import { toUser, type Users } from './users.ts';
 
-/** Their path; a worker whose deployment declares `auth` gets no requests below it. */
+/** The path prefix of these routes. A worker whose deployment declares `auth` gets no requests below it. */
 export const authPath = '/auth/';
 /** Routes that send an email to the owner of an address, if there is one. */
 const SENDS_MAIL = new Set([

@@ -31,7 +31,7 @@ export interface AuthSite {
   readonly namespace: string;
   /** For example `https://shop.example.org`: used in emails, and for redirects from providers. */
   readonly origin: string;
-  /** The origin in the request, if it is different: its pages may call as well. */
+  /** The origin of the request, if it is different: its pages can call these routes as well. */
   readonly askedAt?: string;
   /**
    * Variables of the project: `AUTH_<PROVIDER>_CLIENT_ID` and `_CLIENT_SECRET` enable providers,
@@ -40,7 +40,7 @@ export interface AuthSite {
   readonly vars: Readonly<Record<string, string>>;
 }
 
-/** Password operations of one project that wait for a thread, and its fair-queue key. */
+/** Pending password operations of one project, and its fair-queue key. */
 export interface PasswordQueue {
   waiting: number;
 }

@@ -1,5 +1,5 @@
 // The users of apps, kept by better-auth in one database per project (`auth~users`, a name that no platform.yaml can
-// declare). Made once per engine; handler.ts passes it to the binding and to routes.ts.
+// declare). Created once per engine; handler.ts passes it to the binding and to routes.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { AuthStore, AuthUser } from '../bindings/auth.ts';
 import type { Auth } from './better-auth.ts';
@@ -16,13 +16,13 @@ export interface Users extends AuthStore {
   setMetadata(namespace: string, id: string, metadata: string): Promise<void>;
 }
 
-/** Valid header values; a worker may pass anything. */
+/** Only valid header values, because a worker may pass any text. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** More than hashing a password and writing a user take. */
 const MAIL_MS = 400;
 
-/** Opens nothing before the first call for a project. */
+/** Opens no site before the first call for a project. */
 export function createUsers(deps: UsersDeps): Users {
   const sites = new Sites<Promise<Auth>>();
   /** Namespaces whose tables exist. */
@@ -59,7 +59,7 @@ export function createUsers(deps: UsersDeps): Users {
     return found;
   }
 
-  // A context independent of any site, for calls that do not depend on one.
+  // A context for calls that do not depend on a site.
   const ofNoSite = (namespace: string) =>
     authOf({ namespace, origin: `${deps.protocol}://internal.invalid`, vars: {} });
   const contextOf = async (namespace: string) => (await ofNoSite(namespace)).$context;

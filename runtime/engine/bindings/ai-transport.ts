@@ -1,5 +1,5 @@
-// The transport to the AI gateway: over the socket of its process, or inside the same process in `platform dev`. Its
-// requests come from ai.ts (env.AI) and from fetch.ts (a fetch to PLATFORM_AI_URL).
+// The transport to the AI gateway: over the socket of its process, or inside the same process in `platform dev`.
+// Requests come from ai.ts (env.AI) and from fetch.ts (a fetch to PLATFORM_AI_URL).
 import { Readable } from 'node:stream';
 import type { ReadableStream as WebStream } from 'node:stream/web';
 import type { Agent, Dispatcher } from 'undici';
@@ -17,9 +17,9 @@ interface AiRequest {
   /** Lower-case names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Uint8Array | string | Readable | null;
-  /** Null: a token in `headers` identifies the caller. */
+  /** Null means a token in `headers` identifies the caller. */
   readonly caller: AiCaller | null;
-  /** The deployment's token, for a gateway that requires one; null: it has none, or it is in `headers`. */
+  /** The deployment's token, for a gateway that requires one; null if it has none, or it is in `headers`. */
   readonly token: string | null;
   readonly signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ export interface AiTransport {
   close(): Promise<void>;
 }
 
-/** The gateway's address, and the URL under which workers know it (PLATFORM_AI_URL); null: none. */
+/** The gateway's address, and the URL under which workers know it (PLATFORM_AI_URL), or null. */
 export interface AiAddress {
   readonly transport: AiTransport;
   readonly url: () => string | null;
@@ -61,7 +61,7 @@ function headersOf({ headers, caller }: AiRequest): string[] {
   return sent;
 }
 
-/** For a gateway that requires a token from every caller. */
+/** Used with a gateway that requires a token from every caller. */
 function withToken(request: AiRequest): string[] {
   const sent = headersOf({ ...request, caller: null });
   if (request.caller !== null && request.token !== null) sent.push('authorization', `Bearer ${request.token}`);
@@ -156,7 +156,7 @@ const REFUSAL = JSON.stringify({
   },
 });
 
-/** Without a gateway: fails like a gateway without providers. */
+/** Without a gateway, calls fail as with a gateway without providers. */
 export const noAiGateway: AiTransport = {
   request: () =>
     Promise.resolve({

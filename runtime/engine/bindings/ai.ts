@@ -1,5 +1,5 @@
 // The host half of the AI binding: requests to the gateway on behalf of the deployment, which the host identifies and
-// the worker cannot forge. Bodies are made and read inside the isolate and only pass through here, like those of
+// the worker cannot forge. Bodies are created and read inside the isolate and only pass through here, like those of
 // fetch.
 import type { AiCaller } from '#core/ai-caller.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
@@ -22,7 +22,7 @@ interface AiDeps {
   readonly places: OpenFetches;
   /** The deployment. */
   readonly caller: Omit<AiCaller, 'kind' | 'runId'>;
-  /** Its token; null: it has none. */
+  /** Token of the deployment; null if it has none. */
   readonly token: string | null;
 }
 

@@ -1,5 +1,5 @@
-// Validates the arguments that a worker passed to a binding. All of it is untrusted: types are checked, sizes
-// limited, and names that no store may receive (NUL, lone surrogates) refused, with an error that names the argument
+// Validates the arguments that a worker passed to a binding. All arguments are untrusted. Types are checked, sizes are
+// limited, and names that no store accepts (NUL, lone surrogates) are refused, with an error that names the argument
 // and the reason.
 import { PlatformError } from '#core/errors.ts';
 
@@ -53,7 +53,7 @@ export function toCursor(last: string): string {
   return Buffer.from(CURSOR_BEGINS + last).toString('base64url');
 }
 
-/** The name in a cursor of {@link toCursor}; null: the first page. @throws {PlatformError} `invalid_argument` */
+/** The name in a cursor of {@link toCursor}; null means the first page. @throws {PlatformError} `invalid_argument` */
 export function fromCursor(cursor: unknown): string | null {
   if (cursor === undefined || cursor === null || cursor === '') return null;
   const text =

@@ -7,9 +7,9 @@ import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts'
 export interface AssetReply {
   readonly status: number;
   readonly headerBlock: string;
-  /** Null: the body is `text`. */
+  /** Null if the body is `text`. */
   readonly read: (() => AsyncIterable<Uint8Array>) | null;
-  /** Null: the body is empty or comes from `read`. */
+  /** Null if the body is empty or comes from `read`. */
   readonly text: string | null;
 }
 

@@ -17,7 +17,7 @@ import type { StateStore } from './state.ts';
 import type { TimerStore } from './timer.ts';
 import type { WorkflowStore } from './workflow.ts';
 
-/** The stores of bindings; null: the handler was started without that store. */
+/** The stores of bindings; null if the handler was started without that store. */
 export interface BindingStores {
   readonly auth?: AuthStore | null;
   readonly database?: DatabaseStore | null;
@@ -37,7 +37,7 @@ export interface BindingEventStores {
 /** Stores of queues, timers and workflows; a broker over the same database delivers them. */
 export interface EventBindingStores extends BindingEventStores {
   readonly limits: DeliveryLimits;
-  /** Messages sent by database transactions; null: there are no databases. */
+  /** Messages sent by database transactions; null if there are no databases. */
   readonly outbox?: Outbox | null;
 }
 

@@ -1,11 +1,11 @@
-// The host half of the cache binding (`cache` in platform.yaml): values that may be evicted at any time. They are in
+// The host half of the cache binding (`cache` in platform.yaml): values that may be evicted at any time. Values are in
 // the same store as the responses of the Cache API (cache.ts), under keys that no URL has.
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord } from './arguments.ts';
 import type { CacheStore } from './cache.ts';
 import type { BindingScope } from './scope.ts';
 
-/** Without a `ttl`, entries stay while there is room, at most this long. */
+/** Without a `ttl`, entries are kept while there is room, at most this long. */
 const LIFE_MS_MAX = 30 * 24 * 60 * 60 * 1000;
 const KEY_BYTES_MAX = 512;
 

@@ -1,6 +1,6 @@
-// The host half of the Cache API: what may be stored and for how long (RFC 9111), which variant matches, and bodies
-// both ways. The store decides where responses are. A cache belongs to a project: its deployments share it, and no
-// other project sees it.
+// The host half of the Cache API: which responses may be stored and for how long (RFC 9111), which variant matches, and
+// bodies in both directions. The store decides where responses are. A cache belongs to a project: its deployments share
+// it, and no other project sees it.
 import { PlatformError } from '#core/errors.ts';
 import type { GuestStream, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { ByteSource } from '../bridge/streams.ts';
@@ -11,7 +11,10 @@ export interface CacheRecord {
   readonly body: Uint8Array | null;
 }
 
-/** Stores responses. May evict anything at any time; never returns expired entries, or those of another project. */
+/**
+ * Stores responses. The store may evict any entry at any time. The store never returns expired entries, or entries of
+ * another project.
+ */
 export interface CacheStore {
   get(project: string, key: string): Promise<CacheRecord | null>;
   /** Replaces the entry of a key. The record's bytes belong to the store from then on. */
@@ -34,15 +37,15 @@ interface Head {
   readonly status: number;
   readonly statusText: string;
   readonly headers: string;
-  /** When it was stored, ms since 1970, and its age at that time. */
+  /** When the response was stored, in ms since 1970, and its age at that time. */
   readonly storedAt: number;
   readonly ageSeconds: number;
 }
 
-/** Stored in place of a response that varies by request headers: each variant has a key of its own. */
+/** Stored instead of a response that varies by request headers: each variant has its own key. */
 interface Variants {
   readonly vary: readonly string[];
-  /** Part of the variants' keys: those of a deleted or replaced list are never found again. */
+  /** Part of the keys of the variants: variants of a deleted or replaced list are never found again. */
   readonly generation: string;
 }
 

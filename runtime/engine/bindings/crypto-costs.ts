@@ -1,4 +1,4 @@
-// The minimum cost of a crypto.subtle operation, in milliseconds of a thread, computed from its arguments: reserved
+// The minimum cost of a crypto.subtle operation, in milliseconds of a thread, computed from its arguments and reserved
 // before it begins. Measured on one core of 3 GHz and rounded down, so that no operation that fits is refused.
 import type { webcrypto } from 'node:crypto';
 

@@ -1,6 +1,6 @@
 // The host half of crypto.subtle: Node's implementation behind validated arguments, on its thread pool. Large inputs
-// run on separate threads, since Node would copy them on the main thread. Keys are in the isolate's handle table;
-// imported ones may be evicted, since the guest can import them again.
+// run on separate threads, since Node would copy them on the main thread. Keys are in the isolate's handle table.
+// Imported keys may be evicted, since the guest can import them again.
 import { createHash, webcrypto, type Hash } from 'node:crypto';
 import type { CallScope, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
@@ -17,8 +17,8 @@ const MODULUS_BITS_MAX = 4096;
 const IMPORTED_MODULUS_BITS_MAX = 8192;
 const KEY_BYTES_MAX = 64 * 1024;
 /**
- * Digests up to this size are computed synchronously instead of on the thread pool, and longer ones in pieces of this
- * size: 20 to 50 us.
+ * Digests of data up to this size are computed synchronously instead of on the thread pool. Longer data is processed in
+ * pieces of this size, 20 to 50 us each.
  */
 const DIGEST_PIECE_BYTES = 16 * 1024;
 /** Up to this size Node may copy the bytes on the main thread. */
@@ -48,7 +48,7 @@ function fieldsOf(args: unknown): Fields {
   return args as Fields;
 }
 
-/** The keys of a call, and the handles of those that the host has evicted. */
+/** The keys of a call, and the handles of keys that the host has evicted. */
 function keysOf({ args, isolate }: HostCall): { readonly found: webcrypto.CryptoKey[]; readonly missing: number[] } {
   const { keys } = fieldsOf(args);
   if (!Array.isArray(keys)) throw new TypeError('The keys must be a list');

@@ -58,7 +58,7 @@ interface DatabaseMessages {
  * The calls of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the reply as a
  * part; `{binding, transaction, queue, messages}` -> `{messageIds}` and the reply as a part.
  *
- * @param messages null: there are no queues.
+ * @param messages null if there are no queues.
  */
 export function createDatabaseCalls(
   scope: BindingScope,
@@ -78,7 +78,7 @@ export function createDatabaseCalls(
     const name = nameOf(place, t);
     open.add(name);
     owner.atExit(() => {
-      // It may already have ended, or its database may be unavailable.
+      // The transaction may already have ended, or its database may be unavailable.
       if (open.delete(name)) store.run(place, databaseOps.rollback, t, '[]').catch(() => {});
     });
   };

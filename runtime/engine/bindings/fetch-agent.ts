@@ -1,5 +1,5 @@
 // The part of undici that the `fetch` of workers runs on, loaded on first use. All of undici takes 135 ms and 18 MB,
-// this part 60 ms and 6 MB. It is loaded in steps, because an engine cannot serve while it loads.
+// this part 60 ms and 6 MB. The modules are loaded in steps, because an engine cannot serve while it loads them.
 import { createRequire } from 'node:module';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
@@ -11,7 +11,7 @@ interface FetchLibrary {
 }
 
 const require = createRequire(import.meta.url);
-/** In dependency order, about 20 ms each. */
+/** In dependency order; each takes about 20 ms. */
 const steps = [
   'node:http2',
   'undici/lib/core/connect.js',
@@ -26,7 +26,7 @@ export async function loadFetchLibrary(): Promise<FetchLibrary> {
   }
   const agent = require('undici/lib/dispatcher/agent.js') as FetchLibrary['Agent'];
   const dispatcher = require('undici/lib/dispatcher/dispatcher.js') as { readonly prototype: Dispatcher };
-  // As undici's own index does.
+  // Undici's own index does the same.
   Object.assign(dispatcher.prototype, require('undici/lib/api/index.js'));
   return { Agent: agent, buildConnector: require('undici/lib/core/connect.js') as typeof buildConnector };
 }

@@ -41,7 +41,7 @@ export function createFetch(deps: FetchDeps): {
   close(): Promise<void>;
 } {
   const { lookupOf, meter } = deps;
-  /** One per isolate: connections are not shared, so data sent on one cannot answer another isolate's request. */
+  /** One agent per isolate: connections are not shared, so data sent on one cannot answer another isolate's request. */
   const agents = new Map<object, Agent>();
   let library: Promise<(lookup: LookupFunction) => Agent> | null = null;
   const load = (): Promise<(lookup: LookupFunction) => Agent> =>
@@ -96,7 +96,7 @@ async function run(
   let verb = method;
   const { span } = call;
   span?.set('http.request.method', method.toUpperCase());
-  // Without path and query, which may contain secrets.
+  // The URL without path and query, which may contain secrets.
   span?.set('server.address', target.host);
   let list = withTrace(toHeaderList(headers), call.owner.trace, span?.id);
   const agent = await connecting;

@@ -18,7 +18,7 @@ export interface FetchedResponse {
   /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Readable;
-  /** The whole body, if it is there; null: empty. A reader of `body` gets the same. */
+  /** The whole body, if it is there; null means empty. A reader of `body` gets the same. */
   readonly whole?: Uint8Array | null | undefined;
 }
 
@@ -28,7 +28,7 @@ export function signalOf(call: HostCall): AbortSignal {
   return call.signal;
 }
 
-/** Calls back when nothing holds a connection for the response any more. */
+/** Calls back when the response no longer uses a connection. */
 export function onceRead(response: FetchedResponse, leave: () => void): void {
   if (response.whole === undefined) response.body.once('close', leave);
   else leave();
@@ -134,7 +134,7 @@ export async function reply(
     decoder === undefined
       ? response.body
       : response.body.on('error', (error: Error) => decoder.destroy(error)).pipe(decoder);
-  // Decoded on the thread pool and charged by output size: a small body may expand to a large one.
+  // Bodies are decoded on the thread pool and charged by output size, because a small body may expand to a large one.
   const paid = (chunk: Uint8Array): void => {
     if (decoder !== undefined) call.owner.settleCpu(0, chunk.byteLength / DECODED_BYTES_PER_MS);
   };
@@ -174,7 +174,7 @@ export async function reply(
     });
     body.on('end', () => stream.end());
     body.on('error', broken);
-    // It was paused explicitly, which adding a listener does not undo.
+    // The stream was paused explicitly, which adding a listener does not undo.
     if (open) body.resume();
   });
   return { value: { ...head, stream: stream.id, part: false } };
@@ -192,7 +192,7 @@ function holdFor(decoder: Readable, encoded: Readable, hold: Hold, bytesOf: Code
   });
 }
 
-/** Data of a body that arrives within one tick after its first chunk: small responses need no stream. */
+/** Body data that arrives within one tick after its first chunk: small responses need no stream. */
 function firstChunks(body: Readable): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];

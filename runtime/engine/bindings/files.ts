@@ -39,7 +39,7 @@ export interface FileHead {
   readonly uploadedAt: number;
   readonly headers: FileHeaders;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Digests given when it was written; MD5 is the etag of a file written in one piece. */
+  /** Digests that were given when the file was written; MD5 is the etag of a file written in one piece. */
   readonly digests: FileDigests;
 }
 
@@ -63,7 +63,7 @@ export interface FileWrite {
   readonly bytesMax: number;
 }
 
-/** A page of files; keys grouped by `delimiter` count as one. */
+/** A page of files; keys grouped by `delimiter` count as one entry. */
 export interface FilePage {
   readonly files: readonly FileHead[];
   readonly prefixes: readonly string[];
@@ -73,7 +73,7 @@ export interface FilePage {
 
 /** Content of a file as a stream. */
 export interface FileBody extends Readable {
-  /** Reads all bytes at once, instead of the stream; the caller owns them. */
+  /** Reads all bytes instead of using the stream; the caller owns them. */
   whole?(): Promise<Uint8Array>;
 }
 
@@ -130,7 +130,7 @@ export interface FileStore {
 /** Hex digits of each supported digest. */
 const digestChars = { md5: 32, sha1: 40, sha256: 64, sha384: 96, sha512: 128 } as const;
 
-/** Makes a URL that lets anyone read or write one file for a limited time. */
+/** Creates a URL that lets anyone read or write one file for a limited time. */
 export type SignUrl = (
   place: FilePlace,
   key: string,
@@ -296,7 +296,7 @@ export function createFileCalls(
   };
 }
 
-/** Bodies up to this size are returned with their head: one entry in total, and no copy. */
+/** Bodies up to this size are returned with their head, in one entry and without a copy. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
 /** Limit for such bodies being read per deployment; others are streamed. */
 const WHOLE_BYTES_AT_ONCE_MAX = 16 * 1024 * 1024;

@@ -16,7 +16,7 @@ export interface PoolAccess {
   readonly pools: Pools;
   readonly places: OpenFetches;
   readonly lookupOf: (isolate: object) => LookupFunction;
-  /** Variables of the deployment, those that its worker does not get included. */
+  /** Variables of the deployment, including those that its worker does not get. */
   readonly vars: Readonly<Record<string, string>>;
 }
 

@@ -14,7 +14,9 @@ export function objectIdOf(key: string, name: string): string {
   return first + half(`${key}\ncheck\n${first}`);
 }
 
-/** Whether a text from a worker is an id of the class, and of the name if it has one. @param key of the class. */
+/**
+ * Whether a text from a worker is an id of the class, and belongs to the name if there is one. @param key of the class.
+ */
 export function isObjectId(key: string, id: unknown, name?: string): id is string {
   if (typeof id !== 'string' || !/^[0-9a-f]{64}$/.test(id)) return false;
   const first = id.slice(0, HALF_CHARS);
@@ -22,7 +24,10 @@ export function isObjectId(key: string, id: unknown, name?: string): id is strin
   return name === undefined || half(`${key}\nname\n${name}`) === first;
 }
 
-/** As {@link isObjectId}, with a memory of the last ids, by their first two digits: most calls are of few objects. */
+/**
+ * Like {@link isObjectId}, with a cache of the last ids by their first two digits, because most calls are for few
+ * objects.
+ */
 export function createIdCheck(): (key: string, id: unknown, name?: string) => id is string {
   const last = Array.from({ length: 256 }, () => ({ key: '', id: '', name: undefined as string | undefined }));
   return (key, id, name): id is string => {

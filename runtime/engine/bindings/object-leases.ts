@@ -1,13 +1,13 @@
-// The interface of the leases that decide which engine has a durable object; stores/object-leases-postgres.ts is one.
-// Types only.
+// The interface of the leases that decide which engine has a durable object. stores/object-leases-postgres.ts
+// implements it. Types only.
 import type { DatabasePlace } from './scope.ts';
 
 /** Decides which engine has an object. */
 export interface ObjectLeases {
-  /** Whether what this engine has is still its own; if not, it has nothing any more. */
+  /** Whether this engine still holds its objects; if not, it has lost all of them. */
   isValid(): boolean;
   /**
-   * @returns the number of the holder, larger than those before.
+   * @returns the number of the holder, larger than all previous numbers.
    * @throws {Failure} `object_held` when another engine has it.
    */
   acquire(place: DatabasePlace): Promise<number>;
@@ -15,6 +15,6 @@ export interface ObjectLeases {
   release(place: DatabasePlace, fence: number): void;
   /** Links of the other engines that have objects of a namespace. */
   others(namespace: string): Promise<string[]>;
-  /** This engine has dropped all that it had. */
+  /** This engine has dropped all its objects. */
   lapsed(): void;
 }

@@ -22,9 +22,9 @@ export interface ObjectClass {
   readonly class: string;
   /** The first name of the class, which events are addressed to. */
   readonly firstName: string;
-  /** Whether it belongs to another project: which branch has it may change. */
+  /** Whether the class belongs to another project: the branch that has the objects may then change. */
   readonly isForeign: boolean;
-  /** The project whose code it is, in traces; null: the own one. */
+  /** The project whose code runs the object, in traces; null means the project of the caller. */
   readonly project: string | null;
   /** Sends a request to an object, wherever it lives. */
   readonly reach: (address: ObjectAddress, target: URL, request: ObjectRequest) => Promise<FetchedResponse>;
@@ -34,7 +34,7 @@ export interface ObjectClass {
 
 interface ObjectCallsDeps {
   /**
-   * The class of a binding; null: there is no such binding.
+   * The class of a binding; null if there is no such binding.
    *
    * @throws {PlatformError} `service_not_found` when the project that has it cannot be called.
    */

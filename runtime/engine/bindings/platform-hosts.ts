@@ -10,7 +10,7 @@ export interface PlatformHostRequest {
   readonly headers: readonly string[];
   readonly body: Uint8Array | string | Readable | null;
   readonly signal: AbortSignal;
-  /** A header of the request that the worker is serving; null: it has none, or serves another event. */
+  /** A header of the request that the worker is serving; null if it has none, or serves another event. */
   readonly received: (name: string) => string | null;
 }
 

@@ -44,7 +44,7 @@ interface QueueMetrics {
   readonly backlogBytes: number;
   /** Messages being delivered. */
   readonly inFlightCount: number;
-  /** When the oldest was sent, ms since 1970; null when there is none. */
+  /** When the oldest message was sent, in ms since 1970, or null. */
   readonly oldestMessageTimestamp: number | null;
   /** Messages that failed permanently. */
   readonly deadCount: number;
@@ -54,10 +54,10 @@ interface QueueMetrics {
 export interface StoredMessage {
   readonly id: string;
   readonly payload: string;
-  /** Attempts so far; for a dead letter, those before it became one. */
+  /** Attempts so far; for a dead letter, the attempts before it became one. */
   readonly attempt: number;
   readonly timestamp: number;
-  /** null: not delivered automatically. */
+  /** Time of the next delivery; null if the message is not delivered automatically. */
   readonly dueAt: number | null;
   readonly deadReason: string | null;
 }
@@ -65,18 +65,19 @@ export interface StoredMessage {
 /** Stores messages. Accepted messages are durable. */
 export interface QueueStore {
   /**
-   * Stores all or none; returns the ids in order. A known dedupe id returns its first message id and stores nothing.
+   * Stores all messages or none; returns the ids in order. A known dedupe id returns its first message id and stores
+   * nothing.
    */
   send(place: QueuePlace, sender: EventSender, messages: readonly NewMessage[], now: number): Promise<string[]>;
   metrics(place: QueuePlace, now: number): Promise<QueueMetrics>;
-  /** Messages in the order they were sent; the next page begins after the last one's number. */
+  /** Messages in the order they were sent; the next page begins after the number of the last message. */
   list(
     place: QueuePlace,
     page: { limit: number; after: number },
   ): Promise<{ messages: StoredMessage[]; next: number | null }>;
   /** Deletes a message, unless it is being delivered; returns whether it was deleted. */
   remove(place: QueuePlace, id: string): Promise<boolean>;
-  /** Returns the dead letters of a queue to it, or one of them; returns how many. */
+  /** Returns all dead letters of a queue, or one of them, to the queue; returns their number. */
   redrive(place: QueuePlace, now: number, id?: string | null): Promise<number>;
   /** Deletes all messages that are not being delivered; returns how many. */
   purge(place: QueuePlace): Promise<number>;

@@ -31,7 +31,7 @@ export function redirectTarget(response: FetchedResponse, from: URL): URL | null
   return null;
 }
 
-/** @throws {PlatformError} `fetch_failed` where a redirect is not allowed, or is one too many. */
+/** @throws {PlatformError} `fetch_failed` if a redirect is not allowed, or the limit of redirects is exceeded. */
 export function checkRedirect(location: URL, mode: string, redirects: number): void {
   if (mode === 'error')
     throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });

@@ -21,7 +21,7 @@ export interface SandboxRequest {
 /** The address and headers of a WebSocket to the service. */
 interface SandboxHandshake {
   readonly url: string;
-  /** Opens the connection if the URL alone does not say how. */
+  /** Opens the connection if the URL alone does not specify the address. */
   readonly connect?: () => Socket;
   /** Names and values, alternating. */
   readonly headers: readonly string[];
@@ -35,7 +35,7 @@ export interface SandboxTransport {
   close(): Promise<void>;
 }
 
-/** Responses of servers in sandboxes carry their heads in one header. */
+/** Responses of servers in sandboxes carry their head in one header. */
 const HEADERS_BYTES_MAX = 64 * 1024;
 
 /**

@@ -77,7 +77,7 @@ const passed: Readonly<Record<string, { readonly what: string; readonly charsMax
   [OPTIONS_HEADER]: { what: 'The options of the sandbox', charsMax: OPTIONS_CHARS_MAX },
 };
 
-/** Keeps those headers of a worker that carry arguments and options. */
+/** Keeps only the headers of a worker that carry arguments and options. */
 function headersOf(block: string): string[] {
   const fields = block.split('\0');
   const kept: string[] = [];

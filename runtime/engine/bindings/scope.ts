@@ -1,6 +1,6 @@
-// Which bindings a call may use: those that the deployment declared, inside the namespace of its project. Made per
-// deployment and kind by bindings.ts; the host half of a binding resolves names from a worker to resources only
-// through it.
+// Limits the bindings that a call can use: those that the deployment declared, inside the namespace of its project.
+// bindings.ts creates one per deployment and kind. The host half of a binding resolves names from a worker to resources
+// only through it.
 import { PlatformError } from '#core/errors.ts';
 
 /** A deployment, as the host half of a binding sees it. */
@@ -13,7 +13,7 @@ export interface BindingOwner {
   readonly project: string;
   readonly branch: string;
   readonly deployment: string;
-  /** Slug of the branch whose resources it uses (core/preview.ts); null: production's. */
+  /** Slug of the branch whose resources it uses (core/preview.ts); null means production's. */
   readonly preview: string | null;
 }
 

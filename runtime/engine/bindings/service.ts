@@ -57,9 +57,9 @@ function isJson(text: string): boolean {
   }
 }
 
-/** @throws {PlatformError} when it may not open one. */
+/** @throws {PlatformError} if the caller is not allowed to open a socket. */
 export function openerOf(call: HostCall, socket: unknown, ofCall: boolean): SocketOpener {
-  // Positive ids belong to sockets that answer a request, and are those of invocations.
+  // Positive ids are invocation ids, and belong to sockets that answer a request.
   if (!Number.isSafeInteger(socket) || (socket as number) >= 0)
     throw new PlatformError('invalid_argument', { reason: 'The socket is not valid' });
   return { open: () => call.isolate.openSocket(socket as number, call.owner.id, ofCall) };
@@ -71,7 +71,10 @@ async function connect(workers: WorkerCalls, target: WorkerTarget, call: HostCal
   return {};
 }
 
-/** The session that a call opens: `{socket, method}` and its first frame. @throws {PlatformError} when it may not. */
+/**
+ * The session that a call opens: `{socket, method}` and its first frame. @throws {PlatformError} if the caller is not
+ * allowed to open a session.
+ */
 export function sessionOf(call: HostCall): WorkerSession {
   const { socket, method, binding, entrypoint } = toRecord(call.args);
   const { owner, parts, span } = call;
@@ -79,7 +82,7 @@ export function sessionOf(call: HostCall): WorkerSession {
   const [frame] = parts;
   if (frame === undefined || parts.length !== 1)
     throw new PlatformError('invalid_argument', { reason: 'The message is not valid' });
-  // It ends with its invocation.
+  // The socket ends with its invocation.
   if (owner.id === 0 || owner.isOver) throw new PlatformError('invocation_ended', { what: 'A call of another worker' });
   owner.countSubrequest();
   const label = LABEL.test(method) ? method : 'call';

@@ -22,7 +22,7 @@ interface TcpDeps {
   readonly places: OpenFetches;
 }
 
-/** Never reached: mail between servers, which would make the installation a sender of spam. */
+/** This port is never reached: with mail between servers, workers could turn the installation into a sender of spam. */
 const SMTP_PORT = 25;
 const HOST_CHARS_MAX = 253;
 
@@ -84,7 +84,7 @@ interface Opening {
   /** Number of the guest's stream. */
   readonly out: number;
   readonly name: string;
-  /** Where it leads, for errors. */
+  /** Target of the connection, for errors. */
   readonly target: string;
   readonly open: () => Wire;
   readonly tls: ConnectionOptions | null;
@@ -132,7 +132,7 @@ function toHost(hostname: unknown): string {
   return hostname.toLowerCase();
 }
 
-/** Failures of the network are values: their codes, such as ECONNREFUSED, are those of Node. */
+/** Network failures are values, with the codes of Node, such as ECONNREFUSED. */
 async function answer(call: HostCall, opening: Promise<Opened>, handle: number | null): Promise<HostReply> {
   try {
     return { value: { ...(await opening), handle } };

@@ -1,5 +1,5 @@
-// The host half of TextDecoder: encodings whose tables the guest does not have, through Node's decoder. Short texts
-// are decoded synchronously while the guest's thread waits; longer texts and streamed ones on a separate thread
+// The host half of TextDecoder: encodings whose tables the guest does not have, through Node's decoder. Short texts are
+// decoded synchronously while the guest's thread waits. Longer texts and streams are decoded on a separate thread
 // (work/text-operations.ts).
 import type { HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
@@ -17,7 +17,7 @@ class OpenDecoder {
   readonly id: number;
   /** Whether the thread has the text, or will receive it. */
   begun = false;
-  /** Its text is complete. */
+  /** The text is complete. */
   isOver = false;
   #forget: (id: number) => void;
 
@@ -60,7 +60,7 @@ export function createTextCalls(work: HostWork): Readonly<Record<string, HostFun
       const bytes = bytesOf(parts[0], PIECE_BYTES_MAX);
       let number = handle as number;
       if (handle === 0 && last !== true) {
-        // In call order: pending calls of the decoder come first.
+        // Pieces are decoded in call order, after pending calls of the decoder.
         const forget = (id: number): void =>
           void work
             .onKeepingThread({ owner: unpaid, isolate: { memory } }, 'text.close', { id }, [], 0)

@@ -25,7 +25,7 @@ interface NewTimer {
   readonly payload: string;
   readonly intervalMs: number | null;
   readonly cron: string | null;
-  /** Time zone of `cron`; null: UTC. */
+  /** Time zone of `cron`; null means UTC. */
   readonly timezone: string | null;
 }
 
@@ -42,7 +42,8 @@ export interface StoredTimer {
 /** Stores timers. Accepted timers are durable. */
 export interface TimerStore {
   /**
-   * Sets a timer, or moves the one with its id, even while it fires. @throws {PlatformError} when there are too many.
+   * Sets a timer, or moves the timer with the same id, even while it fires. @throws {PlatformError} when there are too
+   * many.
    */
   set(place: TimerPlace, sender: EventSender, timer: NewTimer, now: number): Promise<void>;
   get(place: TimerPlace, id: string): Promise<StoredTimer | null>;
@@ -74,8 +75,8 @@ export function createTimerCalls(
 
   return {
     /**
-     * `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}` -> nothing. With `cron`, the first occurrence not
-     * before `at`.
+     * `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}` -> nothing. With `cron`, sets the first occurrence
+     * that is not before `at`.
      */
     async 'timer.set'(call) {
       const { place, args } = parse(call);

@@ -1,13 +1,13 @@
-// Propagates the trace of a request to what its worker requests and sends: W3C `traceparent` with a new parent id.
-// Used by the bindings that send requests or messages.
+// Propagates the trace of a request to the outgoing calls of its worker: W3C `traceparent` with a new parent id. Used
+// by the bindings that send requests or messages.
 import { randomUUID } from 'node:crypto';
 import type { HostCall } from '../bridge/host-calls.ts';
 import type { TraceContext } from '../tracing/trace.ts';
 
 /**
- * The headers, names and values alternating, with those of the continued trace, unless the worker set its own.
+ * The headers, names and values alternating, with the headers of the continued trace, unless the worker set its own.
  *
- * @param parent span of the request; a new one by default.
+ * @param parent span of the request; by default a new span.
  */
 export function withTrace(
   headers: string[],
@@ -23,7 +23,7 @@ export function withTrace(
   return hasState ? [...continued, 'tracestate', state] : continued;
 }
 
-/** The trace of a message, a timer or a run, as `traceparent`; null: none. Sampled if the call is. */
+/** The trace of a message, a timer or a run, as `traceparent`, or null. Sampled if the call is. */
 export function carriedTrace({ owner, span }: Pick<HostCall, 'owner' | 'span'>): string | null {
   const { trace, spans = null } = owner;
   if (trace === null) return null;

@@ -1,5 +1,5 @@
-// Calls from a deployment's worker to another worker, or to another entrypoint of its own. http/worker-calls.ts passes
-// them on. Types only.
+// Calls from a deployment's worker to another worker, or to another of its own entrypoints. http/worker-calls.ts
+// forwards them. Types only.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
@@ -7,10 +7,10 @@ import type { ServiceTarget } from '#core/bindings/service.ts';
 import type { FetchedResponse } from './fetched-response.ts';
 import type { PlatformHostRequest } from './platform-hosts.ts';
 
-/** Target of a call; null: the caller's own deployment. */
+/** Target of a call; null means the caller's own deployment. */
 export interface WorkerTarget {
   readonly service: ServiceTarget | null;
-  /** Name of the export; null: the default one. */
+  /** Name of the export; null means the default export. */
   readonly entrypoint: string | null;
   /** JSON of `ctx.props`. */
   readonly props: string;

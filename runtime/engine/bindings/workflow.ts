@@ -74,7 +74,7 @@ export interface StepOccurrence {
 
 /** Stores runs. Accepted runs are durable. */
 export interface WorkflowStore {
-  /** Starts a run, unless one with this id exists. @returns whether it was started. */
+  /** Starts a run, unless one with this id exists. @returns whether the run was started. */
   trigger(
     place: WorkflowPlace,
     owner: {
@@ -119,7 +119,7 @@ export interface WorkflowStore {
   sendEvent(place: WorkflowPlace, id: string, event: { type: string; payload: string }, now: number): Promise<void>;
   /** `lease` is the current attempt's. False: the lease is lost. */
   step(namespace: string, lease: string, name: string, update: StepUpdate, now: number): Promise<boolean>;
-  /** The event (JSON), if it has already arrived; null: the run waits; false as above. */
+  /** The event (JSON), if it has already arrived; null if the run waits; false as above. */
   waitForEvent(
     namespace: string,
     lease: string,

@@ -32,7 +32,7 @@ const ownCalls = {
   'tcp.closed': 'async',
   /** `{hostname}` -> `{addresses}` as of dns.lookup, or `{failure}`. */
   'tcp.lookup': 'async',
-  /** `{handle}`: closes it at once. */
+  /** `{handle}`: closes the handle immediately. */
   'tcp.destroy': 'async',
   /** Rarely used APIs (guest/lazy.ts): `{module}` -> the text of its script. */
   'lazy.source': 'sync',
@@ -48,8 +48,8 @@ const ownCalls = {
   /** `{cache, url}` -> whether there was an entry. */
   'cache.delete': 'async',
   /**
-   * `ctx.exports`, as the calls of service bindings (bindings/service.ts): `{entrypoint, props?, socket, method}` and a
-   * frame as a part -> nothing, when the session is over.
+   * `ctx.exports`, like the calls of service bindings (bindings/service.ts): `{entrypoint, props?, socket, method}` and
+   * a frame as a part -> nothing, when the session is over.
    */
   'exports.connect': 'async',
   /** `{entrypoint, props?}` and as fetch -> as fetch. */
@@ -64,10 +64,10 @@ const ownCalls = {
   'object.class': 'sync',
   /**
    * `{object, after, socket?}` -> `{sockets, next, auto, eventMs}`: a page of the WebSockets that the engine keeps for
-   * an object, or one of them; `next` of -1: no more.
+   * an object, or one of them. `next` is -1 on the last page.
    */
   'object.sockets': 'sync',
-  /** `{object, socket}` -> when the engine has last answered a message of a kept WebSocket by itself; null: never. */
+  /** `{object, socket}` -> when the engine has last answered a message of a kept WebSocket by itself; null if never. */
   'object.answered': 'sync',
   /** Storage of an object: `{object, end, alarm?}` and its steps as bytes -> the reply as bytes. */
   'object.storage': 'waiting',
@@ -77,7 +77,7 @@ const ownCalls = {
   'text.decode': 'sync',
   /** text: `{handle, label, fatal, last}` and at most 256 KB -> `{handle}` and UTF-8; handle 0 opens, `last` closes. */
   'text.convert': 'waiting',
-  /** `{text}`, at most 4 KB -> the text with positions in the sources; null: the bundle has no source map. */
+  /** `{text}`, at most 4 KB -> the text with positions in the sources; null if the bundle has no source map. */
   'stack.map': 'sync',
   /** url: `{domain}` -> its ASCII form, '' when it has none. */
   'url.domainToAscii': 'sync',
@@ -119,9 +119,9 @@ export function callsOf({ module, calls }: { readonly module: string; readonly c
 }
 
 /**
- * Host calls by name. Asynchronous ones are batched with the rest of an entry's records; synchronous ones cost about
- * 14 us each from an off-thread entry and are for rare results that cannot wait. For `waiting` ones the guest's
- * thread blocks until the reply arrives, but the host does not; for `both` the guest chooses.
+ * Host calls by name. Asynchronous calls are batched with the other records of an entry. A synchronous call costs about
+ * 14 us from an off-thread entry, and is meant for rare results that cannot wait. For `waiting` calls, the guest's
+ * thread blocks until the reply arrives, but the host does not block. For `both`, the guest chooses.
  */
 export const hostCalls: typeof ownCalls & Readonly<Record<BindingCall, 'async'>> = {
   ...ownCalls,

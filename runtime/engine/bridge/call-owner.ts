@@ -6,25 +6,25 @@ import type { InvocationSpans } from '../tracing/invocation-spans.ts';
 export interface CallOwner {
   /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
   countSubrequest(): void;
-  /** Whether it has ended, so that no more work may be done for it. */
+  /** Whether the owner has ended, so that no more work may be done for it. */
   readonly isOver: boolean;
   /** Remaining CPU of its budget; infinite without a limit. */
   readonly cpuLeftMs: number;
   /**
-   * Reserves CPU for host work before it begins: if the budget has no room for it, the invocation ends.
+   * Reserves CPU for host work before it begins. If the budget has no room, the invocation ends.
    *
    * @throws {PlatformError} `cpu_limit_exceeded`, `invocation_ended`.
    */
   reserveCpu(cpuMs: number): void;
   /** The work has ended, or never began: reports the reserved and the used CPU. */
   settleCpu(reservedMs: number, usedMs: number): void;
-  /** Runs a callback when the invocation ends, for any reason; at once if it has ended. */
+  /** Runs a callback when the invocation ends, for any reason; immediately if it has already ended. */
   atExit(run: () => void): void;
   /** Host of the request; null for other events. */
   host(): string | null;
   /** A header of the request, by its lower-case name; null for other events. */
   header(name: string): string | null;
-  /** The workflow run that it is an attempt of; null: none. */
+  /** The workflow run that it is an attempt of, or null. */
   run(): { readonly workflow: string; readonly id: string } | null;
   /** Number of the invocation; 0 for none. */
   readonly id: number;

@@ -14,7 +14,7 @@ interface Closable {
 
 interface Entry {
   readonly value: Closable & object;
-  /** Handles that end with the same invocation; null: none. */
+  /** Handles that end with the same invocation, or null. */
   readonly siblings: Set<number> | null;
 }
 
@@ -32,8 +32,8 @@ export class HandleTable {
   }
 
   /**
-   * @param value if it reserves its own memory, that is in addition to the small cost of each handle.
-   * @param owner invocation with which it ends; without one, or outside of invocations, it ends with the isolate.
+   * @param value if it reserves its own memory, that is in addition to the small cost of each handle. @param owner the
+   * invocation with which the handle ends; without one, it ends with the isolate.
    * @throws {PlatformError} `invalid_argument` when the worker holds too many, `host_memory_exceeded`.
    */
   add(value: object, owner: CallOwner | null = null): number {
@@ -49,7 +49,7 @@ export class HandleTable {
     return id;
   }
 
-  /** The set of handles that end with an invocation, created with the first one. */
+  /** The handles that end with an invocation, created with the first handle. */
   #of(owner: CallOwner): Set<number> {
     let owned = this.#owned.get(owner.id);
     if (owned === undefined) {

@@ -52,7 +52,7 @@ export interface CallScope {
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument` for an id that is in use.
    */
   openSocket(id: number, owner: number, ofCall?: boolean, renews?: boolean): BridgedSocket;
-  /** Bytes that a socket received from the guest, and how many of them wait; null for a closed one. */
+  /** Bytes that a socket received from the guest, and how many of them are pending; null for a closed socket. */
   socketState(id: number): { readonly received: number; readonly buffered: number } | null;
   /** A text with its bundle positions mapped to the sources; null without a source map. */
   mapStack(text: string): string | null;
@@ -72,7 +72,7 @@ export interface HostCall {
   readonly owner: CallOwner;
   /** Span of the call; absent or null: not sampled. */
   readonly span?: CallSpan | null;
-  /** Set by calls of resources whose duration is counted. */
+  /** Set by calls of resources whose duration is measured. */
   meter?: CallMeter | null;
   /** Aborted when the reply is no longer needed, because the guest dropped the call or its isolate was disposed. */
   readonly signal: AbortSignal;
@@ -113,7 +113,9 @@ const GUEST_NAMES = new Set([
   'SyntaxError',
 ]);
 
-/** An error as the guest may see it: known codes and standard names with their message, anything else as `internal`. */
+/**
+ * An error as the guest sees it: known codes and standard names keep their message, all other errors become `internal`.
+ */
 export function toFailure(error: unknown): Failure {
   const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };
   if (isErrorCode(code)) return { code, name: guestName(code), message: String(message) };

@@ -1,6 +1,6 @@
 // The ledger of memory that an engine holds outside isolates for their workers: compressors, streams, sockets,
-// pending calls. Code that creates such an object reserves its bytes first and releases them when it is gone. One
-// account per deployment. Pure.
+// pending calls. Code that creates such an object reserves its bytes first, and releases them when the object is freed.
+// One account per deployment. Pure.
 import { PlatformError } from '#core/errors.ts';
 
 /** Limits of the ledger. */
@@ -10,8 +10,8 @@ interface HostMemoryLimits {
 }
 
 /**
- * A project that holds less does not count among those that share a full engine: otherwise many that hold a byte
- * would reduce all shares to nothing.
+ * A project that holds less does not count among those that share a full engine. Otherwise many projects with one byte
+ * each would reduce all shares to nothing.
  */
 const HOLDER_BYTES = 1024 * 1024;
 /** Room above the engine's limit, for projects below their share when it is reached. */
@@ -31,7 +31,7 @@ export class EngineMemory {
   /** Projects that hold a significant amount. */
   holders = 0;
   readonly bytesMax: number;
-  /** Above this, nothing more is reserved for anyone. */
+  /** Above this, no further memory is reserved for any deployment. */
   readonly ceilingBytes: number;
   readonly accountBytesMax: number;
   #accounts = new Set<HostMemory>();
@@ -67,7 +67,7 @@ export class EngineMemory {
     return Math.floor(this.bytesMax / Math.max(1, this.holders + Number(project.bytes < HOLDER_BYTES)));
   }
 
-  /** The deployment is gone. Its remaining bytes count until they are released. */
+  /** The deployment has ended. Remaining bytes of the deployment count until they are released. */
   close(account: HostMemory): void {
     if (!this.#accounts.delete(account)) return;
     const { name, project } = account;
@@ -116,7 +116,7 @@ export class HostMemory {
     return this.#bytes;
   }
 
-  /** Its maximum: its limit, or what its project's share leaves when the engine is full. */
+  /** The maximum of the deployment: its limit, or the share of its project when the engine is full. */
   #bytesMax(bytes: number): number {
     const { accountBytesMax, bytesMax, ceilingBytes, bytes: held } = this.#engine;
     if (held + bytes <= bytesMax) return accountBytesMax;
@@ -134,7 +134,10 @@ export class HostMemory {
     return this.#bytes + bytes <= this.#bytesMax(bytes);
   }
 
-  /** @param what is created, as the beginning of the error message. @throws {PlatformError} `host_memory_exceeded`. */
+  /**
+   * @param what the object that is created, as the beginning of the error message. @throws {PlatformError}
+   * `host_memory_exceeded`.
+   */
   reserve(bytes: number, what: string): void {
     if (this.#whole !== null) {
       if (this.#bytes + bytes > this.#partBytesMax) this.#refuse(bytes, what, this.#partBytesMax);
@@ -152,7 +155,7 @@ export class HostMemory {
     throw new PlatformError('host_memory_exceeded', { what, bytes, used: this.#bytes, limit });
   }
 
-  /** Counts existing bytes; negative: released ones. */
+  /** Counts existing bytes; a negative number counts released bytes. */
   add(bytes: number): void {
     if (bytes === 0) return;
     if (this.#whole !== null) {
@@ -181,7 +184,7 @@ export class HostMemory {
   }
 }
 
-/** The reservation of one lasting object. */
+/** The reservation of one long-lived object. */
 export class Hold {
   #memory: HostMemory;
   #what: string;
@@ -193,7 +196,9 @@ export class Hold {
     this.#what = what;
   }
 
-  /** Its size is now this much, or already more. @throws {PlatformError} `host_memory_exceeded`. */
+  /**
+   * Sets the size of the object, or of the part that it already uses. @throws {PlatformError} `host_memory_exceeded`.
+   */
   grow(bytes: number): void {
     if (this.#over || bytes <= this.#bytes) return;
     this.#memory.reserve(bytes - this.#bytes, this.#what);

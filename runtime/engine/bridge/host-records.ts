@@ -42,7 +42,7 @@ export class HostRecords extends RecordWriter {
     this.size = 0;
   }
 
-  /** As `part`, for bytes that are no longer needed: their memory is transferred if that is cheaper than a copy. */
+  /** Like `part`, for bytes that are no longer needed: their memory is transferred if that is cheaper than a copy. */
   transferredPart(part: Part | null): string {
     if (part instanceof Uint8Array && part.byteLength >= HANDED_BYTES_MIN && isWhole(part))
       (this.transferred ??= []).push(part);

@@ -1,6 +1,6 @@
 // The host's end of one isolate's bridge: collects the input of the next entry, and keeps open streams, sockets and
-// host calls. It knows invocations by number only, and asks its `LinkOwner` about them. Records about invocations are
-// read by serving/dispatch.ts, all others here.
+// host calls. The bridge only has the numbers of invocations, and asks its `LinkOwner` about them. Records about
+// invocations are read by serving/dispatch.ts, all others here.
 import type { EventContent } from '#core/event.ts';
 import { GuestCalls } from './guest-calls.ts';
 import { HandleTable } from './handle-table.ts';
@@ -30,7 +30,7 @@ export interface LinkOwner {
   owner(id: number): CallOwner;
   /** A message enters a socket of an invocation, which gets a budget for it. */
   messaged(id: number): void;
-  /** A socket of a response, or one that the worker opened, is closed. */
+  /** A socket of a response, or of the worker, is closed. */
   socketClosed(id: number): void;
   /** Logs why the platform closed a socket of an invocation. */
   log(id: number, text: string): void;
@@ -137,7 +137,7 @@ export class Link implements CallScope {
     this.#deps.request();
   }
 
-  /** Says what the next request is for: a call of another worker. @param callee JSON for guest/entrypoints.ts. */
+  /** Describes the next request: a call of another worker. @param callee JSON for guest/entrypoints.ts. */
   sendCallee(callee: string): void {
     const { records } = this;
     records.meta += toGuest.callee + FIELD + records.part(callee) + FIELD + RECORD;
@@ -190,7 +190,7 @@ export class Link implements CallScope {
     return this.#streams.openBody(id, source);
   }
 
-  /** The rest of a request's body will not come: the guest drops what it holds of it. */
+  /** The rest of a request's body will not arrive: the guest drops the part that it holds. */
   breakBody(id: number, failure: Failure): void {
     this.#streams.breakBody(id, failure);
   }
@@ -221,7 +221,7 @@ export class Link implements CallScope {
     return this.#sockets.open(id, owner, ofCall, renews);
   }
 
-  /** Takes a connection that a call has opened and the guest has not read; null: there is no such one. */
+  /** Takes over a connection that a call has opened and the guest has not read, or null. */
   takeSocket(id: number): SocketWire | null {
     return this.#sockets.take(id);
   }
@@ -286,7 +286,7 @@ export class Link implements CallScope {
     this.#deps.request();
   }
 
-  /** Written inline, like requests: one record for each message of each socket. */
+  /** Inlined, like requests: each message of each socket is one record. */
   #sendMessage(id: number, data: Part): void {
     if (this.#closed) return;
     const { records } = this;
@@ -299,7 +299,7 @@ export class Link implements CallScope {
     this.calls.beginTurn();
   }
 
-  /** Begins a host call; reads its whole record. */
+  /** Starts a host call, after reading its whole record. */
   call(reader: RecordReader): void {
     const id = reader.number();
     const owner = this.#deps.owner.owner(reader.number());
@@ -318,7 +318,7 @@ export class Link implements CallScope {
     switch (letter) {
       case toHost.socketMessage: {
         const id = reader.number();
-        // Read even if the socket is gone.
+        // The part is read even if the socket is closed.
         const data = reader.part(reader.field()) as Part;
         this.#sockets.send(id, data);
         break;

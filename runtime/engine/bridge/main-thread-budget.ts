@@ -1,5 +1,5 @@
-// Limits how much of each event loop tick goes to calls of workers, with turns between deployments for the rest. The
-// work is measured. One per engine; bridge/guest-calls.ts begins each host call with it.
+// Limits the share of each event loop tick for calls of workers. Deployments take turns for the remaining calls. The
+// work is measured. Each engine has one; bridge/guest-calls.ts starts each host call with it.
 
 /** Time per tick of the event loop. The next tick runs after other pending events. */
 const TURN_MS = 2;
@@ -15,12 +15,12 @@ export class MainThreadBudget {
   #isScheduled = false;
   #lanes = new Map<object, Lane>();
 
-  /** Whether work of a deployment may begin at once. Its waiting work goes first. */
+  /** Whether work of a deployment may start immediately. Pending work of the deployment goes first. */
   mayBegin(of: object): boolean {
     return this.#usedMs < TURN_MS && (this.#lanes.size === 0 || !this.#lanes.has(of));
   }
 
-  /** Begins work in its turn. */
+  /** Starts work in its turn. */
   defer(of: object, begin: () => void): void {
     const lane = this.#lanes.get(of);
     if (lane === undefined) this.#lanes.set(of, { of, waiting: [begin] });
@@ -34,7 +34,7 @@ export class MainThreadBudget {
     this.#schedule();
   }
 
-  /** Runs a piece of work that is too long to share a tick, in its own turn. */
+  /** Runs work that is too long to share a tick, in a separate turn. */
   piece<Result>(of: object, work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.defer(of, () => {
@@ -57,7 +57,7 @@ export class MainThreadBudget {
     this.#isScheduled = false;
     this.#usedMs = 0;
     const began = performance.now();
-    // One piece of each deployment, then the next of each.
+    // One piece of work of each deployment, then the next one of each.
     while (this.#lanes.size > 0) {
       const [lane] = this.#lanes.values() as Iterator<Lane> & Iterable<Lane>;
       const { of, waiting } = lane as Lane;

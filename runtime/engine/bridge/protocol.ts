@@ -1,11 +1,11 @@
 // The protocol between host and guest: the only file that both sides import. Records, host calls and their codec. No
-// I/O, no Node types: it is also bundled into the guest's snapshot.
+// I/O and no Node types, because it is also bundled into the guest's snapshot.
 //
 // An entry into an isolate carries `meta`, `text` and any number of byte arrays, and so does its result. `meta` is a
-// list of records, each terminated by RECORD, their fields by FIELD. No field may contain either character: fields
-// are numbers, names of ours, or JSON, which escapes them. Anything that a client or a tenant chose freely (URLs,
-// header blocks, bodies) is a part, outside the records, in the order of the fields that refer to it: text
-// concatenated in `text` (field `t<length>`), bytes as separate arguments (field `b`), nothing as `-`.
+// list of records, each terminated by RECORD, their fields by FIELD. No field may contain either character: fields are
+// numbers, our own names, or JSON, which escapes them. Data that a client or a tenant chose freely (URLs, header
+// blocks, bodies) is a part outside the records, in the order of the fields that refer to it. Text is concatenated in
+// `text` (field `t<length>`), bytes are separate arguments (field `b`), and an empty part is `-`.
 
 // Captured before any tenant code can replace it.
 const { parse } = JSON;
@@ -13,7 +13,7 @@ const { parse } = JSON;
 export const FIELD = '\u0001';
 export const RECORD = '\u0002';
 
-/** Text or bytes sent beside the records, never inside them. */
+/** Text or bytes that are sent next to the records, never inside them. */
 export type Part = string | Uint8Array;
 
 /** Field of a body that is streamed under the id of its message, from the sender of the message. */
@@ -29,14 +29,14 @@ export const LEAVING = 'newer code waits for the object';
 export const toGuest = {
   /** id, method, url part, header block part, body part | `s` | `-`. */
   request: 'R',
-  /** JSON of a call of another worker as a part: what the request of the next record is for. */
+  /** JSON as a part that describes the next request: a call of another worker. */
   callee: 'n',
   /**
    * id, kind of the event, CPU limit in ms, JSON of its head as a part, its bodies as parts: an event other than a
    * request.
    */
   event: 'E',
-  /** As `request`, with the JSON of the object's address as a part behind the id: an event of a durable object. */
+  /** Like `request`, with the JSON of the object's address as a part after the id: an event of a durable object. */
   object: 'O',
   /**
    * id, JSON of an event of an object's WebSocket as a part (serving/objects/object-sockets.ts), part of the message
@@ -56,8 +56,8 @@ export const toGuest = {
   /** stream id: it has no reader any more. */
   cancel: 'q',
   /**
-   * stream id: no more chunks of it follow (its end does); the guest replies with `handOver` after it has forwarded
-   * the received ones.
+   * stream id: no more chunks of it follow (its end does). The guest replies with `handOver` after it has forwarded the
+   * received chunks.
    */
   spliced: 'p',
   /** call id, JSON value, parts. */
@@ -70,11 +70,13 @@ export const toGuest = {
   timers: 't',
   /** invocation id, JSON failure: the response is no longer needed. */
   abort: 'a',
-  /** invocation id, JSON failure: its client has disconnected. It runs on, and its response is discarded. */
+  /**
+   * invocation id, JSON failure: its client has disconnected. The invocation continues, and its response is discarded.
+   */
   clientGone: 'g',
-  /** invocation id, CPU ms that the host used for it: the budget of its own code is reduced by this. */
+  /** invocation id, CPU ms that the host used for it: the remaining budget of its own code is reduced by this. */
   hostCpu: 'z',
-  /** socket id, part: text is a text message, bytes a binary one. */
+  /** socket id, part: a text part is a text message, a bytes part is a binary message. */
   socketMessage: 'm',
   /** socket id, close code, JSON reason, `1` after a closing handshake. */
   socketClosed: 'w',
@@ -108,7 +110,7 @@ export const toHost = {
   heldClose: 'W',
   /** id of a kept WebSocket, JSON of its attachment as a part. */
   heldAttachment: 'N',
-  /** JSON `{object, auto?, eventMs?, closes?}` as a part: what holds for all kept WebSockets of an object. */
+  /** JSON `{object, auto?, eventMs?, closes?}` as a part: settings of all kept WebSockets of an object. */
   heldState: 'X',
   /** invocation id: its event of a kept WebSocket has reached the object. */
   heldBegun: 'I',
@@ -135,8 +137,8 @@ export const toHost = {
   /** stream id: the reader needs no more. */
   cancel: 'q',
   /**
-   * stream id into the guest, stream id out of it: the second only forwards the first, which need not enter the
-   * guest.
+   * stream id into the guest, stream id out of it: the second stream only forwards the first one, which does not have
+   * to enter the guest.
    */
   splice: 'p',
   /** The same ids: all received chunks are forwarded, so the host may forward the rest itself. */
@@ -155,8 +157,8 @@ export const toHost = {
   /** When the earliest timer is due, in ms of the monotonic clock, or -1. */
   wake: 'T',
   /**
-   * invocation id (0 = unattributed code), total CPU ms, and how much of it was not reported yet; only if it differs
-   * from this entry's share.
+   * invocation id (0 = unattributed code), total CPU ms, and the part of it that was not reported yet; only if it
+   * differs from this entry's share.
    */
   charge: 'Z',
   /**
@@ -168,7 +170,7 @@ export const toHost = {
   started: 'S',
   /** `answer`: the records of an entry could not be sent and are lost; `memory`: it held too much outside its heap. */
   fault: '!',
-  /** comma-separated invocation ids that can never be answered: nothing they could wait for is pending. */
+  /** comma-separated invocation ids that can never be answered: no pending operation could complete them. */
   hung: 'H',
 } as const;
 
@@ -185,12 +187,12 @@ export class RecordWriter {
   /** Adds a record of ready-made fields. */
   record(letter: string, ...fields: readonly (string | number)[]): void {
     this.meta += letter + FIELD;
-    // No iterator and no `push`, here and below: in the guest a tenant may have replaced them.
+    // This code uses no iterator and no `push`, because a tenant may have replaced them in the guest.
     for (let at = 0; at < fields.length; at++) this.meta += fields[at]! + FIELD;
     this.meta += RECORD;
   }
 
-  /** Adds a part beside the records and returns the field that refers to it. */
+  /** Adds a part next to the records and returns the field that refers to it. */
   part(part: Part | null): string {
     if (part === null) return NOTHING;
     if (typeof part === 'string') {
@@ -271,7 +273,7 @@ export class RecordReader {
     }
     const from = this.#textAt;
     const to = from + Number(field.slice(1));
-    // Also if the field is not a number.
+    // The field may also be something other than a number.
     if (!(to >= from && to <= this.#text.length)) throw new Error('part missing');
     this.#textAt = to;
     return this.#text.slice(from, to);

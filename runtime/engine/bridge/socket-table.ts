@@ -1,5 +1,5 @@
-// The WebSockets of one isolate by number: those of its worker's responses, and those it opened. Limits their number,
-// and counts what their peers have not received. Used by link.ts.
+// The WebSockets of one isolate by number: those of its worker's responses, and those it opened. Limits the number of
+// sockets, and counts bytes that their peers have not received. Used by link.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from './host-memory.ts';
 import type { Part } from './protocol.ts';
@@ -29,7 +29,7 @@ export class SocketTable {
   #socketParts: SocketDeps;
   // A Map, because the guest chooses the numbers.
   #sockets = new Map<number, BridgedSocket>();
-  /** Bytes that the peers of all sockets have not received, as of each one's last message. */
+  /** Bytes that the peers of all sockets have not received, as of the last message of each. */
   #buffered: HeldBytes;
   /** Messages for sockets of calls that have not begun. */
   #early = new Map<number, Part[] | 'lost'>();
@@ -54,7 +54,7 @@ export class SocketTable {
       closed: (id, code, reason, clean) => {
         const socket = this.#sockets.get(id);
         this.forget(id);
-        // The reply to the call says so to the side that opened a session, and the other one may have ended it itself.
+        // The reply to the call informs the side that opened a session, and the other side may have ended it itself.
         if (socket?.ofCall !== true || (id > 0 && !socket.isClosing)) deps.closed(id, code, reason, clean);
       },
       worked: deps.worked,
@@ -66,7 +66,7 @@ export class SocketTable {
     return this.#sockets.get(id);
   }
 
-  /** A message of the guest; one that comes early waits for the call that opens its socket. */
+  /** A message of the guest. An early message waits for the call that opens its socket. */
   send(id: number, data: Part): void {
     const socket = this.#sockets.get(id);
     if (socket !== undefined) socket.send(data);
@@ -94,7 +94,7 @@ export class SocketTable {
     else for (const data of early) socket.send(data);
   }
 
-  /** No call is deferred any more: messages that still wait are for sockets that will never be. */
+  /** No call is deferred any more: the sockets of messages that still wait will never be opened. */
   allBegun(): void {
     this.#early.clear();
     this.#deps.memory.release(this.#earlyBytes);
@@ -119,7 +119,7 @@ export class SocketTable {
     return socket;
   }
 
-  /** Takes a connection that the guest has not read; null: there is none. */
+  /** Takes a connection that the guest has not read, or null. */
   take(id: number): SocketWire | null {
     const wire = this.#sockets.get(id)?.giveWire() ?? null;
     if (wire !== null) this.forget(id);
@@ -133,7 +133,7 @@ export class SocketTable {
     this.#deps.openSockets.count--;
   }
 
-  /** Closes those of an invocation, or all of them but those of RPC sessions, which run to their end. */
+  /** Closes the sockets of an invocation, or all sockets except RPC sessions, which run to their end. */
   close(code: number, reason: string, owner?: number): void {
     if (this.#sockets.size === 0) return;
     for (const socket of this.#sockets.values())
@@ -145,7 +145,7 @@ export class SocketTable {
     for (const socket of this.#sockets.values()) if (socket.ofCall && socket.id > 0) socket.message(LEAVE_FRAME);
   }
 
-  /** The isolate is gone: peers get a code, the guest is not notified. */
+  /** The isolate has ended: peers get a close code, and the guest is not notified. */
   abandon(code: number, reason: string): void {
     for (const socket of this.#sockets.values()) socket.abandon(code, reason);
     for (const id of this.#sockets.keys()) this.forget(id);

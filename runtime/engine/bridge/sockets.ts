@@ -1,5 +1,5 @@
-// The host's end of WebSockets over the bridge, both of responses and opened by the worker: messages into the guest
-// until its window is used up, messages out of it until the peer falls too far behind. Used by link.ts only.
+// The host's end of WebSockets over the bridge, both of responses and of the worker. Messages go into the guest until
+// its window is used up, and out of it until the peer falls too far behind. Used by link.ts only.
 import type { Part } from './protocol.ts';
 import { checkedCredit } from './streams.ts';
 
@@ -11,7 +11,7 @@ export interface SocketWire {
   /** Pauses and resumes reading messages. */
   pause(): void;
   resume(): void;
-  /** Sends what has arrived, and all that follows, to these events. Absent: they were given when it was made. */
+  /** Sends received messages, and all following ones, to these events. Absent: they were given when it was made. */
   attach?(events: SocketEvents): void;
   /** Whether sent messages are deflated. */
   readonly deflates?: boolean;
@@ -36,11 +36,11 @@ export interface SocketDeps {
     readonly webSocketBufferedBytesMax: number;
     readonly bufferedBytesMax: number;
   };
-  /** Bytes that the peers of all sockets of the isolate have not received, as of each one's last message. */
+  /** Bytes that the peers of all sockets of the isolate have not received, as of the last message of each. */
   readonly buffered: { bytes: number };
   /** Recalculates it. */
   readonly recount: () => void;
-  /** Counted for each message beside its length. */
+  /** Added to the length of each message. */
   readonly messageBytes?: number;
   /** Adds a message to the next entry. */
   readonly message: (id: number, data: Part) => void;
@@ -65,19 +65,19 @@ export class BridgedSocket implements SocketEvents {
   readonly id: number;
   /** Invocation with which it ends; 0 for none. */
   readonly owner: number;
-  /** Whether it carries an RPC session. */
+  /** Whether the socket carries an RPC session. */
   readonly ofCall: boolean;
   /** Whether each message starts a new CPU budget. */
   readonly renews: boolean;
   #deps: SocketDeps;
   #wire: SocketWire | null = null;
   #over = false;
-  /** This side has begun the closing handshake: nothing more is sent. */
+  /** This side has begun the closing handshake: it sends no further messages. */
   #closing = false;
   /** Bytes sent to the guest and not delivered yet. */
   #inFlight = 0;
   #paused = false;
-  /** Its messages wait in the wire. */
+  /** Messages wait in the wire. */
   #isUnread = false;
   #received = 0;
   #counted = 0;
@@ -99,7 +99,7 @@ export class BridgedSocket implements SocketEvents {
     return this.#closing;
   }
 
-  /** @param isUnread nothing is read from the wire before `begin`. */
+  /** @param isUnread the wire is not read before `begin`. */
   attach(wire: SocketWire, isUnread = false): void {
     this.#wire = wire;
     this.#isUnread = isUnread;
@@ -113,7 +113,7 @@ export class BridgedSocket implements SocketEvents {
     this.#wire?.attach?.(this);
   }
 
-  /** Gives its wire away, of which it has read nothing; null: it has none, or has read from it. */
+  /** Returns its wire, of which it has read nothing; null if it has none, or has read from it. */
   giveWire(): SocketWire | null {
     if (!this.#isUnread || this.#over || this.#closing) return null;
     this.#over = true;
@@ -206,7 +206,7 @@ export class BridgedSocket implements SocketEvents {
     this.#wire?.close(code, reason);
   }
 
-  /** The guest is gone: it is not notified any more. */
+  /** The guest has ended: it is not notified any more. */
   abandon(code: number, reason: string): void {
     this.#over = true;
     this.close(code, reason);

@@ -32,7 +32,7 @@ interface EarlyStream {
   readonly chunks: Part[];
   bytes: number;
   isEnded: boolean;
-  /** Why it broke; null: it did not. */
+  /** Why the stream broke, or null. */
   failure: string | null;
 }
 
@@ -57,7 +57,7 @@ export class StreamTable {
     return this.#guestStream(id, stream, () => this.#bodies.remove(id));
   }
 
-  /** The rest of a request's body will not come: the guest drops what it holds of it. */
+  /** The rest of a request's body will not arrive: the guest drops the part that it holds. */
   breakBody(id: number, failure: Failure): void {
     if (this.#bodies.size > 0 && this.#bodies.remove(id) !== undefined)
       this.#deps.send(toGuest.broken, id, JSON.stringify(failure));
@@ -233,7 +233,7 @@ export class StreamTable {
     return stream;
   }
 
-  /** Connects a stream into the guest directly to one out of it; without a reply, the guest forwards it itself. */
+  /** Connects a stream into the guest directly to a stream out of it; without a reply, the guest forwards it itself. */
   #splice(id: number, to: number): void {
     const from = this.#bodies.get(id) ?? this.#toGuest.get(id);
     const stream = this.#toHost.get(to);
@@ -242,7 +242,7 @@ export class StreamTable {
     this.#deps.send(toGuest.spliced, id);
   }
 
-  /** The isolate is gone. */
+  /** The isolate has ended. */
   close(): void {
     this.#closed = true;
     for (const stream of [...this.#bodies.values(), ...this.#toGuest.values()]) stream.source.cancel();

@@ -1,5 +1,5 @@
-// The host's end of byte streams over the bridge. To the guest: chunks until its window is used up, then the source
-// pauses until credit returns. From the guest: chunks to a sink, with credit as the sink takes them.
+// The host's end of byte streams over the bridge. To the guest, chunks are sent until its window is used up; then the
+// source pauses until credit returns. From the guest: chunks to a sink, with credit as the sink takes them.
 
 /** Destination of bytes from a guest: a response's socket, or the body of an outgoing request. */
 export interface ByteSink {
@@ -42,7 +42,7 @@ export class StreamToGuest {
     return !this.#paused;
   }
 
-  /** Another limit than its window is reached: the source waits until the guest has read half a window all the same. */
+  /** A limit other than the window is reached: the source still waits until the guest has read half a window. */
   pause(): false {
     this.#paused = true;
     return false;
@@ -60,7 +60,7 @@ export class StreamToGuest {
  * Validates the bytes that a guest reports as read, never more than were sent: otherwise it could enlarge its window
  * at will.
  *
- * @throws {Error} when it is more, or not a number.
+ * @throws {Error} when the credit is too large, or not a number.
  */
 export function checkedCredit(bytes: number, inFlight: number): number {
   if (!(bytes >= 0 && bytes <= inFlight)) throw new Error(`guest credited ${bytes} bytes, ${inFlight} are in flight`);
@@ -116,8 +116,9 @@ export class StreamToHost {
 }
 
 /**
- * Connects a stream into a guest directly to a stream out of it, bypassing the guest: for data that a worker only
- * forwards, such as a file as its response. Its end and its failure still pass through the guest, after the bytes.
+ * Connects a stream into a guest directly to a stream out of it, bypassing the guest. This is for data that a worker
+ * only forwards, such as a file as its response. The end and the failure of the stream still pass through the guest,
+ * after the bytes.
  */
 export class Diversion {
   readonly #from: StreamToGuest;

@@ -1,5 +1,5 @@
-// One connection between two engines: frames out, batched by tick of the event loop, and frames in. Used by both
-// ends: forwarder.ts, which has the clients, and receiver.ts, which has the isolates.
+// One connection between two engines: outgoing frames, batched by tick of the event loop, and incoming frames. Used by
+// both ends: forwarder.ts, which has the clients, and receiver.ts, which has the isolates.
 import type { Socket } from 'node:net';
 import { FrameReader, FrameWriter } from './frames.ts';
 
@@ -19,7 +19,7 @@ export class EngineLink {
     }
   };
 
-  /** `onGone` is called once: the other end is gone, or sent an invalid frame. */
+  /** `onGone` is called once: the other end has closed, or sent an invalid frame. */
   constructor(socket: Socket, onFrame: (frame: FrameReader) => void, onGone: () => void) {
     this.#socket = socket;
     socket.on('data', (bytes: Buffer) => {

@@ -27,7 +27,7 @@ import { LinkedWire } from './linked-wire.ts';
 
 /** Handles requests that cannot be forwarded after all. */
 interface ForwarderDeps {
-  /** Serves it in this engine: it has had no effect yet, or none that must not be repeated. */
+  /** Serves the request in this engine, because it has had no effect yet, or may be repeated. */
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
   /** The engine died before it answered. */
   readonly answerLost: (exchange: Exchange) => void;
@@ -39,7 +39,7 @@ interface Forwarded {
   readonly deployment: string;
   readonly counter: { inFlight: number };
   begun: boolean;
-  /** Set once it is a WebSocket. */
+  /** Set when the exchange becomes a WebSocket. */
   socket: LinkedWire | null;
   /** Response bytes that the client has received and that were not reported to the other engine. */
   taken: number;
@@ -52,7 +52,7 @@ interface Target {
   readonly link: EngineLink;
   readonly running: InFlight<Forwarded>;
   connected: boolean;
-  /** Whether to close it once nothing runs on it. */
+  /** Whether to close the link when no exchange runs on it. */
   leaving: boolean;
 }
 
@@ -159,7 +159,7 @@ export class Forwarder {
   #onFrame(target: Target, frame: FrameReader): void {
     const id = frame.exchange;
     const forwarded = target.running.get(id);
-    // Its client has disconnected meanwhile.
+    // The client has disconnected in the meantime.
     if (forwarded === undefined) return;
     const { exchange } = forwarded;
     if (forwarded.socket !== null && frame.kind !== CUT) {
@@ -298,7 +298,7 @@ export class Forwarder {
     }
   }
 
-  /** Depends on whether its own code killed the engine: retried here, it would kill this one too. */
+  /** This depends on whether the request's own code killed the engine: a retry here would kill this engine too. */
   #await(orphan: Orphan): void {
     this.#orphans.push(orphan);
     const { exchange } = orphan;

@@ -1,7 +1,7 @@
-// The protocol between two engines: frames of requests and responses, many exchanges over one Unix socket. Not HTTP:
-// an exchange is already flat strings, so nothing is parsed or framed twice, and the output of one tick of the event
-// loop is sent in one write. Pure: bytes in, fields out. Input is validated, because a dying engine may write
-// anything.
+// The protocol between two engines: frames of requests and responses, with many exchanges over one Unix socket. This is
+// not HTTP: an exchange already consists of flat strings, so nothing is parsed or framed twice, and the output of one
+// tick of the event loop is sent in one write. Pure: bytes in, fields out. Input is validated, because a dying engine
+// may write anything.
 //
 // Frame: u32 length of the rest, u8 kind, u32 exchange, then the fields of the kind. Strings: u32 length, UTF-8.
 
@@ -19,16 +19,16 @@ export const BEGIN = 20; // u32 status, string requestId, string headerBlock
 export const CHUNK = 21; // bytes
 export const END = 22;
 export const CUT = 23;
-/** The deployment is not known there (yet): nothing has happened, serve it locally. */
+/** The other engine does not know the deployment (yet): the request had no effect, so serve it locally. */
 export const UNKNOWN = 24;
 /** The exchange is a WebSocket from here on. */
 export const UPGRADE = 25; // string headerBlock
-/** Both ways, of a WebSocket: a message as its last piece, a piece before, and its end. */
+/** In both directions, for a WebSocket: the last piece of a message, an earlier piece, and the end. */
 export const SOCKET_TEXT = 40; // bytes
 export const SOCKET_BYTES = 41; // bytes
 export const SOCKET_PIECE = 42; // bytes
 export const SOCKET_CLOSE = 43; // u32 code, string reason
-/** Both ways: this many bytes of the other's stream were received. */
+/** In both directions: this many bytes of the other side's stream were received. */
 export const CREDIT = 32; // u32 bytes
 
 const HEAD_BYTES = 9;
@@ -51,7 +51,7 @@ export class FrameWriter {
   #done: Uint8Array[] = [];
   #frame = 0;
 
-  /** Begins a frame; `room`: minimum number of bytes that follow before `end`. */
+  /** Begins a frame; `room` is the minimum number of bytes that follow before `end`. */
   begin(kind: number, exchange: number, room = 0): void {
     this.#reserve(HEAD_BYTES + room);
     this.#frame = this.#at;
@@ -121,7 +121,7 @@ export class FrameWriter {
   }
 }
 
-/** Reads the fields of one frame. Throws on a malformed one. */
+/** Reads the fields of one frame. @throws if the frame is malformed. */
 export class FrameReader {
   kind = 0;
   exchange = 0;

@@ -1,5 +1,6 @@
-// One end of a WebSocket between two engines: messages as frames of their link, in pieces, with credit both ways. The
-// engine that has a durable object makes one in received-exchange.ts, the one that has the client in forwarder.ts.
+// One end of a WebSocket between two engines: messages are sent in pieces, as frames of their link, with credit in both
+// directions. The engine that has a durable object creates one in received-exchange.ts, and the engine with the client
+// in forwarder.ts.
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import type { EngineLink } from './engine-link.ts';
@@ -30,10 +31,10 @@ export class LinkedWire implements SocketWire {
   #unsent = 0;
   #isOver = false;
   #closing: { readonly code: number; readonly reason: string } | null = null;
-  /** Called when the other end has taken enough for more. */
+  /** Called when the other end has received enough to accept more. */
   onDrain: (() => void) | null = null;
 
-  /** @param onOver called once, when nothing more comes. */
+  /** @param onOver called once, when no further messages come. */
   constructor(link: EngineLink, exchange: number, onOver: () => void) {
     this.#link = link;
     this.#exchange = exchange;
@@ -63,7 +64,7 @@ export class LinkedWire implements SocketWire {
     writer.string(text);
     writer.end();
     this.#link.flush();
-    // As after a closing handshake. Not at once: the caller may be reading its sockets.
+    // Treated like a completed closing handshake. Deferred, because the caller may be iterating over its sockets.
     queueMicrotask(() => this.#over(code, reason, true));
   }
 
@@ -87,7 +88,7 @@ export class LinkedWire implements SocketWire {
     return this.#unsent > WINDOW_BYTES;
   }
 
-  /** A frame of the other end. @throws {Error} for one that does not belong to a socket. */
+  /** A frame of the other end. @throws {Error} for a frame that does not belong to a socket. */
   read(frame: FrameReader): void {
     switch (frame.kind) {
       case SOCKET_PIECE:
@@ -125,7 +126,7 @@ export class LinkedWire implements SocketWire {
     this.#link.sayNumber(CREDIT, this.#exchange, bytes);
   }
 
-  /** The other engine is gone. */
+  /** The other engine has exited. */
   lost(): void {
     this.#over(1006, '', false);
   }

@@ -16,7 +16,7 @@ export interface Remote {
 
 /** State of a deployment in this engine. */
 export interface Placed {
-  /** Whether it is warm here. */
+  /** Whether the deployment has a warm isolate in this engine. */
   readonly hasIsolate: boolean;
 }
 
@@ -37,8 +37,8 @@ interface PlacementDeps {
   readonly place: () => number | null;
   readonly forwarder: Forwarder;
   /**
-   * Forwarded requests of a deployment per minute after which it gets an isolate here; 0 = nothing is forwarded for
-   * warmth.
+   * Forwarded requests of a deployment per minute after which it gets an isolate here; 0 disables forwarding for warm
+   * isolates.
    */
   readonly forwardsMax: number;
   /** Requests an engine for a quarantined deployment. */
@@ -100,7 +100,7 @@ export class Placement {
     }
   }
 
-  /** @param before the previous value: its counts continue if nothing has changed. */
+  /** @param before the previous value, whose counts continue if nothing has changed. */
   remoteOf(deployment: string, placed: Placed, before: Remote | null): Remote | null {
     const own = this.#deps.place();
     // A quarantine engine serves everything it receives.
@@ -141,8 +141,9 @@ export class Placement {
 }
 
 /**
- * Forwards to the home engine while that is cheaper than an isolate here: each forwarded request costs a little, an
- * isolate costs as much as a hundred of them at once. So whatever the traffic, the cost is at most twice the minimum.
+ * Forwards to the home engine while that is cheaper than an isolate here. Each forwarded request costs a little, and an
+ * isolate costs as much as a hundred forwarded requests. So whatever the traffic, the cost is at most twice the
+ * minimum.
  */
 class HomeRemote implements Remote {
   readonly link: string;
@@ -177,7 +178,7 @@ class HomeRemote implements Remote {
   }
 }
 
-/** A quarantined deployment: nothing of it runs here. */
+/** The deployment is quarantined: none of its code runs here. */
 class QuarantineRemote implements Remote {
   readonly isQuarantined = true;
   inFlight = 0;
@@ -206,7 +207,7 @@ class QuarantineRemote implements Remote {
   }
 }
 
-/** Its connection is in this engine, so it is served here. */
+/** The connection of the socket is in this engine, so the request is served here. */
 function isHandshake(exchange: Exchange): boolean {
   return exchange.headerBlock.includes('upgrade\0') && headerIn(exchange.headerBlock, 'upgrade') !== null;
 }

@@ -1,5 +1,5 @@
-// A request forwarded by another engine, as an exchange for this engine's handler. Its response is sent back as
-// frames. Made by receiver.ts.
+// A request forwarded by another engine, as an exchange for this engine's handler. The response is sent back as frames.
+// Made by receiver.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
@@ -33,7 +33,7 @@ interface ReceivedRequest {
   readonly bodyBytes: number;
 }
 
-// States of the response. `flushing`: ended by the handler, not all of it sent.
+// States of the response. `flushing`: the handler has ended it, but not all of it is sent.
 const OPEN = 0;
 const STREAMING = 1;
 const FLUSHING = 2;
@@ -275,7 +275,7 @@ export class ReceivedExchange implements Exchange {
   }
 
   #checkedHead(status: number, headerBlock: string): ResponseHead {
-    // The last two stand for errors of durable objects (core/object-address.ts).
+    // The last two represent errors of durable objects (core/object-address.ts).
     if (!((status >= 200 && status <= 599 && Number.isInteger(status)) || status === 998 || status === 999)) {
       throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
     }

@@ -23,7 +23,7 @@ import { ReceivedExchange } from './received-exchange.ts';
 export interface Receiver {
   /** Forwarded requests that run here. */
   readonly load: number;
-  /** Accepts no new links; resolves when existing ones have no work left, or at the deadline. */
+  /** Accepts no new links. Resolves when existing links have no work left, or at the deadline. */
   drain(deadlineMs: number): Promise<void>;
   close(): void;
 }
@@ -33,7 +33,7 @@ interface ReceiverDeps {
   readonly path: string;
   /** The platform's own domains: no cookie may be set for all of their hosts. */
   readonly domains?: readonly string[];
-  /** Serves it here in any case; false when the deployment is not known. */
+  /** Serves the request here in any case; false when the deployment is not known. */
   readonly onExchange: (deployment: string, exchange: Exchange) => boolean;
 }
 
@@ -53,7 +53,7 @@ export async function openReceiver(deps: ReceiverDeps): Promise<Receiver> {
     const onFrame = (frame: FrameReader): void => {
       const id = frame.exchange;
       if (frame.kind !== REQUEST) {
-        // Frames for an ended exchange are possible: both sides wrote at once.
+        // Frames for an ended exchange are possible, because both sides may write at the same time.
         const exchange = exchanges.get(id);
         if (frame.kind === BODY) exchange?.body(frame.bytes());
         else if (frame.kind === BODY_END) exchange?.bodyEnd();

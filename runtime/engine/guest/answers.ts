@@ -1,6 +1,6 @@
-// Completes an invocation: sends its response, its event's result, or the reason why there is none. It is over when
-// nothing it has to wait for is left. Used by dispatch.ts. Hot path: objects are allocated only for responses that
-// need them.
+// Completes an invocation: sends its response, its event's result, or the reason why there is none. The invocation is
+// over when it has nothing left to wait for. Used by dispatch.ts. Hot path: objects are allocated only for responses
+// that need them.
 import { FIELD, NOTHING, RECORD, STREAM, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { host, type HostBody } from './host.ts';
@@ -81,13 +81,13 @@ export function answer(invocation: GuestInvocation, value: unknown): void {
     body = inPieces(body);
   }
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
-  // Written inline: this is the only record of every plain request.
+  // This code is inlined, because it writes the only record of every plain request.
   records.meta +=
     toHost.response +
     FIELD +
     invocation.id +
     FIELD +
-    // Converted to a number, whatever a patched built-in made of it.
+    // Converted to a number, in case a patched built-in returned another type.
     +taken.status +
     FIELD +
     records.part(headerBlock) +

@@ -12,11 +12,11 @@ interface Waiter {
   owner: GuestInvocation | undefined;
   /** Sees the reply before the entry reads the records after it. */
   onReply: ((reply: HostReply, owner: GuestInvocation | undefined) => void) | undefined;
-  /** Whether its reply enters a durable object that waits for its storage: it is the storage's. */
+  /** Whether the reply enters a durable object that waits for its storage, because the call is part of the storage. */
   passesGate: boolean;
 }
 
-// Slots with a free list: a Map of per-request objects keeps dead ones alive until a full collection.
+// Slots with a free list: a Map of per-request objects would keep dead objects alive until a full collection.
 const waiters = safeArray<Waiter>();
 const free = safeArray<number>();
 let pending = 0;
@@ -41,7 +41,7 @@ export function invalidArgument(message: string): TypeError {
 /**
  * Optional fields of a call; none if they are absent.
  *
- * @param what names them in the error, such as `The options of put`.
+ * @param what names the options in the error, such as `The options of put`.
  * @throws {TypeError} `invalid_argument` if they are not an object.
  */
 export function toOptions<Options extends object>(what: string, given: Options | null | undefined): Partial<Options> {
@@ -55,7 +55,7 @@ export function callHost(name: HostCallName, args: unknown, parts?: readonly Par
   return startCall(name, args, parts).reply;
 }
 
-/** Tells the host that a call is no longer needed; it still replies, so that the number can be reused. */
+/** Tells the host that a call is no longer needed. The host still replies, so that the number can be reused. */
 export function dropCall(id: number): void {
   if (waiters[id] !== undefined) send(toHost.drop, id);
 }
@@ -67,7 +67,8 @@ export function startCall(
   parts: readonly Part[] = [],
   onReply?: Waiter['onReply'],
 ): { id: number; reply: Promise<HostReply> } {
-  // Refused here, as the host would: hundreds of thousands of records in one entry would block its main thread.
+  // The guest refuses these calls itself, as the host would: hundreds of thousands of records in one entry would block
+  // the host's main thread.
   if (pending >= CALLS_MAX) {
     const refused: Promise<HostReply> = Promise.reject(
       new TypeError(`More than ${CALLS_MAX} calls of one worker are in progress`),
@@ -100,7 +101,7 @@ export function openCall(
   return { id, reply };
 }
 
-/** The gate that the reply to a call has to pass; null: none. */
+/** The gate that the reply to a call has to pass, or null. */
 export function gateOf(id: number): GuestInvocation['gate'] {
   const waiter = waiters[id];
   return waiter === undefined || waiter.passesGate || waiter.owner === undefined ? null : waiter.owner.gate;

@@ -8,7 +8,7 @@ export interface Native {
     process: (meta: string, text: string, ...bytes: Uint8Array[]) => void,
     flush: (cpuMs: number, unchargedMs: number, breached: Account | undefined) => void,
     rejected: (unhandled: boolean, promise: Promise<unknown>, reason: unknown) => void,
-    /** Called with a record `fault` if flush has failed. */
+    /** Called with a record `fault` if `flush` has failed. */
     leave: (meta: string, text: string, shareMs: number, cpuMs: number) => void,
   ): void;
   /** Identifies the code, and the descriptor to which a crash of the process is reported; below 0: none. */
@@ -50,8 +50,8 @@ export interface Native {
   /** Places the source of the guest's own script in memory that all isolates share. */
   shareSource(text: unknown): void;
   /**
-   * As `evaluate`, for a script that the host provided to all isolates of the snapshot with this key; undefined: it
-   * did not.
+   * Like `evaluate`, for a script that the host provided with this key to all isolates of the snapshot; undefined if it
+   * provided none.
    */
   evaluateShared(key: string, name: string, label: string): unknown;
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
@@ -69,8 +69,8 @@ export interface Native {
     compiles?: boolean,
   ): Original | undefined;
   /**
-   * Replaces a method: ArrayBuffer's that resize (0), WebAssembly's that compile (1) or validate (2), one that
-   * creates an object of this external size (3), `segment` of Intl.Segmenter (4).
+   * Replaces a method by kind: methods of ArrayBuffer that resize (0), of WebAssembly that compile (1) or validate (2),
+   * methods that create an object of this external size (3), and `segment` of Intl.Segmenter (4).
    */
   fenceMethod(original: unknown, length: number, kind: 0 | 1 | 2 | 3 | 4, heldBytes?: number): unknown;
 }

@@ -4,7 +4,7 @@ import type { Native } from './context.ts';
 
 let native: Native;
 let requestMs = 0;
-/** The longest limit of all events so far; 0 once an event had none. */
+/** The longest limit of all events so far; 0 if one of them had no limit. */
 let longestMs = 0;
 let isServing = false;
 

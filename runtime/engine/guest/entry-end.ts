@@ -39,7 +39,7 @@ export function isCondemned(): boolean {
   return condemned;
 }
 
-/** Called by native code: it may call nothing that a tenant can replace. */
+/** Native code calls this: it must not call anything that a tenant can replace. */
 export function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): void {
   flushPumps();
   if (ended === undefined) flushStorage();
@@ -54,7 +54,7 @@ export function flush(cpuMs: number, unchargedMs: number, ended: Account | undef
     const used = at.usedBefore + (at.used += share);
     if (used !== share) send(toHost.charge, at.id, used, used - at.told);
     at.told = used;
-    // Many short entries that the watch did not observe: nothing is lost with this one.
+    // These are many short entries that the watch did not observe: nothing is lost in this one.
     if (at.limit > 0 && at.used >= at.limit && !at.over && at !== breached) {
       send(toHost.breach, at.id, at.used, '');
       closeInvocation(at);
@@ -92,7 +92,7 @@ export function flush(cpuMs: number, unchargedMs: number, ended: Account | undef
   records.release();
 }
 
-/** If V8 no longer knows whose code was terminated, it is the only one that ran. */
+/** If V8 no longer knows whose code was terminated, it is the only invocation that ran. */
 function culprit(account: Account, touched: GuestInvocation | null): Account {
   if (!(account.limit < 0)) return account;
   if (touched === null || touched.nextTouched !== null || touched.over) return account;

@@ -28,7 +28,7 @@ export function entrypointNames(): string[] {
   return exportNames().filter((name) => typeof exportOf(name) === 'function' || isObject(exportOf(name)));
 }
 
-/** Whether other workers can call it: then it needs no handler. */
+/** Whether other workers can call this worker: it then needs no handler. */
 export function hasEntrypoint(): boolean {
   return exportNames().some((name) => isClass(exportOf(name)));
 }
@@ -95,7 +95,7 @@ export function mainOf(callee: Callee, env: unknown, invocation: GuestInvocation
 /**
  * Answers with a session, which keeps the invocation until it is over.
  *
- * @param first the first frame; null: it follows as a message.
+ * @param first the first frame; null means it follows as a message.
  * @param renews whether each message starts a new CPU budget.
  */
 export function answerSession(

@@ -5,7 +5,10 @@ import { createFetcher } from './web/fetch.ts';
 /** A deployment's environment from the host. */
 export interface EnvironmentConfig {
   readonly vars: Readonly<Record<string, string>>;
-  /** Binding name -> module of bindings/; `assets`: the static files; null: this platform does not know its kind. */
+  /**
+   * Binding name -> module of bindings/; `assets` is the static files; null means that this platform does not know the
+   * kind.
+   */
   readonly bindings: Readonly<Record<string, string | null>>;
 }
 

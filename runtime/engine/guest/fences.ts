@@ -1,5 +1,5 @@
-// Replaces built-ins that would escape a limit: constructors and methods that allocate memory which V8 does not
-// count, or counts only afterwards; those that compile WebAssembly, some of which cannot be interrupted; and
+// Replaces built-ins that would bypass a limit. These are constructors and methods that allocate memory which V8 does
+// not count, or counts only afterwards; methods that compile WebAssembly, some of which cannot be interrupted; and
 // FinalizationRegistry, whose callbacks V8 runs outside all entries. The replacements look like V8's own: names,
 // prototypes, species, subclasses. Installed by main.ts in each isolate, since snapshots cannot contain native
 // functions.
@@ -15,7 +15,7 @@ type Constructor = (new (...parameters: never[]) => object) & { prototype: objec
 
 const { apply, construct, defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
-// Tenants may have patched what descriptors inherit, and array iteration.
+// Tenants may have patched inherited properties of descriptors, and array iteration.
 
 function replace(target: object, name: PropertyKey, value: unknown): void {
   defineProperty(target, name, { __proto__: null, ...getOwnPropertyDescriptor(target, name), value } as object);
@@ -46,7 +46,7 @@ function fence(
 }
 
 /**
- * Installs them on the global object, before any tenant code. Those of WebAssembly and Intl are created when the
+ * Installs them on the global object, before any tenant code. The fences of WebAssembly and Intl are created when the
  * object is first read: few workers use them, and each fence costs an isolate 20 us.
  */
 export function installFences(native: Native, atomicsWaitMs: number): void {
@@ -80,9 +80,9 @@ function fenceWasm(native: Native, wasm: Wasm): object {
 
 const KB = 1024;
 /**
- * Assumed size of one object of an Intl constructor, since V8 does not count its memory outside the heap: the most
- * that was measured with any locale and options, and at least 16 KB, because with tens of thousands of counted
- * objects an isolate at its limit did nothing but collect.
+ * Assumed size of one object of an Intl constructor, since V8 does not count its memory outside the heap. The size is
+ * the maximum measured with any locale and options, and at least 16 KB: with tens of thousands of counted objects, an
+ * isolate at its limit spends all its time on garbage collection.
  */
 const intlBytes = {
   __proto__: null,
@@ -132,7 +132,7 @@ function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
       const asked = given[3] === undefined ? leftMs : +(given[3] as number);
       const parameters = safeArray<unknown>();
       for (let at = 0; at < 3; at++) parameters[at] = given[at];
-      // Without a valid number it waits forever.
+      // Without a valid timeout, it waits forever.
       parameters[3] = asked <= leftMs ? asked : leftMs;
       const began = native.now();
       try {
@@ -163,7 +163,7 @@ export function hasFinalizers(): boolean {
 }
 
 let next = 0;
-/** One of them was terminated by its limit: this isolate is being replaced and runs no more of them. */
+/** One of the callbacks was terminated by its limit: this isolate is being replaced and runs no more callbacks. */
 let isOver = false;
 
 /** Runs the waiting callbacks on a separate account, with the CPU limit of a request. */

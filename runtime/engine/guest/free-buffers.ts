@@ -1,5 +1,5 @@
-// Frees large buffers that are no longer read. If they were left to the collector, every few megabytes would cost a
-// full collection. Used by records.ts for sent buffers, and by bodies for decoded or joined ones.
+// Frees large buffers that are no longer read. If buffers were left to the collector, every few megabytes would cost a
+// full collection. Used by records.ts for sent buffers, and by bodies for decoded or joined buffers.
 
 // Captured before any tenant code: getters, because a view may have own properties of the same names.
 const getter = (prototype: object, name: string): ((self: unknown) => unknown) => {
@@ -14,12 +14,12 @@ const transfer = Function.prototype.call.bind(ArrayBuffer.prototype.transfer) as
   buffer: unknown,
   bytes: number,
 ) => void;
-/** Bytes of a view, even if a tenant replaced the getter. @throws {TypeError} if it is not a view. */
+/** Bytes of a view, even if a tenant replaced the getter. @throws {TypeError} if the value is not a view. */
 export const byteLengthOf = viewLength as (view: Uint8Array) => number;
 /** Below this size the garbage collector is cheaper. */
 const BYTES_LEAST = 64 * 1024;
 
-/** Whether a view covers all of a plain ArrayBuffer. @throws {TypeError} if it is not a view. */
+/** Whether a view covers all of a plain ArrayBuffer. @throws {TypeError} if the value is not a view. */
 export function isWhole(view: Uint8Array): boolean {
   const buffer = bufferOf(view);
   try {
@@ -29,7 +29,10 @@ export function isWhole(view: Uint8Array): boolean {
   }
 }
 
-/** Whether a view is large enough to be freed and covers its whole buffer. @throws {TypeError} if it is not a view. */
+/**
+ * Whether a view is large enough to be freed and covers its whole buffer. @throws {TypeError} if the value is not a
+ * view.
+ */
 export function isWorthFreeing(view: Uint8Array): boolean {
   return (viewLength(view) as number) >= BYTES_LEAST && isWhole(view);
 }

@@ -18,15 +18,18 @@ export interface HostBody {
 interface Host {
   /** An asynchronous host call; rejects with an Error (with `code`) of this realm. */
   call(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply>;
-  /** A synchronous host call, about 14 us. JSON-able arguments and result, or one part each way. */
+  /** A synchronous host call, about 14 us. Arguments and result as JSON, or one part in each direction. */
   callSync(name: HostCallName, args: unknown, part?: Part): unknown;
   /** A host call of kind `both` for which this thread waits, about 20 us; throws an Error of this realm. */
   callWaiting(name: HostCallName, args: unknown, parts: readonly Uint8Array[]): HostReply;
-  /** Defines a property whose value becomes `load(name)` on first use, and that looks like an ordinary one. */
+  /**
+   * Defines a property whose value is created by `load(name)` on first use, and that otherwise looks like an ordinary
+   * property.
+   */
   defineLazy(target: object, name: string, enumerable: boolean, load: (name: string) => unknown): void;
-  /** Evaluates a script of the platform. `cache`: V8's code cache for it, one character per byte. */
+  /** Evaluates a script of the platform. `cache` is V8's code cache for the script, one character per byte. */
   evaluate(code: string, name: string, cache: string): unknown;
-  /** Evaluates a script of lazy/ that all isolates share; undefined: it has to be requested from the host. */
+  /** Evaluates a script of lazy/ that all isolates share; undefined if it has to be requested from the host. */
   evaluateShared(module: string): unknown;
   /** Fills bytes with cryptographic randomness, on this thread where possible. */
   randomFill(bytes: Uint8Array): void;
@@ -43,7 +46,10 @@ interface Host {
    * bytes.
    */
   utf8EncodeInto(text: string, target: Uint8Array): number;
-  /** A shallow copy of a platform object, with its own and private properties; undefined: not supported here. */
+  /**
+   * A shallow copy of a platform object, with its own and private properties; undefined means that it is not supported
+   * here.
+   */
   clone<Copied extends object>(object: Copied): Copied | undefined;
   /** Decodes UTF-8; malformed sequences become U+FFFD, a byte order mark is kept. */
   utf8Decode(bytes: Uint8Array): string;
@@ -75,7 +81,7 @@ export const host: Host = {
   utf8EncodeInto: missing,
   utf8Decode: missing,
   digest: missing,
-  // Without it, events define their own properties, and the full parser gives the same results.
+  // Without it, events define their own properties, and the full parser is used, with the same results.
   clone: () => undefined,
   plainUrl: () => undefined,
 };

@@ -16,7 +16,7 @@ export interface Owned {
   abandon(): void;
 }
 
-/** Holds back what would enter a durable object while it waits for its storage. */
+/** Holds back events of a durable object while the object waits for its storage. */
 export interface InputGate {
   readonly isClosed: boolean;
   /** Calls it when the gate is open. */
@@ -25,7 +25,7 @@ export interface InputGate {
   enter(event: () => void): void;
 }
 
-/** An invocation is the base context of its own code and its own CPU account. */
+/** An invocation is the base context and the CPU account of its code. */
 export class GuestInvocation implements Context, Account {
   readonly id: number;
   readonly account: Account = this;
@@ -33,9 +33,9 @@ export class GuestInvocation implements Context, Account {
   used = 0;
   /** CPU of events before the last renewal. */
   usedBefore = 0;
-  /** Its total CPU as reported to the host. */
+  /** Total CPU as reported to the host. */
   told = 0;
-  /** Whether its response is an open WebSocket. */
+  /** Whether the invocation's response is an open WebSocket. */
   isSocketOpen = false;
   #renewedAt = 0;
   limit: number;
@@ -48,14 +48,14 @@ export class GuestInvocation implements Context, Account {
   isKept = false;
   answered = false;
   over = false;
-  // Links of the lists of open invocations and of those that ran in this entry: fields instead of arrays, so that no
-  // built-in patched by tenant code ever receives an invocation (safe.ts).
+  // Links of the lists of open invocations and of invocations that ran in this entry: fields instead of arrays, so that
+  // no built-in patched by tenant code ever receives an invocation (safe.ts).
   next: GuestInvocation | null = null;
   previous: GuestInvocation | null = null;
   nextTouched: GuestInvocation | null = null;
   /** Linked by `nextOwned`. */
   owned: Owned | null = null;
-  /** Last entry in which it ran: each entry's CPU is shared among those that ran in it. */
+  /** Last entry in which this invocation ran: each entry's CPU is shared among the invocations that ran in it. */
   entry = -1;
   logBytes = 0;
   /** Only for events of a durable object; otherwise null. */
@@ -81,7 +81,7 @@ export class GuestInvocation implements Context, Account {
     return this.#abort.signal;
   }
 
-  /** Starts a new budget in the same account, for an event of its own such as a message. */
+  /** Starts a new budget in the same account, for a separate event such as a message. */
   renew(): void {
     this.usedBefore += this.used;
     this.used = 0;
@@ -179,7 +179,7 @@ export function findInvocation(id: number): GuestInvocation | null {
 let entry = 0;
 let touched: GuestInvocation | null = null;
 
-/** A new entry begins: nothing has run in it yet. */
+/** A new entry begins: this invocation has not run in it yet. */
 export function beginEntry(): void {
   entry++;
   touched = null;

@@ -3,9 +3,9 @@
 // snapshot nor any other isolate a byte.
 //
 // A module of lazy/ exports its globals by name. Imports of other guest files are not copied into it: the script
-// receives them as LazyDeps, which must list them (a test compares). Older modules, and those of bindings/ and
-// events/, instead export one function that receives LazyDeps itself, and import types only. To add a module: add
-// its file, and its name and globals to `lazyGlobals`.
+// receives them as LazyDeps, which must list them (a test compares). Older modules, and modules of bindings/ and
+// events/, instead export one function that receives LazyDeps, and import only types. To add a module, add its file,
+// and add its name and globals to `lazyGlobals`.
 //
 // bindings/ and events/ hold modules of the same design: one per kind of binding, with `create(name)`, loaded when
 // `env.<NAME>` is first read; one per kind of event, with `handle`, loaded when the first event arrives.
@@ -126,7 +126,7 @@ export const lazyDeps = {
   inPieces,
   invalidArgument,
   bodyToGuest,
-  /** The module of a kind of binding, if `env` has already provided one. */
+  /** The module of a kind of binding, if `env` has already loaded one. */
   givenBinding: (kind: string): BindingModule | undefined =>
     loaded[`bindings/${kind}`] as unknown as BindingModule | undefined,
   isAnyArrayBuffer,
@@ -151,7 +151,7 @@ export const lazyDeps = {
   setImmediate,
   setTimeout,
   sockets,
-  /** For a part sent in this entry that is no longer read. */
+  /** For a part that was sent in this entry and is no longer read. */
   freeAfterEntry: (part: Uint8Array): void => records.freeAfterEntry(part),
   startCall,
   streamFromHostBody,
@@ -253,7 +253,7 @@ export interface BindingModule {
   /** @param name in `env`: host calls use it, and the host maps it to the resource. */
   create(name: string): object;
   /**
-   * For queues: name and messages as arguments of a call; null for an object that `create` did not make.
+   * For queues: name and messages as arguments of a call; null for an object that `create` did not create.
    *
    * @param given a payload, or with `isBatch` a list as for `sendBatch`.
    */
@@ -275,13 +275,16 @@ export function loadEventHandler(kind: string): EventHandler {
   return (loaded[`events/${kind}`] ?? load(`events/${kind}`))['handle'] as EventHandler;
 }
 
-// One function per module; the table itself is part of the snapshot.
+// There is one function per module, because the table is part of the snapshot.
 const lazyProperties = Object.entries(lazyGlobals).map(([module, names]) => ({
   names: Object.entries(names),
   load: (name: string): unknown => (loaded[module] ?? load(module))[name],
 }));
 
-/** Defines the globals of all modules on the global object, once the host is connected; using one loads its module. */
+/**
+ * Defines the globals of all modules on the global object, after the host is connected. Using a global loads its
+ * module.
+ */
 export function installLazyGlobals(target: object): void {
   for (const { names, load: valueOf } of lazyProperties) {
     for (const [name, enumerable] of names) host.defineLazy(target, name, enumerable, valueOf);

@@ -1,5 +1,5 @@
-// Entry of the guest, from which the V8 snapshot is created. Installs the globals and leaves one function, which the
-// host calls once per isolate to connect both sides and which then deletes itself.
+// Entry of the guest, from which the V8 snapshot is created. Installs the globals and leaves one function. The host
+// calls it once per isolate to connect both sides, and the function then deletes itself.
 import { toHost } from '../bridge/protocol.ts';
 import { connectContext, currentContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
@@ -40,7 +40,7 @@ interface GuestLimits {
   snapshotKey: string;
 }
 
-/** A worker has to export one of these to be started. */
+/** A worker must export one of these to start. */
 const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows'] as const;
 
 function isHandler(value: unknown): boolean {
@@ -55,7 +55,7 @@ interface WorkerConfig {
   crashDescriptor: number;
 }
 
-/** Reports why a worker does not start. Its code may have patched array iteration. */
+/** Reports why a worker does not start. The worker's code may have patched array iteration. */
 function sendFailure(loaded: ReturnType<Native['load']>, rejection: unknown): void {
   const state = loaded === undefined ? 0 : loaded[0];
   if (state === 1) send(toHost.started, 'cpu', toJson(''));

@@ -1,4 +1,4 @@
-// The error of an event for which the worker exports no handler. It has its own code on the bridge, so that the
+// The error of an event for which the worker exports no handler. This error has its own code on the bridge, so that the
 // sender can distinguish it from an error that a handler threw.
 import type { Failure } from '../bridge/protocol.ts';
 

@@ -20,7 +20,7 @@ interface WaitingAnswer extends HostReply {
   readonly failure?: Failure;
 }
 
-// Without a prototype: isolated-vm reads other options too, which tenant code could set on Object.prototype.
+// Without a prototype, because isolated-vm also reads other options, which tenant code could set on Object.prototype.
 const COPY = Object.freeze({ __proto__: null, arguments: Object.freeze({ __proto__: null, copy: true }) });
 const { apply } = Reflect;
 const { hasOwn } = Object;
@@ -31,7 +31,7 @@ const copySlice = call.bind(Uint8Array.prototype.slice) as (bytes: Uint8Array) =
 export function connectNodeHooks(reference: WaitingReference): void {
   const { applySyncPromise } = reference;
   host.callWaiting = (name, args, parts) => {
-    // Not visible to a tenant's iterator or setter.
+    // A tenant's iterator or setter cannot observe this.
     const given = safeArray<unknown>();
     given[0] = currentInvocation()?.id ?? 0;
     given[1] = name;

@@ -1,5 +1,5 @@
-// What an entry adds to the storage of durable objects: one record for each object, before all other records, so that
-// the host lets nothing out that depends on it before it is on disk. lazy/objects.ts fills it; entry-end.ts sends it.
+// Storage records of durable objects: one record per object and entry, before all other records, so that the host sends
+// no output that depends on a write before it is on disk. lazy/objects.ts fills it; entry-end.ts sends it.
 import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
 import { checkpoint } from './context.ts';
 import type { GuestInvocation } from './invocation.ts';
@@ -16,16 +16,16 @@ export interface StorageBatch {
   readonly object: string;
   /** JSON of the steps, comma-separated. */
   steps: string;
-  /** Whether the transaction stays open: it is one of several turns. */
+  /** Whether the transaction stays open, because it spans several turns. */
   staysOpen: boolean;
-  /** Whether anything is written, or a transaction may be open. */
+  /** Whether the steps write, or a transaction may be open. */
   writes: boolean;
-  /** Whether nothing waits until it is on disk. */
+  /** Whether no output waits for the write to disk. */
   isUnconfirmed: boolean;
-  /** A new alarm in ms since 1970; -1: none; undefined: as before. */
+  /** A new alarm in ms since 1970; -1: none; undefined means as before. */
   alarm: number | undefined;
   next: StorageBatch | null;
-  /** Sent: nothing can be added. */
+  /** The record was sent: nothing can be added. */
   isSent: boolean;
 }
 
@@ -45,12 +45,12 @@ export function objectModule(): ObjectModule {
 
 let look: (() => boolean) | null = null;
 
-/** Sets what lets in what waits at a gate. @param given whether anything entered. */
+/** Sets the function that admits events waiting at a gate. @param given whether an event entered. */
 export function lookAtGates(given: () => boolean): void {
   look = given;
 }
 
-/** Between two tasks: finishes what the first does at once, and lets in what objects let in now. */
+/** Called between two tasks: completes synchronous steps of the first task, and admits waiting events. */
 export function settleObjects(): void {
   if (look === null) return;
   do checkpoint();
@@ -80,7 +80,7 @@ export function sendAtEntryEnd(batch: StorageBatch): void {
   first = batch;
 }
 
-/** May call nothing that tenant code can replace. */
+/** This must not call anything that tenant code can replace. */
 export function flushStorage(): void {
   if (first === null) return;
   let meta = '';
@@ -100,7 +100,7 @@ export function flushStorage(): void {
   records.size += text.length;
 }
 
-/** Forgets what was not sent. */
+/** Drops steps that were not sent. */
 export function dropStorage(): void {
   first = null;
 }

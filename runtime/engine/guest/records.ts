@@ -15,7 +15,7 @@ class GuestRecords extends RecordWriter {
   /** Buffers to free at the end of the entry. */
   #freed: Uint8Array[] | null = null;
 
-  /** Views cross with all of their buffer, so views of a part of one are copied first. */
+  /** A view crosses with its complete buffer, so views of a part of a buffer are copied first. */
   override part(part: Part | null): string {
     if (part === null || typeof part === 'string') return super.part(part);
     if (isWhole(part)) return this.#bytes(part);
@@ -37,7 +37,7 @@ class GuestRecords extends RecordWriter {
     freed[freed.length] = part;
   }
 
-  /** The entry has ended. None of these are accessible to a tenant. */
+  /** The entry has ended. Tenants have no access to these objects. */
   release(): void {
     const freed = this.#freed;
     if (freed === null) return;
@@ -55,7 +55,7 @@ export const records = new GuestRecords();
  * @throws {TypeError} for any other field.
  */
 export function send(letter: string, ...fields: readonly (string | number)[]): void {
-  // Not spread, which would call an iterator that a tenant may have replaced.
+  // Not spread, because spreading calls an iterator that a tenant may have replaced.
   let record = letter + FIELD;
   for (let at = 0; at < fields.length; at++) {
     const field = fields[at];

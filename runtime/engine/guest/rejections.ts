@@ -56,7 +56,7 @@ const unhandled = new SafeMap<Promise<unknown>, { reason: unknown; invocation: G
 let isReporting = false;
 let isServing = false;
 
-/** Called by V8 for every promise that is rejected without a handler, and again when it gets a handler later. */
+/** V8 calls this for every promise that is rejected without a handler, and again when it gets a handler later. */
 export function onRejection(isUnhandled: boolean, promise: Promise<unknown>, reason: unknown): void {
   if (!isUnhandled) {
     unhandled.delete(promise);
@@ -94,7 +94,7 @@ function reportLater(turn: number): void {
   });
 }
 
-/** The worker serves: from now on unhandled rejections are reported, including those of its top level. */
+/** The worker serves: from now on, unhandled rejections are reported, including those of its top level. */
 export function watchRejections(): void {
   isServing = true;
   if (!isReporting) {

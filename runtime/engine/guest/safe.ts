@@ -1,6 +1,6 @@
-// Containers that tenant code cannot observe. It may patch every built-in prototype (`Array.prototype.push`,
-// `Map.prototype.set`, a setter on `Array.prototype[0]`), and a patched method would receive our values: for example
-// an invocation, whose CPU account it could reset. These containers have own methods and no prototype.
+// Containers that tenant code cannot observe. Tenant code may patch every built-in prototype (`Array.prototype.push`,
+// `Map.prototype.set`, a setter on `Array.prototype[0]`), and a patched method would receive our values: for example an
+// invocation, whose CPU account it could reset. These containers have their own methods and no prototype.
 
 function makeSafe<Constructor extends { prototype: object }>(original: Constructor, safe: Constructor): Constructor {
   for (const key of Reflect.ownKeys(original.prototype)) {

@@ -3,7 +3,7 @@
 
 /** The main object of a session. */
 export interface SessionMain {
-  /** The object, created when it is first called. @throws when there is none. */
+  /** The object, created when it is first called. @throws if there is no session. */
   object(): unknown;
   /** Changes the arguments of a call of a method of the main object; absent: unchanged. */
   adapt?(name: string, args: readonly unknown[]): readonly unknown[];

@@ -15,9 +15,9 @@ export interface SocketEnd {
   /** The connection has ended. */
   closed(code: number, reason: string, clean: boolean, isTask: boolean): void;
   failed(message: string, isTask: boolean): void;
-  /** Number of its network socket; 0 when it is inside this isolate. */
+  /** Number of the network socket; 0 when the other end is inside this isolate. */
   readonly networkId: number;
-  /** Set if a durable object has accepted it; absent or null: not so. */
+  /** Set if a durable object has accepted the socket; absent or null otherwise. */
   readonly held?: HeldSocket | null;
   /** Nothing has been read from the network yet. */
   readonly isUnread?: boolean;
@@ -27,32 +27,35 @@ export interface SocketEnd {
 
 /** A WebSocket that a durable object has accepted: its engine keeps it, also while the object is in no isolate. */
 export interface HeldSocket {
-  /** Its number on the bridge. */
+  /** Number of the socket on the bridge. */
   readonly id: number;
-  /** Whether the engine has it: its other end was part of a response. */
+  /** Whether the engine keeps the socket, because its other end was part of a response. */
   isKept: boolean;
   /** JSON of the attachment that the engine stores with it. */
   describe(): string;
-  /** It has a new attachment: JSON. */
+  /** The socket has a new attachment, as JSON. */
   attached(text: string): void;
 }
 
 /** The internals of a WebSocket object, for responses and `fetch`. */
 export interface SocketInternals {
-  /** Its own end, for the other side. */
+  /** The own end of the socket, for the other side. */
   readonly end: SocketEnd;
   /** Joins it to another end. */
   join(other: SocketEnd): void;
   /** The end that it sends to. */
   other(): SocketEnd | null;
-  /** @throws {TypeError} when it cannot be part of a response: the worker has accepted it, or has already sent it. */
+  /**
+   * @throws {TypeError} when the socket cannot be part of a response: the worker has accepted it, or has already sent
+   * it.
+   */
   checkSendable(): void;
   /** Redirects all further incoming data to another end. */
   redirect(to: SocketEnd): void;
   opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
-  /** A durable object accepts it. @param other the network, when its engine has kept it; null: as before. */
+  /** A durable object accepts it. @param other the network, when its engine has kept it; null means as before. */
   hold(held: HeldSocket, other: SocketEnd | null, attachment: string | null): void;
-  /** JSON of its attachment; null: none. */
+  /** JSON of its attachment, or null. */
   attachment(): string | null;
   /** The engine reports that it is closed. */
   finish(): void;
@@ -61,7 +64,7 @@ export interface SocketInternals {
 /** The classes, loaded on first use: lazy.ts sets `load`, lazy/web-socket.ts the other. */
 export const socketClasses: {
   load(): { create(): object };
-  /** Null for anything but a WebSocket. */
+  /** Null for any value that is not a WebSocket. */
   internalsOf(value: unknown): SocketInternals | null;
 } = {
   load() {
@@ -84,8 +87,8 @@ interface Entry {
 const CREDIT_BYTES = 64 * 1024;
 
 /**
- * Limit for data that an entry sends over sockets, above which its sockets are closed: nothing is transferred before
- * it ends.
+ * Limit for the data that an entry sends over sockets. Above it, the sockets are closed, because no data is transferred
+ * before the entry ends.
  */
 const ENTRY_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -191,7 +194,7 @@ export class HeldEnd implements SocketEnd {
   failed(): void {}
 }
 
-/** A socket has a new attachment, JSON. @throws {RangeError} when one entry has too many of them. */
+/** A socket has a new attachment, JSON. @throws {RangeError} when one entry has too many attachments. */
 export function sendAttachment(id: number, text: string): void {
   if (records.size > ENTRY_BYTES_MAX)
     throw new RangeError('Messages and attachments of WebSockets in one turn exceed 32 MB');
@@ -209,8 +212,8 @@ export function sendBegun(invocation: number): void {
 }
 
 /**
- * Sends a WebSocket that no longer depends on its invocation: one that a call has opened and nothing has read, or the
- * other end of one that a durable object has accepted. @returns false for any other.
+ * Sends a WebSocket that no longer depends on its invocation: the unread socket of a call, or the other end of a socket
+ * that a durable object has accepted. @returns false for any other.
  */
 export function handOver(socket: SocketInternals, invocation: number, headerBlock: string, isOver: boolean): boolean {
   const other = socket.other();
@@ -230,8 +233,8 @@ export function handOver(socket: SocketInternals, invocation: number, headerBloc
   return true;
 }
 
-// Each incoming message is an event with its own CPU budget, so that a socket may live forever. The account stays the
-// invocation's: code still running from the previous message shares the budget.
+// Each incoming message is an event with its own CPU budget, so that a socket can stay open without limit. The account
+// stays the invocation's: code still running from the previous message shares the budget.
 export function socketMessage(id: number, data: Part): void {
   const entry = entries.get(id);
   if (entry === undefined) return;

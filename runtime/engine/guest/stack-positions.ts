@@ -3,7 +3,7 @@
 import { currentContext } from './context.ts';
 import { host } from './host.ts';
 
-/** Limit for mapped frames: further ones stay unmapped. A worker may raise Error.stackTraceLimit. */
+/** Maximum number of mapped frames; further frames are not mapped. A worker may raise Error.stackTraceLimit. */
 const FRAMES_CHARS_MAX = 4096;
 /** CPU of the host's main thread, which looks up each position. */
 const CPU_MS_PER_CHAR = 0.0001;
@@ -46,7 +46,7 @@ function mapped(frames: string): string {
   }
 }
 
-/** As in Node, workers see a function that they may replace and restore. */
+/** As in Node, this is a function that workers can replace and restore. */
 export function installStackPositions(): void {
   Object.defineProperty(Error, 'prepareStackTrace', {
     value: prepare,

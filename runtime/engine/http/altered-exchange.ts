@@ -1,5 +1,5 @@
 // An exchange whose request or response is changed by another part of the host: headers hidden from the worker, and
-// headers of its response. Made by gates.ts for hosts with a gate, by skew-protection.ts for pages.
+// headers of its response. gates.ts creates it for hosts with a gate, and skew-protection.ts for pages.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { BodySink, Exchange } from './listener.ts';
 import { headerIn } from './header-block.ts';
@@ -15,7 +15,10 @@ export class AlteredExchange implements Exchange {
   #inner: Exchange;
   #change: (headerBlock: string) => string;
 
-  /** @param headerBlock of the request, as it is passed on. @param change of the header block of the response. */
+  /**
+   * @param headerBlock headers of the request, as they are forwarded. @param change of the header block of the
+   * response.
+   */
   constructor(inner: Exchange, headerBlock: string, change: (headerBlock: string) => string) {
     this.#inner = inner;
     this.#change = change;

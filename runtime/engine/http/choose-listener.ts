@@ -5,10 +5,10 @@ import { openNodeListener } from './listener-node.ts';
 import type { loadUws } from './listener-uws.ts';
 
 /**
- * @param dataFolder where `platform listener install` keeps uWebSockets.js; null: not looked at.
+ * @param dataFolder where `platform listener install` keeps uWebSockets.js; null means that it is not looked at.
  * @param load loads uWebSockets.js; default: from the installed packages.
- * @returns a function that opens it, and why it is node:http; null: it is not.
- * @throws {Failure} `configuration` when `uws` is asked for and does not load.
+ * @returns a function that opens it, and why it is node:http; null if it is not. @throws {Failure} `configuration` if
+ * `uws` is requested and does not load.
  */
 export async function chooseListener(
   wanted: 'auto' | 'node' | 'uws',

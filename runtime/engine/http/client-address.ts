@@ -1,5 +1,5 @@
-// Determines the client address that a worker sees. Clients can send any header, so theirs are removed; headers of
-// trusted proxies (`TRUSTED_PROXIES`) are believed hop by hop, from the nearest one on. Used by handler.ts.
+// Determines the client address that a worker sees. Clients can send any header, so their headers are removed. Headers
+// of trusted proxies (`TRUSTED_PROXIES`) are accepted hop by hop, starting with the nearest proxy. Used by handler.ts.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { createEdgeCheck, EDGE_HEADER } from '#core/process/edge-proxy.ts';
 import { headerIn } from './header-block.ts';

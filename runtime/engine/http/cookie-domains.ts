@@ -1,6 +1,6 @@
-// Which cookies a response may set: those that browsers send to no other project's host. A `Domain` that names a
-// parent of the platform's hosts would set cookies for all of them. Used by header-block.ts; pure, and called only
-// for cookies with a domain.
+// Limits the cookies of a response to cookies that browsers do not send to the host of another project. A `Domain` that
+// names a parent of the platform's hosts would set cookies for all of them. Used by header-block.ts; pure, and called
+// only for cookies with a domain.
 import { isIP } from 'node:net';
 
 /**
@@ -15,13 +15,12 @@ export function namesDomain(cookie: string): boolean {
 }
 
 /**
- * Whether browsers send a cookie to no other project. Below the platform's domains, a cookie may be only for the host
- * that set it; a custom domain may set one for a parent (`www.shop.com` for `shop.com`), which browsers limit by the
- * Public Suffix List.
+ * Whether browsers send a cookie to no other project. Below the platform's domains, a cookie is valid only for the host
+ * that set it. A custom domain may set a cookie for a parent (`www.shop.com` for `shop.com`), which browsers limit by
+ * the Public Suffix List.
  *
- * @param host of the request, with its port if any.
- * @param platform the platform's own domains, below which all projects are: no cookie may be for one of them or a
- * parent of it.
+ * @param host of the request, with its port if any. @param platform the platform's own domains, below which all
+ * projects are: a cookie must not be for one of them or for a parent of it.
  */
 export function isOwnCookie(cookie: string, host: string, platform: readonly string[]): boolean {
   const own = host.replace(/:\d*$/, '').replace(/\.$/, '');

@@ -1,4 +1,4 @@
-// The platform's own cookies in requests: reads them and removes them from what a worker receives. Used by gates.ts
+// Reads the platform's own cookies in requests, and removes them before a worker receives the request. Used by gates.ts
 // and skew-protection.ts. Pure.
 import { headerIn } from './header-block.ts';
 

@@ -1,6 +1,6 @@
-// Gates in front of a host: previews tell search engines not to index them and may require a password, production may
-// be split between two deployments, and a custom domain may redirect to another one. Called by handler.ts for hosts
-// with a gate only.
+// Gates of a host. Previews tell search engines not to index them and may require a password, production may be split
+// between two deployments, and a custom domain may redirect to another one. handler.ts calls this only for hosts with a
+// gate.
 import { AlteredExchange } from './altered-exchange.ts';
 import { cookieValues, withoutSecrets } from './cookies.ts';
 import type { Exchange } from './listener.ts';
@@ -8,7 +8,9 @@ import { publicOrigin } from './public-origin.ts';
 import { BYPASS_NAME, createProtection, type ProtectionDeps } from './preview-protection.ts';
 import type { RouteMatch, Route } from '../router/project-routes.ts';
 
-/** Cookie while production is split: a number that stays with a visitor, so that a growing share moves nobody back. */
+/**
+ * Cookie while production is split: a number that a visitor keeps, so that a growing share never moves a visitor back.
+ */
 const SPLIT_COOKIE = 'platform-split';
 const SPLIT_SECONDS = 30 * 24 * 60 * 60;
 const PARTS = 10_000;
@@ -19,7 +21,7 @@ const unchanged = (answer: string): string => answer;
 
 /** Dependencies of gates. */
 interface GateDeps extends ProtectionDeps {
-  /** `PUBLIC_PORT`; null: the port of the request. */
+  /** `PUBLIC_PORT`; null means the port of the request. */
   readonly publicPort: number | null;
   readonly random?: () => number;
 }
@@ -58,7 +60,7 @@ export function createGates(deps: GateDeps): PassGate {
   };
 }
 
-/** Redirects with method and body; a target in absolute form, which only proxies receive, leads to the root. */
+/** Redirects with method and body. A target in absolute form, which only proxies receive, leads to the root path. */
 function sendOn(exchange: Exchange, origin: string): void {
   const path = exchange.target.startsWith('/') ? exchange.target : '/';
   exchange.send(308, `location\0${origin}${path}\0cache-control\0max-age=300\0`, null);

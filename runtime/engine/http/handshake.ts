@@ -36,7 +36,7 @@ export function handshakeHeaders(block: string): Record<string, string | undefin
   return headers;
 }
 
-/** The sub-protocol that a worker chose; null without one, and for one that its client did not offer. */
+/** The sub-protocol that a worker chose; null if it chose none, or one that its client did not offer. */
 export function chosenProtocol(
   head: ResponseHead,
   handshake: Readonly<Record<string, string | undefined>>,

@@ -45,8 +45,8 @@ export function headerIn(block: string, name: string): string | null {
 }
 
 /**
- * Normalizes a Host header for route lookup and URLs: lower case, with port if any. Null if it is not a host name or
- * address: a valid one can be put between `http://` and a path without changing the URL's meaning.
+ * Normalizes a Host header for route lookup and URLs: lower case, with port if any. Null if the value is not a host
+ * name or address: a valid one can be put between `http://` and a path without changing the URL's meaning.
  */
 export function hostFrom(value: string): string | null {
   const host = value.toLowerCase();
@@ -71,15 +71,15 @@ export function targetParts(target: string): { target: string; host: string | nu
 
 /** A response's headers, checked and ready to be framed by a listener. */
 export interface ResponseHead {
-  /** Names and values in turn, without hop-by-hop headers and `content-length`. */
+  /** Names and values, alternating, without hop-by-hop headers and `content-length`. */
   readonly pairs: readonly string[];
   /** The same as header lines in Latin-1, each ended by CR LF. */
   readonly lines: string;
-  /** Whether they are ASCII. */
+  /** Whether the headers are ASCII. */
   readonly isAscii: boolean;
   readonly hasDate: boolean;
   readonly hasRequestId: boolean;
-  /** `content-length` of the block; -1 without one. */
+  /** `content-length` of the block; -1 if it has none. */
   readonly declaredBytes: number;
   /** Whether a cookie has a `Domain` attribute. */
   readonly namesDomain: boolean;
@@ -157,8 +157,8 @@ const HEAD_SLOTS = 32;
 const HEAD_CHARS_MAX = 1024;
 
 /**
- * Cache of a listener's last response heads. Workers mostly send the same few blocks repeatedly, and comparing two
- * equal strings is ten times cheaper than checking and splitting one.
+ * Cache of a listener's last response heads. Workers usually send the same few blocks repeatedly, and comparing two
+ * equal strings is ten times faster than checking and splitting one.
  */
 export class HeadCache {
   readonly #blocks: string[] = Array.from({ length: HEAD_SLOTS }, () => '');
@@ -171,7 +171,7 @@ export class HeadCache {
   }
 
   /**
-   * As {@link responseHead}, without cookies for hosts other than the exchange's; removed cookies are listed in
+   * Like {@link responseHead}, without cookies for hosts other than the exchange's host. Removed cookies are listed in
    * `refusedCookies`.
    */
   get(block: string, exchange: { readonly host: string; refusedCookies: string }): ResponseHead {

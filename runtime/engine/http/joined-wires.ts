@@ -1,5 +1,5 @@
-// Joins a client's WebSocket with one that a worker's call has opened, so that their messages pass by the worker. Made
-// by serving/responses.ts, when the worker answers its client with the socket as it got it.
+// Joins a client's WebSocket with a WebSocket that a worker's call has opened, so that their messages bypass the
+// worker. Created by serving/responses.ts, when the worker answers its client with the unread socket.
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import type { PairedWire } from './socket-pair.ts';

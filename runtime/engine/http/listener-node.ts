@@ -21,7 +21,7 @@ import {
 import { NodeExchange, type NodeListenerState } from './node-exchange.ts';
 import { watchHandshake } from './node-handshake.ts';
 
-// Not imported: an import reads all exports and so loads Node's HTTP client, 67 ms of CPU in every process.
+// Not imported, because an import reads all exports and so loads Node's HTTP client: 67 ms of CPU in every process.
 const http = process.getBuiltinModule('node:http');
 
 /** Added to the documented idle time, because Node's own timeout fires first. */
@@ -104,7 +104,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
 
   await listen(server, options);
   const closed = new Promise<void>((resolve) => void server.once('close', () => resolve()));
-  /** Listening sockets of other processes, until the last connection accepted from one is closed. */
+  /** Listening sockets of other processes, until the last accepted connection is closed. */
   const adopted = new Set<NetServer>();
   const leave = (other: NetServer): void => void (other.listening && other.close());
   /** Node reports the server as closed before the last sockets do; only then are all exchanges complete. */
@@ -230,7 +230,7 @@ function accept(
   upgradeHead: Buffer | null = null,
 ): void {
   const connection = (request.socket as ConnectedSocket).connection!;
-  // Requests after a refused one on the same connection are not served.
+  // Requests after a refused request on the same connection are not served.
   if (connection.closing) return;
   const { limits } = state.options;
   // Accepted requests are answered, then the connection ends: later requests were not served and may be sent again.

@@ -1,5 +1,5 @@
-// The listener on uWebSockets.js, for machines where it loads (glibc >= 2.38, `HANDLER_LISTENER`). Opened by the
-// roots as `OpenListener`. test/contract/listener-uws.test.ts lists how it differs from node:http.
+// The listener on uWebSockets.js, for machines where it loads (glibc >= 2.38, `HANDLER_LISTENER`). The root modules
+// open it as `OpenListener`. test/contract/listener-uws.test.ts lists the differences from node:http.
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { defaultLimits } from '#core/limits.ts';
@@ -19,8 +19,8 @@ const MISSING = 'uWebSockets.js is not installed';
  * Loads uWebSockets.js: the package of the images, else the binary in the data folder, else the package of bench/,
  * which keeps its 257 MB out of the root.
  *
- * @param dataFolder null: not looked at.
- * @returns the module, or the reason why it did not load, in one line.
+ * @param dataFolder null means that it is not looked at. @returns the module, or the reason why it did not load, in one
+ * line.
  */
 export function loadUws(
   where: 'installed' | 'anywhere' = 'anywhere',
@@ -41,14 +41,14 @@ export function loadUws(
       return { uws: load() };
     } catch (error) {
       const lines = (error as Error).message.split('\n').filter((line) => line !== '');
-      // For a binary that does not fit, the last line names what it requires.
+      // For a binary that does not fit the system, the last line names the requirement.
       if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') reason = lines.at(-1)!;
     }
   }
   return { uws: null, reason };
 }
 
-/** As `OpenListener`, on a loaded uWebSockets.js. */
+/** Like `OpenListener`, with a loaded uWebSockets.js. */
 export function openUwsListener(uws: UwsModule): OpenListener {
   return async (options) => {
     // Otherwise every response names the library.
@@ -178,7 +178,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
         break;
       case 14:
         if (name === 'content-length') {
-          // The library uses the first one for framing.
+          // The library uses the first header for framing.
           if (!/^\d{1,15}$/.test(value) || hasLength) problem = 'The content-length is malformed';
           hasLength = true;
           bodyBytes = Number(value);

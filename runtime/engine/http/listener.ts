@@ -6,12 +6,12 @@ import type { HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 
 /**
- * One HTTP request and its response, as a listener passes it to the handler.
+ * One HTTP request and its response. A listener passes it to the handler.
  *
- * Header blocks are flat strings `name\0value\0name\0value\0` (names lower-case, arrival order). They cross into an
+ * Header blocks are flat strings `name\0value\0name\0value\0` (names lower-case, arrival order). Header blocks enter an
  * isolate in this encoding, so that no listener builds an object that the worker does not read. Requests have no
- * hop-by-hop headers (`connection`, `keep-alive`, `proxy-connection`, `transfer-encoding`, `te`, `trailer`,
- * `upgrade`); a valid WebSocket handshake keeps its `upgrade`.
+ * hop-by-hop headers (`connection`, `keep-alive`, `proxy-connection`, `transfer-encoding`, `te`, `trailer`, `upgrade`);
+ * a valid WebSocket handshake keeps its `upgrade`.
  *
  * Exactly one of `send`, `begin` (then `write`*, `end`), `upgrade` or `destroy` ends it. After `onAbort` every call
  * is a no-op.
@@ -19,7 +19,7 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 export interface Exchange {
   /** Upper-case method. */
   readonly method: string;
-  /** Origin form: path and query as received, begins with `/`. */
+  /** Origin form: path and query as received, starting with `/`. */
   readonly target: string;
   /** Host header as received, lower-cased, with port if any. */
   readonly host: string;
@@ -32,39 +32,39 @@ export interface Exchange {
   header(name: string): string | null;
 
   /**
-   * Starts reading the request body. `sink.chunk` receives bytes it may keep; `sink.end` is called once after the
-   * last chunk. After `chunk` returned false, reading pauses until `resumeBody()`. For a body over `bodyBytesMax` the
-   * listener itself ends the exchange with 413 and calls `onAbort`.
+   * Starts reading the request body. `sink.chunk` receives bytes it may keep; `sink.end` is called once after the last
+   * chunk. After `chunk` returned false, reading pauses until `resumeBody()`. For a body over `bodyBytesMax`, the
+   * listener ends the exchange with 413 and calls `onAbort`.
    */
   readBody(sink: BodySink): void;
   resumeBody(): void;
 
   /**
-   * Sends the whole response at once. The listener sets `content-length`; a HEAD or 204/304 response sends no body.
+   * Sends the whole response in one call. The listener sets `content-length`; a HEAD or 204/304 response sends no body.
    * `transfer`: as for `write`.
    */
   send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer?: boolean): void;
   /** Sends the head of a streamed response: framed by `content-length` if the block has it, else chunked. */
   begin(status: number, headerBlock: string): void;
   /**
-   * Sends one chunk; false when the client is slower than the worker: wait for `onDrain`. `transfer`: the caller
-   * gives the chunk up, so its memory may be freed.
+   * Sends one chunk. If it returns false, the client is slower than the worker: wait for `onDrain`. `transfer`: the
+   * caller gives the chunk up, so its memory may be freed.
    */
   write(chunk: Uint8Array | string, transfer?: boolean): boolean;
   end(): void;
   /**
    * Answers a WebSocket handshake with 101 and the headers of the block. Returns null, and sends nothing, if the
-   * request is not a handshake. If the socket cannot be opened after all, `closed` is called at once.
+   * request is not a handshake. If the socket cannot be opened after all, `closed` is called immediately.
    */
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null;
   /** Cuts the connection, so that a truncated response is seen as truncated. */
   destroy(): void;
 
-  /** Set by the handler: sent as `x-request-id`, unless the worker sets its own. Empty: not sent. */
+  /** Set by the handler; sent as `x-request-id`, unless the worker sets its own. Empty: not sent. */
   requestId: string;
-  /** Set by the listener when it answers: names of removed cookies, which were for other hosts. Mostly empty. */
+  /** Set by the listener when it responds: names of removed cookies, which were for other hosts. Mostly empty. */
   refusedCookies: string;
-  /** Set by the listener: bytes of the response's body so far, before any framing. */
+  /** Set by the listener: bytes of the response's body so far, without framing. */
   readonly sentBytes: number;
   /**
    * Set by the handler: counts the part of a response that its client has not received. A response that exceeds it is
@@ -73,25 +73,25 @@ export interface Exchange {
   memory?: HostMemory | null;
   /** An event of a durable object: it is never repeated, and its errors are for its caller. */
   readonly isOfObject?: boolean;
-  /** A call of another worker: what it calls. Only the platform sets it; absent or null: a request. */
+  /** Target of a call from another worker. Only the platform sets it; absent or null: a request. */
   readonly callee?: Callee | null;
-  /** Set by the handler: called at most once, when the client disconnects before the response is complete. */
+  /** Set by the handler; called at most once, when the client disconnects before the response is complete. */
   onAbort: (() => void) | null;
-  /** Set by the handler: called when the socket accepts more after `write` returned false. */
+  /** Set by the handler; called when the socket accepts data again after `write` returned false. */
   onDrain: (() => void) | null;
 }
 
 /** The entrypoint that another worker calls instead of the default export's `fetch` (guest/entrypoints.ts). */
 export interface Callee {
-  /** URL of the request, with a host that leads nowhere. */
+  /** URL of the request, with a host that does not resolve. */
   readonly url: string;
-  /** Null: the request is for the default export. */
+  /** Null if the request is for the default export. */
   readonly entrypoint: string | null;
   /** JSON of `ctx.props`. */
   readonly props: string;
-  /** Set for an RPC session: frames cross both ways, as messages of the socket that `upgrade` opens. */
+  /** Set for an RPC session: frames are messages of the socket that `upgrade` opens, in both directions. */
   readonly session: {
-    /** The first frame, if it goes with the request; null: none. */
+    /** The first frame, if it goes with the request, or null. */
     readonly frame: Part | null;
     /** Reports why there is no session, or no more, instead of a response. */
     fail(error: PlatformError): void;
@@ -119,9 +119,9 @@ export interface ListenerOptions {
     readonly headersMs?: number;
     /** Time after which a stalled request body or an unread response cuts the connection. Default 60,000. */
     readonly stallMs?: number;
-    /** Open connections, above which the one idle for longest is closed. Default 20,000. */
+    /** Open connections, above which the connection that was idle longest is closed. Default 20,000. */
     readonly connectionsMax?: number;
-    /** Unanswered requests on one connection, above which it is closed after answering them. Default 256. */
+    /** Unanswered requests on one connection, above which it is closed after they are answered. Default 256. */
     readonly pipelinedMax?: number;
     /** Default 32 MB. */
     readonly webSocketMessageBytesMax?: number;
@@ -134,9 +134,9 @@ export interface ListenerOptions {
   };
   /** The platform's own domains: no cookie may be set for all of their hosts. */
   readonly domains?: readonly string[];
-  /** Several engine processes on one port. Default false: a second opener gets EADDRINUSE. */
+  /** Several engine processes listen on one port. Default false: a second opener gets EADDRINUSE. */
   readonly reusePort?: boolean;
-  /** A listening socket of another process to take over instead of opening one; node:http only. */
+  /** A listening socket of another process to use instead of opening one; node:http only. */
   readonly inherited?: object | null;
   readonly onExchange: (exchange: Exchange) => void;
 }
@@ -154,11 +154,11 @@ export interface Listener {
    */
   readonly adopt: ((socket: object) => () => void) | null;
   /**
-   * Stops accepting, lets running exchanges finish, closes idle connections; resolves when all are gone or at the
-   * deadline.
+   * Stops accepting, lets running exchanges finish, and closes idle connections. Resolves when all are closed, or at
+   * the deadline.
    *
-   * @param idle `wait`: idle connections keep their usual time for one more request, which is answered with
-   * `connection: close`, so that no request meets a closed connection.
+   * @param idle `wait`: idle connections keep their usual time for one more request, which gets `connection: close`, so
+   * that no client sends a request on a closed connection.
    */
   drain(deadlineMs: number, idle?: 'close' | 'wait'): Promise<void>;
   /** Cuts all connections. */

@@ -42,7 +42,7 @@ class LoopbackResponse implements FetchedResponse {
   readonly whole: Uint8Array | null | undefined;
   #body: Readable | null;
 
-  /** @param body the whole of it, or a stream. */
+  /** @param body the complete body, or a stream. */
   constructor(statusCode: number, headers: readonly string[], body: Uint8Array | Readable | null) {
     const isStream = body instanceof Readable;
     [this.statusCode, this.headers] = [statusCode, headers];
@@ -54,7 +54,7 @@ class LoopbackResponse implements FetchedResponse {
   }
 }
 
-/** Bytes of a response read ahead; a whole one of at most as many needs no stream. */
+/** Bytes of a response that are read ahead; a complete body of at most this size needs no stream. */
 const READ_BYTES = 64 * 1024;
 const encoder = new TextEncoder();
 
@@ -166,7 +166,7 @@ export class LoopbackExchange implements Exchange {
     // The caller reads it, or has it joined with its own client's.
     wire.isUnread = true;
     caller.attach(wire, true);
-    // The bridge sends nothing before it has its wire.
+    // The bridge sends no messages before it has its wire.
     setImmediate(() => inner.attach(events));
     return inner;
   }
@@ -200,7 +200,7 @@ export class LoopbackExchange implements Exchange {
     this.#resolve(new LoopbackResponse(status, this.#headersOf(headerBlock, length), body));
   }
 
-  /** @param length header of the length; empty: what the worker has declared. */
+  /** @param length value of the length header; empty if the worker declared none. */
   #headersOf(headerBlock: string, length: readonly string[]): string[] {
     const { pairs, hasRequestId, declaredBytes } = this.#heads.get(headerBlock, this);
     const id = hasRequestId || this.requestId === '' ? [] : ['x-request-id', this.requestId];
@@ -208,7 +208,10 @@ export class LoopbackExchange implements Exchange {
     return [...pairs, ...declared, ...id];
   }
 
-  /** In pieces, as from a network: a single one that fills the window of a stream would never return its credit. */
+  /**
+   * The body is sent in pieces, as from a network: a single piece that fills the window of a stream would never return
+   * its credit.
+   */
   #push(bytes: Uint8Array): boolean {
     let goesOn = true;
     this.sentBytes += bytes.byteLength;
@@ -255,8 +258,8 @@ export class LoopbackExchange implements Exchange {
 }
 
 /**
- * Serves a request in this process. @returns the response as that of a fetch; rejects if it was cut before its head, or
- * with what `serve` throws.
+ * Serves a request in this process. @returns the response like that of a fetch; rejects if it was cut before its head,
+ * or with the error that `serve` throws.
  */
 export async function answerInside(
   exchange: LoopbackExchange,
@@ -266,7 +269,7 @@ export async function answerInside(
   const onAbort = (): void => exchange.abort(new Error('The request was aborted', { cause: signal.reason }));
   const over = (): void => signal.removeEventListener('abort', onAbort);
   signal.addEventListener('abort', onAbort);
-  // The caller's isolate may also be the one that answers: it has to finish its current records first.
+  // The caller's isolate may also be the one that responds: it must finish its current records first.
   setImmediate(() => {
     try {
       if (signal.aborted) onAbort();
@@ -286,7 +289,7 @@ export async function answerInside(
   }
 }
 
-/** The header block of a request to `host`, at a hop. @param headers names and values in turn */
+/** The header block of a request to `host`, at a hop. @param headers names and values, alternating */
 export function insideBlock(
   host: string,
   hop: number,

@@ -5,16 +5,16 @@ import type { Duplex } from 'node:stream';
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { NodeConnection, NodeListenerState } from './node-exchange.ts';
 
-// Not imported: that would also load Node's HTTP client.
+// Not imported, because an import would also load Node's HTTP client.
 const http = process.getBuiltinModule('node:http');
 
-/** How many connections are examined to find one that can be closed. */
+/** Maximum number of connections that are examined to find one that can be closed. */
 const LOOKS_MAX = 1000;
 
 /** A socket of the server, with its connection. */
 export type ConnectedSocket = Socket & { connection?: NodeConnection };
 
-/** Accepts nothing more from a connection, which ends after the accepted requests are answered. */
+/** Accepts no further requests on a connection, which ends after the accepted requests are answered. */
 export function closeAfterAnswers(connection: NodeConnection): void {
   connection.closing = true;
   connection.newest?.endConnection();
@@ -27,7 +27,7 @@ export function refuseConnection(
   socket: ConnectedSocket,
 ): void {
   const connection = socket.connection;
-  // A preconnected client has sent no request, so it gets no answer.
+  // A preconnected client has sent no request, so it gets no response.
   const unused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
   if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable || unused) {
     socket.destroy();
@@ -46,8 +46,8 @@ export function refuseConnection(
       return;
     }
   }
-  // Earlier requests of the connection are still being answered: `closing` ends it after them and leaves this one
-  // unanswered, since an error written now would be read as their answer.
+  // Earlier requests of the connection are still being answered. `closing` ends it after them and leaves this request
+  // unanswered, since the client would read an error as their response.
   if (connection.first !== null) return;
   if (socket.writableLength > 0) {
     socket.destroySoon();
@@ -73,8 +73,8 @@ export function answerRaw(socket: Duplex, code: ErrorCode, details: ErrorDetails
 }
 
 /**
- * Makes room for a new connection: closes the oldest that never sent a request, else one that waits for its next
- * request. False if all are busy.
+ * Makes room for a new connection: closes the oldest connection that never sent a request, else one that waits for its
+ * next request. False if all are busy.
  */
 export function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean {
   let looks = 0;

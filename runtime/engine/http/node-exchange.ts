@@ -1,6 +1,6 @@
-// One request on node:http and its response. Made by listener-node.ts, which also reports the end of its connection;
-// the handler uses it as an `Exchange`. Optimized for CPU per request: the response head is one string passed to
-// Node's ServerResponse through `_header`, which saves a sixteenth of the request's cost compared with `writeHead`.
+// One request on node:http and its response. Created by listener-node.ts, which also reports the end of its connection.
+// The handler uses it as an `Exchange`. Optimized for CPU per request: the response head is one string passed to Node's
+// ServerResponse through `_header`, which saves a sixteenth of the request's cost compared with `writeHead`.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { freeBuffer } from '#core/free-buffers.ts';
@@ -27,15 +27,15 @@ export interface NodeListenerState {
 export interface NodeConnection {
   readonly socket: Socket;
   readonly remoteAddress: string;
-  /** Oldest exchange without a complete response; pipelined ones follow by its `next`. */
+  /** Oldest exchange without a complete response; pipelined exchanges follow by its `next`. */
   first: NodeExchange | null;
   /** Number of these exchanges. */
   pending: number;
   /** The latest exchange, answered or not, while there are any. */
   newest: NodeExchange | null;
-  /** An error answer or a close is in progress: nothing more is accepted. */
+  /** An error response or a close is in progress: further requests are not accepted. */
   closing: boolean;
-  /** It has become a WebSocket. */
+  /** The exchange has become a WebSocket. */
   upgraded: boolean;
 }
 
@@ -100,7 +100,7 @@ export class NodeExchange implements Exchange {
   /** Bytes that the client has not received, if there are many. */
   #unsent: HeldBytes | null = null;
   #sendsBody = true;
-  /** Bytes that a streamed response with `content-length` still has to send; -1 without one. */
+  /** Bytes that a streamed response with `content-length` still has to send; -1 if it has no length. */
   #owedBytes = -1;
 
   // Nine arguments, because an options object would be one more allocation per request.
@@ -177,7 +177,7 @@ export class NodeExchange implements Exchange {
     }
     if (!this.#sink!.chunk(bytes)) {
       this.#request.pause();
-      // The worker is the slow one: the client is not to blame for sending nothing.
+      // The worker is slow: the client is not responsible for sending nothing.
       this.#connection.socket.setTimeout(0);
     }
   }
@@ -185,7 +185,7 @@ export class NodeExchange implements Exchange {
   /** Called by the shared body listeners below. */
   received(): void {
     if (this.#state >= ENDED) return;
-    // The body of a pipelined request may be the one being awaited.
+    // The worker may be waiting for the body of a pipelined request.
     if (this.next === null) this.#connection.socket.setTimeout(0);
     this.#sink!.end();
   }
@@ -211,7 +211,7 @@ export class NodeExchange implements Exchange {
     this.#state = ENDED;
     this.#leaveConnection();
     if (!sendsBody || bytes === 0 || body === null) this.#response.end();
-    // One write for head and body, in Latin-1, so that header values keep their bytes.
+    // Head and body are one write in Latin-1, so that header values keep their bytes.
     else if (typeof body === 'string' && ascii) this.#response.end(body, 'latin1');
     else if (typeof body === 'string') this.#response.end(Buffer.from(body));
     else this.#response.end(body, transfer && bytes >= FREED_BYTES_MIN ? () => freeBuffer(body) : undefined);
@@ -289,7 +289,7 @@ export class NodeExchange implements Exchange {
   destroy(): void {
     if (this.#state >= ENDED) return;
     const { socket } = this.#connection;
-    // Flush what was written in this tick first, so that the client sees how much arrived.
+    // Flush the writes of this tick first, so that the client sees how much arrived.
     if (this.#state === STREAMING && this.#response.socket === socket) {
       flushHead(this.#response);
       while (socket.writableCorked > 0) socket.uncork();
@@ -330,7 +330,7 @@ export class NodeExchange implements Exchange {
     if (this.#state >= ENDED) return;
     this.#state = GONE;
     this.#leaveConnection();
-    // While waiting behind others, it ends the connection in its turn, since it has no answer.
+    // While it waits behind other responses, it ends the connection in its turn, since it has no response.
     this.#response.once('socket', endSocket);
     this.onAbort?.();
   }
@@ -340,7 +340,7 @@ export class NodeExchange implements Exchange {
     return !this.#request.complete;
   }
 
-  /** Whether the response has begun, so that no error can be sent in its place. */
+  /** Whether the response has begun, so that no error can be sent instead. */
   get begun(): boolean {
     return this.#state !== OPEN;
   }
@@ -352,7 +352,7 @@ export class NodeExchange implements Exchange {
     return this.#listener.heads.get(headerBlock, this);
   }
 
-  /** The connection ends with this response, which may wait for those before it. */
+  /** The connection ends with this response, which may wait for earlier responses. */
   endConnection(): void {
     this.#response._last = true;
   }
@@ -375,7 +375,7 @@ export class NodeExchange implements Exchange {
     return `${STATUS_LINES[status]}${head.lines}${framed}${id}${date}${connection}\r\n`;
   }
 
-  /** Whether so much of the request body is unread that closing the connection is cheaper than reading it. */
+  /** Whether the unread part of the request body is so large that closing the connection is cheaper than reading it. */
   #unreadIsMuch(): boolean {
     if (this.bodyBytes === 0 || this.#request.complete) return false;
     return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > DRAIN_BYTES_MAX;
@@ -402,13 +402,13 @@ export class NodeExchange implements Exchange {
     if (--connection.pending <= 0) connection.newest = null;
   }
 
-  /** A client that does not read a large response may not hold it forever. */
+  /** A client that does not read a large response must not hold it forever. */
   #afterEnd(): void {
     const socket = this.#connection.socket;
     if (socket.writableLength > 0 && !socket.destroyed) socket.setTimeout(this.#listener.stallMs);
   }
 
-  /** Counts pending bytes until the client has received them or is gone. */
+  /** Counts pending bytes until the client has received them or has disconnected. */
   #countUnsent(): void {
     const { memory } = this;
     if (memory === null) return;

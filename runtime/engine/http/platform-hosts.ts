@@ -1,5 +1,5 @@
 // Serves a worker's fetch to a host of this platform by passing it to the handler, since the policy refuses the
-// machine's own addresses. Each hop increments a header that workers cannot set, so that fetch loops end. Made by
+// machine's own addresses. Each hop increments a header that workers cannot set, so that fetch loops end. Created by
 // main.ts; used by bindings/fetch.ts.
 import { Readable } from 'node:stream';
 import { REFUSED_STATUS } from '#core/object-address.ts';
@@ -38,7 +38,7 @@ interface InsideDeps extends Pick<PlatformHostsDeps, 'serve' | 'bodyBytesMax'> {
   readonly socket?: SocketOpener | null;
 }
 
-/** A worker's request that stays inside this process. Its depth is counted. */
+/** A worker's request that stays inside this process. The depth of such requests is counted. */
 export async function fetchInside(
   { serve, bodyBytesMax, heads, isOfObject = false, socket = null }: InsideDeps,
   target: URL,

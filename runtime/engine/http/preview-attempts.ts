@@ -1,5 +1,5 @@
-// Limits password attempts on previews: per address, and per project for attackers with many addresses. Kept by one
-// engine, with a limited size: evicted entries start over. Used by preview-protection.ts.
+// Limits password attempts on previews: per address, and per project for attackers with many addresses. Each engine
+// stores attempts separately, with a limited size: evicted entries start again at zero. Used by preview-protection.ts.
 
 const WINDOW_MS = 15 * 60_000;
 const OF_ADDRESS_MAX = 10;

@@ -1,5 +1,5 @@
-// Checks the password of previews and their bypass token before anything of a preview is served: a form for people, a
-// header or a query for programs, then a cookie signed for the project. No worker sees any of them. Called by
+// Checks the password of previews and their bypass token before a preview serves anything: a form for people, a header
+// or a query parameter for programs, then a cookie signed for the project. Workers never receive any of them. Called by
 // gates.ts.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { escapeHtml, pageOf } from '#core/error-page.ts';
@@ -12,7 +12,7 @@ import { pageBlock } from './error-pages.ts';
 import type { Exchange } from './listener.ts';
 import type { PreviewAttempts } from './preview-attempts.ts';
 
-/** Request header in which programs send the token. Also the name of the query parameter. */
+/** Request header in which programs send the token. The query parameter has the same name. */
 export const BYPASS_NAME = 'x-platform-protection-bypass';
 /** Path to which the form is posted. */
 const LOGIN_PATH = '/_platform/preview';
@@ -50,7 +50,7 @@ export function createProtection({
   now = Date.now,
 }: ProtectionDeps): Protection {
   const isSecure = protocol === 'https';
-  // With the prefix, no other host and no page without https can set it.
+  // With the prefix, no other host and no page without https can set the cookie.
   const cookieName = isSecure ? '__Host-platform-preview' : 'platform-preview';
 
   /** Depends on the password and the token: changing them invalidates all cookies. */

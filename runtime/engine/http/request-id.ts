@@ -1,4 +1,4 @@
-// The request id of a trusted proxy: its `x-request-id` is returned and logged, so that one id runs through all logs.
+// The request id of a trusted proxy: its `x-request-id` is returned and logged, so that all logs contain the same id.
 // An id that a client sends is passed to its worker and never used by the platform. Used by handler.ts.
 import { headerIn } from './header-block.ts';
 import type { Exchange } from './listener.ts';

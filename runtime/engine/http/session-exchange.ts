@@ -1,5 +1,5 @@
 // An RPC session of two workers, or with a durable object, as an exchange for the handler: the worker that is called
-// answers it as a handshake, and frames cross as messages. Made by worker-calls.ts and received-session.ts.
+// answers it as a handshake, and frames cross as messages. Created by worker-calls.ts and received-session.ts.
 import { PlatformError } from '#core/errors.ts';
 import { REFUSED_STATUS } from '#core/object-address.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
@@ -9,7 +9,7 @@ import { headerIn } from './header-block.ts';
 import type { BodySink, Callee, Exchange } from './listener.ts';
 import { createSocketPair, type PairedWire } from './socket-pair.ts';
 
-/** An address that no machine has, so that nothing that trusts addresses trusts workers. */
+/** An address that no machine has, so that no code that trusts addresses trusts workers. */
 export const NO_ADDRESS = '192.0.0.8';
 /** Longer first frames follow as a message. */
 const FRAME_BYTES_MAX = 64 * 1024;
@@ -28,7 +28,7 @@ interface SessionRequest {
   readonly props: string;
   /** The first frame. */
   readonly frame: Part;
-  /** Memory account of the worker that calls; null: it is in another engine. */
+  /** Memory account of the worker that calls; null if it is in another engine. */
   readonly memory: HostMemory | null;
   /** Whether a durable object is called. */
   readonly isOfObject?: boolean;
@@ -90,7 +90,7 @@ export class SessionExchange implements Exchange {
     this.#inner.memory = memory;
   }
 
-  /** Whether the worker that calls needs it no more. */
+  /** Whether the calling worker no longer needs the session. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -105,7 +105,7 @@ export class SessionExchange implements Exchange {
       queueMicrotask(() => events.closed(1006, '', false));
       return this.#inner;
     }
-    // The bridge sends nothing before it has the wire.
+    // The bridge sends no frames before it has the wire.
     queueMicrotask(() => this.#inner.attach(events));
     return this.#inner;
   }
@@ -153,7 +153,7 @@ export class SessionExchange implements Exchange {
       this.#fail(errorOf(reason.slice(0, at), reason.slice(at + 1)));
       return;
     }
-    // The end of its invocation, which says why, comes in the same turn.
+    // The end of its invocation, which has the reason, follows in the same turn.
     if (code >= FAILED_FROM) setImmediate(() => this.#fail(this.#failure(reason)));
     else this.#finish();
   }

@@ -1,6 +1,6 @@
-// Signed URLs that let anyone read or write one file for a limited time (`createSignedUrl` of the file binding): made
-// for a worker, and served on the app's host without entering an isolate. The token contains its permissions and is
-// signed, so no state is stored.
+// Signed URLs that let anyone read or write one file for a limited time (`createSignedUrl` of the file binding). A
+// worker creates them, and the app's host serves them without entering an isolate. The token contains its permissions
+// and is signed, so no state is stored.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PlatformError } from '#core/errors.ts';
@@ -110,7 +110,7 @@ export function createSignedFiles(
       return;
     }
     const body = new Readable({ read: () => exchange.resumeBody() });
-    // Until the store reads the body, it has no other error listener.
+    // Until the store reads the body, the body has no other error listener.
     body.on('error', () => {});
     const onAbort = (): void => void body.destroy(new Error('client disconnected'));
     exchange.onAbort = onAbort;

@@ -1,5 +1,5 @@
-// Two connected socket wires in this process, for messages between workers: those of an RPC session, and those of a
-// WebSocket that a service binding or a durable object opens. Created by session-exchange.ts and loopback-exchange.ts.
+// Two connected socket wires in this process, for messages between workers: for an RPC session, or for a WebSocket that
+// a service binding or a durable object opens. Created by session-exchange.ts and loopback-exchange.ts.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
@@ -11,17 +11,17 @@ const MESSAGE_BYTES = 64;
 export class PairedWire implements SocketWire {
   /** The end at which its messages arrive. */
   other!: PairedWire;
-  /** The account of its own messages until the isolate has taken them; null: not yet known. */
+  /** The account of its own messages until the isolate has received them; null if it is not known yet. */
   memory: HostMemory | null = null;
-  /** Called once it is closed, from either side. */
+  /** Called when the socket is closed, from either side. */
   onClosed: ((code: number, reason: string) => void) | null = null;
   /** Called when the other end pauses and resumes reading. */
   onPaused: ((isPaused: boolean) => void) | null = null;
-  /** Where incoming messages are forwarded to; null: they stay here. */
+  /** Target to which incoming messages are forwarded; null means that they stay here. */
   next: SocketWire | null = null;
   /** Messages wait until the socket is attached, also after its end. */
   isUnread = false;
-  /** Called when the other end has taken all that this one sent. */
+  /** Called when the other end has received everything that this end sent. */
   onDrain: (() => void) | null = null;
   #events: SocketEvents | null = null;
   #waiting: Part[] = [];
@@ -44,7 +44,7 @@ export class PairedWire implements SocketWire {
   close(code: number, reason: string): void {
     if (this.#isOver) return;
     this.other.#close(code, reason);
-    // As after a closing handshake. Not at once: the caller may be reading its sockets.
+    // Treated like a completed closing handshake. Deferred, because the caller may be iterating over its sockets.
     queueMicrotask(() => this.#over(code, reason));
   }
 
@@ -74,7 +74,7 @@ export class PairedWire implements SocketWire {
     else this.other.onDrain?.();
   }
 
-  /** Sent bytes that the other end has not taken. */
+  /** Sent bytes that the other end has not received. */
   get bufferedBytes(): number {
     return this.other.#waitingBytes + (this.other.next?.bufferedBytes ?? 0);
   }

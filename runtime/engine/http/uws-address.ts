@@ -1,5 +1,5 @@
-// Client addresses on uWebSockets.js. Each one costs a system call and a byte array, so they are read once per
-// connection. The library does not say which connection a request came on, only its port. Used by listener-uws.ts,
+// Client addresses on uWebSockets.js. Reading an address costs a system call and a byte array, so it is read once per
+// connection. The library does not tell which connection a request came on, only its port. Used by listener-uws.ts,
 // uws-exchange.ts.
 
 const mappedMark = new Uint32Array(new Uint8Array([0, 0, 0xff, 0xff]).buffer)[0];
@@ -15,15 +15,17 @@ export interface UwsAddressed {
 
 /** The clients of one listener. */
 export class ClientAddresses {
-  /** The address of all connections so far; null after several: most listeners are behind one proxy. */
+  /**
+   * The address of all connections so far; null after several different addresses. Most listeners are behind one proxy.
+   */
   #only: string | null | undefined;
-  /** By port, the address of all connections from it so far; null after several. */
+  /** By port: the address of all connections from it so far; null after several different addresses. */
   readonly #byPort = new Map<number, string | null>();
 
   /** Called for each new connection. */
   opened(native: UwsAddressed): void {
     const address = read(native);
-    // The connection is already gone.
+    // The connection is already closed.
     if (address === '') return;
     this.#only = this.#only === undefined || this.#only === address ? address : null;
     const port = native.getRemotePort();

@@ -1,12 +1,12 @@
 // A response that is never sent, used to write on uWebSockets.js while another socket is corked. The library requires
-// every write to be inside a cork, but checks a socket after its cork as if it were still HTTP: a socket that
-// meanwhile became a WebSocket, at the same memory address, is sometimes closed by this. Opened by listener-uws.ts.
+// every write to be inside a cork, but after its cork checks a socket as if it were still HTTP. If the socket became a
+// WebSocket in the meantime, at the same memory address, this sometimes closes it. Opened by listener-uws.ts.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { UwsModule } from './uws-module.ts';
 import type { UwsResponse } from './uws-module.ts';
 
-/** Runs callbacks inside a cork of its own. */
+/** Runs callbacks inside a separate cork. */
 export interface CorkHolder {
   cork(callback: () => void): void;
   close(): void;

@@ -1,4 +1,4 @@
-// One request on uWebSockets.js and its response. Made by listener-uws.ts, used by the handler through `Exchange`.
+// One request on uWebSockets.js and its response. Created by listener-uws.ts; the handler uses it through `Exchange`.
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
 import type { UwsResponse } from './uws-module.ts';
 import { freeBuffer } from '#core/free-buffers.ts';
@@ -24,7 +24,7 @@ export interface UwsListenerState {
   running: number;
   /** Called when `running` falls to zero while draining. */
   onQuiet: (() => void) | null;
-  /** The exchange being accepted: meanwhile the library has corked its socket and cannot lose it. */
+  /** The exchange that is being accepted: during this time, the library has corked its socket and cannot lose it. */
   accepting: UwsExchange | null;
   /** Writes to sockets that become a WebSocket happen inside its cork. */
   readonly holder: CorkHolder;
@@ -70,7 +70,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
   #remoteAddress: string | null = null;
   #upgradeContext: object | null = null;
   #sendsBody = true;
-  /** Content-length of a streamed response; -1 without one. */
+  /** Content-length of a streamed response; -1 if it has none. */
   #totalBytes = -1;
   #owedBytes = -1;
   /** The rest of a chunk that the socket did not take. */

@@ -1,4 +1,4 @@
-// The body of one request on uWebSockets.js: buffered while it is not read, with the socket paused. Created by
+// The body of one request on uWebSockets.js: buffered until it is read, while the socket is paused. Created by
 // uws-exchange.ts for requests with a body.
 import type { BodySink } from './listener.ts';
 
@@ -11,7 +11,7 @@ const DRAIN_BYTES_MAX = 64 * 1024;
 export interface UwsBodyExchange {
   /** The response is complete, so the rest of the body is not needed. */
   readonly isAnswered: boolean;
-  /** The kernel has taken the response, or the connection is gone. */
+  /** The kernel has accepted the response, or the connection is closed. */
   readonly isOver: boolean;
   /** The client reads the response slower than it is sent. */
   readonly waitsForClient: boolean;
@@ -92,7 +92,7 @@ export class UwsRequestBody {
     if (isLast && !this.#exchange.isAnswered) this.#feed();
   }
 
-  /** Whether too much of it is unread to read it only to reuse the connection. */
+  /** Whether the unread part is too large to read it only to reuse the connection. */
   get unreadIsMuch(): boolean {
     if (this.#hasEnded) return false;
     return this.#declaredBytes < 0 || this.#declaredBytes - this.#receivedBytes > DRAIN_BYTES_MAX;

@@ -5,7 +5,7 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { utf8 } from './uws-text.ts';
 import type { WebSocketLimits } from './websocket.ts';
 
-/** The part of the library's socket object that is used. Its methods throw once the socket is closed. */
+/** The part of the library's socket object that is used. Methods of this object throw after the socket is closed. */
 interface UwsSocket {
   getUserData(): UwsSocketOwner;
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number;
@@ -37,7 +37,7 @@ export interface UwsBehavior<Upgrade> {
  */
 const COMPRESS_BYTES_MIN = 1024;
 const COMPRESS_BYTES_MAX = 64 * 1024;
-/** Overhead of a queued message beside its bytes. */
+/** Overhead of a queued message, in addition to its bytes. */
 const MESSAGE_BYTES = 512;
 /** Timeouts that the library accepts, in seconds. */
 const IDLE_SECONDS = [8, 960] as const;
@@ -51,7 +51,7 @@ export function uwsBehavior<Upgrade>(
   const idleSeconds = Math.ceil((2 * (limits.webSocketIdleMs ?? 30_000)) / 1000);
   return {
     maxPayloadLength: limits.webSocketMessageBytesMax ?? 32 * 1024 * 1024,
-    // The bridge limits the queue: above this value the library would drop messages, and 0 is a limit as well.
+    // The bridge limits the queue. Above this value, the library would drop messages; 0 does not disable the limit.
     maxBackpressure: 2 ** 30,
     idleTimeout: Math.min(Math.max(idleSeconds, IDLE_SECONDS[0]), IDLE_SECONDS[1]),
     sendPingsAutomatically: true,
@@ -101,7 +101,7 @@ export class UwsWire implements SocketWire {
     this.#socket = null;
     this.#open.delete(this);
     this.resume();
-    // Without a close frame, the library sets a reason of its own.
+    // Without a close frame, the library reports its own reason.
     const isClean = code !== 1006;
     this.#events.closed(code === 0 ? 1005 : code, isClean ? Buffer.from(reason).toString('utf8') : '', isClean);
   }

@@ -1,7 +1,7 @@
 // Text for uWebSockets.js: it writes the bytes of a string as V8 stores them, which is Latin-1 for some strings. Used
 // by uws-exchange.ts and uws-socket.ts.
 
-/** For bodies and messages. ASCII is the same in both encodings. */
+/** Text conversions for bodies and messages. ASCII is the same in both encodings. */
 export function utf8(text: string): string | Uint8Array {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text);
 }

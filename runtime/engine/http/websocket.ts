@@ -13,10 +13,11 @@ export interface WebSocketLimits {
   readonly webSocketIdleMs?: number;
 }
 
-/** How long a peer may take to answer a close frame. The types of the package do not know the option yet. */
+/** How long a peer may take to answer a close frame. The types of the package do not have this option yet. */
 export const closeOptions: object = { closeTimeout: 5000 };
 /**
- * Overhead of a queued message beside its bytes: a limit in bytes alone would let millions of empty messages pile up.
+ * Overhead of a queued message, in addition to its bytes: a limit in bytes alone would let millions of empty messages
+ * accumulate.
  */
 const QUEUED_MESSAGE_BYTES = 512;
 /** A partial message below this is part of the fixed cost of an open socket. */
@@ -37,7 +38,7 @@ export const deflateOptions = {
 /** Answers handshakes of one listener. */
 export interface Upgrader {
   /**
-   * Sends 101 with the headers of a worker's response; the worker chooses the sub-protocol among those offered.
+   * Sends 101 with the headers of a worker's response; the worker chooses one of the offered sub-protocols.
    *
    * @param memory counts partial messages.
    * @returns the wire; null if the handshake was refused after all, which has been answered.
@@ -50,7 +51,7 @@ export interface Upgrader {
     events: SocketEvents,
     memory: HostMemory | null,
   ): SocketWire | null;
-  /** Closes every socket with a code and cuts those that do not answer in time. */
+  /** Closes every socket with a code, and cuts sockets that do not respond in time. */
   closeAll(code: number, reason: string): void;
   /** Stops the pings. */
   stop(): void;
@@ -89,7 +90,7 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
       if (silent.has(socket)) socket.terminate();
       else {
         silent.add(socket);
-        // Only until the next one: messages are frequent.
+        // The buffer is used only until the next message, because messages are frequent.
         if (socket.listenerCount('message') < 2) socket.once('message', () => silent.delete(socket));
         socket.ping();
       }
@@ -116,7 +117,7 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
 /**
  * Adapts a connection of the package to the bridge.
  *
- * @param memory counts partial messages: one that exceeds it ends the connection.
+ * @param memory counts partial messages: a message that exceeds it ends the connection.
  */
 export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemory | null): SocketWire {
   if (memory !== null) countUnfinished(socket, memory, (error) => events.failed(error.message));
@@ -144,7 +145,7 @@ export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemo
   };
 }
 
-/** The package's message parser, as far as it is used here. */
+/** The package's message parser, with only the parts that are used here. */
 interface Receiver {
   /** Bytes of the partial message, inflated. */
   readonly _messageLength: number;
@@ -198,7 +199,7 @@ function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error:
   receiver.dataMessage = (done) => {
     const { _fragments, _fin } = receiver;
     const last = _fragments.at(-1);
-    // As a view, a frame of one byte keeps all that came with it: 64 KB.
+    // As a view, a frame of one byte would keep the whole chunk in memory: 64 KB.
     if (!_fin && last !== undefined && last.byteLength < last.buffer.byteLength) {
       _fragments[_fragments.length - 1] = Buffer.allocUnsafeSlow(last.byteLength);
       last.copy(_fragments.at(-1)!);

@@ -1,5 +1,5 @@
-// Passes a worker's calls of other workers to the handler, without a network. Each call counts one of the hops that
-// fetches between workers have (platform-hosts.ts), so that circles end. Made by handler.ts, for each deployment.
+// Passes a worker's calls of other workers to the handler, without a network. Each call counts as one hop, like fetches
+// between workers (platform-hosts.ts), so that cycles end. Created by handler.ts, for each deployment.
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
@@ -18,7 +18,7 @@ import { SessionExchange } from './session-exchange.ts';
 
 /** Dependencies. */
 interface WorkerCallDeps {
-  /** Name of what is called, for errors. */
+  /** Name of the target, for errors. */
   readonly nameOf: (target: WorkerTarget) => string;
   /**
    * Serves the call where the target is.
@@ -90,7 +90,7 @@ async function openSession(
   exchange: SessionExchange,
   serve: (exchange: SessionExchange) => void,
 ): Promise<void> {
-  // The caller's isolate may also be the one that answers: it has to finish its current records first.
+  // The caller's isolate may also be the one that responds: it must finish its current records first.
   const bridged = socket.open();
   bridged.attach(exchange.wire);
   exchange.wire.attach(bridged);

@@ -1,5 +1,5 @@
 // An event other than a request (a queue message, a timer, a cron run, a step of a workflow), and the callback for
-// its result. Made by handler.ts for the broker, in process or over the private port.
+// its result. Created by handler.ts for the broker, in process or over the private port.
 import type { EventContent, EventKind } from '#core/event.ts';
 import type { Outcome } from './outcome.ts';
 

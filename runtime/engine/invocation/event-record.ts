@@ -2,7 +2,7 @@
 // result, which the broker needs for each message. Used by serving/invocation-ends.ts. Pure.
 import type { EventKind } from '#core/event.ts';
 
-/** One event, for people. */
+/** One event, described for people. */
 export interface EventRecord {
   /** Name of the queue, the timer's binding, the schedule or the workflow. */
   readonly name: string;
@@ -38,8 +38,8 @@ function count(value: unknown, otherwise: number): number {
 }
 
 /**
- * The error that the handler threw, from the result of its event; null without one. The result comes from a tenant,
- * and may be long.
+ * The error that the handler threw, from the result of its event, or null. The result comes from a tenant, and may be
+ * long.
  *
  * @example thrownIn('{"acked":[],"retry":[{"id":"m1","error":"no"}],"thrown":"no"}') // 'no'
  */

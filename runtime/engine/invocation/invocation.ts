@@ -1,5 +1,5 @@
-// One event being served, on the host: its client, its usage, its end. Created per request, so it has plain fields
-// and no closures.
+// One event that is being served, on the host: its client, its usage, its end. Created per request, so it has plain
+// fields and no closures.
 import { PlatformError } from '#core/errors.ts';
 import type { ObjectAddress } from '#core/object-address.ts';
 import type { InvocationKind } from '#core/plans.ts';
@@ -25,7 +25,7 @@ export interface CpuMeter {
 
 /** @template Answer the recipient of the response. */
 export class Invocation<Answer> {
-  /** Number in its isolate, while it runs. */
+  /** Number of the invocation in its isolate, while it runs. */
   id = 0;
   phase: Phase = 'waiting';
   readonly kind: InvocationKind;
@@ -36,7 +36,7 @@ export class Invocation<Answer> {
   /** `performance.now()` when the head and the end of its response were sent; 0: when it ended. */
   firstByteAt = 0;
   answeredAt = 0;
-  /** CPU of its own code. */
+  /** CPU of the invocation's own code. */
   cpuMs = 0;
   /** Part of `cpuMs` that it used in isolates that it lost. */
   lostCpuMs = 0;
@@ -50,30 +50,32 @@ export class Invocation<Answer> {
   hostCpuReported = 0;
   /** When the current budget of an open WebSocket began. */
   budgetFrom = 0;
-  /** Its accounting; null until it runs. */
+  /** CPU account of the invocation; null until it runs. */
   meter: CpuMeter | null = null;
   /** Whether the running entry charged this invocation separately, so that its share is not added. */
   charged = false;
-  /** Host calls made: an invocation without any has had no effect and may run again. */
+  /** Number of host calls: an invocation without any has had no effect and may run again. */
   calls = 0;
   subrequests = 0;
   /** Restarts after losing its isolate. */
   restarts = 0;
-  /** Whether it is a binding call of the deployment's own server. */
+  /** Whether the invocation is a binding call of the deployment's own server. */
   isCall = false;
-  /** Whether its response is an open WebSocket: the wall limit begins when that is closed. */
+  /** Whether the response is an open WebSocket: the wall limit then begins when the socket is closed. */
   isSocketOpen = false;
   /** Whether it was answered, and only goes on with work of an object. */
   hasWorkLeft = false;
-  /** Whether its client disconnected before a response: it runs to its end, and its response is discarded. */
+  /**
+   * Whether the client disconnected before a response: the invocation runs to its end, and its response is discarded.
+   */
   isClientGone = false;
-  /** Why it has no response while its work continues; null otherwise. */
+  /** Why the invocation has no response while its work continues, or null. */
   failure: (Outcome & { kind: 'failed' }) | null = null;
   /** Only for events of a durable object: the target; otherwise null. */
   object: ObjectEvent | null = null;
-  /** How long it may run, in ms; 0: the default of its kind. */
+  /** How long the invocation may run, in ms; 0 means the default of its kind. */
   wallMsMax = 0;
-  /** Spans of its trace; null: not sampled. */
+  /** Spans of its trace; null if not sampled. */
   spans: InvocationSpans | null = null;
   /** Start of its wall time, in ms of `performance.now()`. */
   wallFrom: number;
@@ -119,12 +121,12 @@ export class Invocation<Answer> {
     return (this.answer as Partial<Pick<Exchange, 'header'>>).header?.(name) ?? null;
   }
 
-  /** The workflow run that it is an attempt of; null: none. */
+  /** The workflow run that it is an attempt of, or null. */
   run(): { readonly workflow: string; readonly id: string } | null {
     return this.kind === 'workflow' && this.event !== null ? { workflow: this.event.name, id: this.event.id } : null;
   }
 
-  /** Its queue's messages, timer, schedule or run; null: it has an exchange. Parsed on demand. */
+  /** The messages, timer, schedule or run of its event; null if it has an exchange. Parsed on demand. */
   get event(): EventRecord | null {
     if (this.#event === undefined) {
       const { kind, event } = this.answer as Partial<Pick<Delivery, 'kind' | 'event'>>;
@@ -139,7 +141,7 @@ export class Invocation<Answer> {
       throw new PlatformError('subrequest_limit_exceeded', { limit: this.#subrequestsMax });
   }
 
-  /** All CPU that it has caused. */
+  /** All CPU that the invocation has caused. */
   get totalCpuMs(): number {
     return this.cpuMs + this.hostCpuMs + this.reservedCpuMs;
   }
@@ -182,7 +184,7 @@ export class Invocation<Answer> {
     else (this.#atExit ??= []).push(run);
   }
 
-  /** It has ended: nothing of it continues. */
+  /** The invocation has ended: none of its work continues. */
   close(): void {
     this.phase = 'over';
     if (this.#atExit === null) return;
@@ -203,9 +205,9 @@ export interface ObjectEvent {
 /** An event of a WebSocket that its engine keeps: serving/objects/object-sockets.ts. */
 interface KeptSocketEvent {
   readonly data: Part | null;
-  /** How long it may run; 0: the default. */
+  /** How long the event may run; 0 means the default. */
   readonly msMax: number;
-  /** Whether the object has begun with it: then it is not repeated. */
+  /** Whether the object has begun to handle the event, which is then not repeated. */
   isBegun: boolean;
   ended(outcome: Outcome): void;
 }
@@ -216,7 +218,7 @@ export type HttpInvocation = Invocation<Exchange>;
 export type EventInvocation = Invocation<Delivery>;
 export type AnyInvocation = HttpInvocation | EventInvocation;
 
-/** Whether an exchange waits for it: a client's request, or an event of a durable object. */
+/** Whether an exchange waits for the invocation: a client's request, or an event of a durable object. */
 export function isHttp(invocation: AnyInvocation): invocation is HttpInvocation {
   return invocation.kind === 'http' || invocation.kind === 'object';
 }

@@ -6,9 +6,9 @@ import { codeFrame } from '#core/code-frame.ts';
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
-  /** Its invocation; null for code outside of invocations. */
+  /** The invocation of the line; null for code outside of invocations. */
   readonly invocation: string | null;
-  /** Trace of its request; null without one. */
+  /** Trace of the request, or null. */
   readonly traceId: string | null;
 }
 

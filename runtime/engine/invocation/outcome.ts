@@ -36,11 +36,11 @@ export const FAILURE_CODES = [
 ] as const satisfies readonly ErrorCode[];
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** An error that a worker threw. Only for its author. */
+/** An error that a worker threw. Only the author of the worker sees this error. */
 interface Thrown {
   readonly name: string;
   readonly message: string;
-  /** As formatted by V8. */
+  /** The stack as V8 formatted it. */
   readonly stack: string | null;
 }
 
@@ -59,7 +59,7 @@ export function isFailureCode(code: string): code is FailureCode {
   return (FAILURE_CODES as readonly string[]).includes(code);
 }
 
-/** Whether an invocation counts as a failure: its outcome, or its own status, says so. */
+/** Whether an invocation counts as a failure, by its outcome or its status. */
 export function isFailure(outcome: Outcome, status: number): boolean {
   return outcome.kind === 'failed' || status >= 500;
 }

@@ -1,5 +1,5 @@
 // Compiles the workers of new deployments before their first request, while the engine starts no isolates, so that
-// the request finds V8's code cache. No worker code runs: it is compiled in a blank isolate that is discarded.
+// the request finds V8's code cache. No worker code runs: the worker is compiled in a blank isolate that is discarded.
 // handler.ts adds deployments when routes change.
 import type ivm from 'isolated-vm';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ export interface AheadWorker {
   /** Hash of the code. */
   readonly hash: string;
   readonly bytes: number;
-  /** Null if there is none. @throws when it cannot be read. */
+  /** Null if there is none. @throws when the bundle cannot be read. */
   text(): WorkerText | null;
 }
 
@@ -33,8 +33,8 @@ const CODE_MAX = 4 * 1024 * 1024;
 /** Functions of larger workers are compiled when they run: a cache with all of them grows with the code. */
 const EAGER_MAX = 1024 * 1024;
 /**
- * V8's parser cannot be interrupted, and its thread sleeps for ever where the heap overflows: after one that takes this
- * long, compiling ahead stops.
+ * V8's parser cannot be interrupted, and its thread sleeps forever if the heap overflows. After one compilation that
+ * takes this long, compiling ahead stops.
  */
 const COMPILE_MS_MAX = 10_000;
 
@@ -49,7 +49,7 @@ export class CompileAhead {
     this.#options = options;
   }
 
-  /** @param find looks a worker up in its turn; null if it is gone. */
+  /** @param find looks up a worker when it is next; null if it no longer exists. */
   add(find: () => AheadWorker | null): void {
     if (this.#closed) return;
     this.#waiting.push(find);
@@ -68,7 +68,7 @@ export class CompileAhead {
     for (;;) {
       await delay(Math.max(1, this.#options.forms.quietInMs), undefined, { ref: false });
       if (this.#options.forms.quietInMs > 0) continue;
-      // Engines of one machine share the caches, so they pick in random order.
+      // Engines of one machine share the caches, so they compile in random order.
       const find = this.#waiting.splice(Math.floor(Math.random() * this.#waiting.length), 1)[0];
       if (find === undefined) break;
       // A worker that cannot be read or compiled fails when it is requested.

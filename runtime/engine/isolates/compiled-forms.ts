@@ -1,7 +1,8 @@
-// V8's code caches of workers, so that starting one does not compile it again: in memory, and in files below the cache
-// folder for later engines. V8 trusts a code cache, so it is only created by our own isolates, stored where nobody else
-// can write, looked up by the hash of exactly the code it was created from, and verified before use. It belongs to one
-// project: a cache that a compromised isolate created is never used for another project.
+// V8's code caches of workers, so that a start does not compile the worker again. Code caches are in memory, and in
+// files below the cache folder for later engines. V8 trusts a code cache. Therefore only our own isolates create it, it
+// is stored where nobody else can write, looked up by the hash of exactly the code that it was created from, and
+// verified before use. A cache belongs to one project, so a cache that a compromised isolate created is never used for
+// another project.
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -9,15 +10,18 @@ import { join } from 'node:path';
 
 /** Source of a code cache: an isolate that runs the worker. */
 export interface FormSource {
-  /** Null when the isolate is gone. */
+  /** Null when the isolate has ended. */
   compiledForm(): Promise<ArrayBuffer | null>;
 }
 
-/** How much a worker had served when its cache was taken: the later, the more of the functions it needs are in it. */
+/**
+ * How much a worker had served when its cache was created: a later cache contains more of the functions that it needs.
+ */
 export type FormStage = 'ahead' | 'first' | 'later';
 
 /**
- * `mark`: in the file; `next`: number of requests after which the next one is taken. Only two are taken of each code.
+ * `mark` is stored in the file; `next` is the number of requests after which the next cache is created. Only two are
+ * taken of each code.
  */
 export const formStages: Readonly<
   Record<FormStage, { readonly mark: number; readonly requestsMin: number; readonly next?: FormStage }>
@@ -114,7 +118,7 @@ export class CompiledForms {
     this.#wait();
   }
 
-  /** Whether a cache of this code exists, or it is too short for one. */
+  /** Whether a cache of this code exists, or the code is too short for one. */
   has(owner: string, hash: string, length: number): boolean {
     const name = this.#nameOf(owner, hash);
     return length < CODE_MIN || this.#forms.has(name) || existsSync(join(this.#folder, name));
@@ -219,8 +223,8 @@ export class CompiledForms {
 }
 
 /**
- * Reads a cache file; null if it is missing or damaged. It is read directly into the memory that V8 uses: a megabyte
- * is not copied once more.
+ * Reads a cache file; null if it is missing or damaged. The file is read directly into the memory that V8 uses, so that
+ * megabytes are not copied again.
  */
 function readForm(file: string): CompiledForm | null {
   let descriptor: number;

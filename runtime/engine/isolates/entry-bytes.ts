@@ -1,9 +1,9 @@
-// Byte arrays on their way into an isolate and out of it. Called by isolate.ts.
+// Byte arrays that enter or leave an isolate. Called by isolate.ts.
 import ivm from 'isolated-vm';
 
 /**
- * Arrays that a guest sends twice in an entry arrive as one: each gets memory of its own, since the receiver of a
- * part may free it. Modifies the list.
+ * Arrays that a guest sends twice in an entry arrive as one. Each gets its own memory, since the receiver of a part may
+ * free it. Modifies the list.
  */
 export function apart(bytes: Uint8Array[]): Uint8Array[] {
   const seen = new Set<ArrayBufferLike>();

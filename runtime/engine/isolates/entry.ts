@@ -1,16 +1,16 @@
-// Decides which isolate is entered when: the whole policy of joined entries. Everything that one tick of the event
-// loop has for an isolate enters it together. At most `runningMax` isolates run at a time, and waiting ones take
-// turns. While none wait, a running isolate gets one more entry queued behind the current one, so that its thread
+// Decides which isolate is entered when: the whole policy of joined entries. Everything that one tick of the event loop
+// collects for an isolate enters it together. At most `runningMax` isolates run at a time, and the others take turns.
+// While no isolate waits, a running isolate gets one more entry queued behind the current one, so that its thread
 // continues without being woken (a tenth of a request's CPU at 8 connections). An entry that runs long while others
-// wait loses its slot: from then on the system shares the cores, and its deployment is deprioritized for a while: in
-// one queue if its entries last a little, in another if they burn CPU, so that no working deployment waits for a
-// spinning one. Pure: it only knows an interface of isolates.
+// wait loses its slot. From then on, the system shares the cores, and its deployment is deprioritized for a while: in
+// one queue if its entries are slow, in another if they use much CPU, so that no working deployment waits for an
+// endless loop. This module is pure: it only uses an interface of isolates.
 
 /** Recent scheduling behavior of a deployment, shared by its isolates. */
 export interface Conduct {
-  /** Until when, by the scheduler's clock, its entries are deprioritized; 0: not. */
+  /** Until when, by the scheduler's clock, entries of the isolate are deprioritized; 0 if they are not. */
   slowUntil: number;
-  /** Whether its last entry without a slot used much CPU. */
+  /** Whether the last entry without a slot used much CPU. */
   isBurning: boolean;
 }
 
@@ -23,9 +23,9 @@ export interface Enterable {
   enter(): void;
   /** Scheduling state, owned by the scheduler. */
   entryState: EntryState;
-  /** Whether its entry has lost its slot and runs beside the others; owned by the scheduler. */
+  /** Whether the isolate's entry has lost its slot and runs next to the others; owned by the scheduler. */
   isOvertime: boolean;
-  /** When it lost its slot, and whether it counts as burning; owned by the scheduler. */
+  /** When the entry lost its slot, and whether it counts as using much CPU; owned by the scheduler. */
   overtimeSince: number;
   isBurning: boolean;
   /** Round of the watch in which its entry began; owned by the scheduler. */
@@ -34,23 +34,23 @@ export interface Enterable {
 }
 
 /**
- * `idle`: nothing to do; `ready`: waits for a slot; `running`: entered; `ahead`: entered, with a second entry queued
- * behind; `again` and `ahead again`: more was collected meanwhile.
+ * `idle`: no work; `ready`: waits for a slot; `running`: entered; `ahead`: entered, with a second entry queued behind;
+ * `again` and `ahead again`: more work was collected since.
  */
 export type EntryState = 'idle' | 'ready' | 'running' | 'again' | 'ahead' | 'ahead again';
 
 /** Options of a scheduler. */
 interface EntryOptions {
-  /** Slots: entries that run at a time while none of them runs long. */
+  /** Slots: the number of entries that run at a time while none of them runs long. */
   readonly runningMax: number;
   readonly defer: (callback: () => void) => void;
-  /** Sets a timer; by default one that does not keep the process alive. */
+  /** Sets a timer; by default a timer that does not keep the process alive. */
   readonly later?: (callback: () => void, ms: number) => void;
   /** Milliseconds of any monotonic clock. */
   readonly now?: () => number;
 }
 
-/** An entry that runs longer than one to two of these while others wait loses its slot. */
+/** An entry that runs longer than one to two of these intervals while others wait loses its slot. */
 const TURN_MS = 8;
 /** How long a deployment is deprioritized after its entry lost its slot. */
 const SLOW_MS = 2000;
@@ -58,7 +58,7 @@ const SLOW_MS = 2000;
 const BURN_MS = 100;
 /** Limit for entries without a slot. More would make every thread wait long for a core. */
 const OVERTIME_MAX = 32;
-/** After this many starts of others, a deprioritized one gets a slot even if others wait. */
+/** After this many starts of other isolates, a deprioritized isolate gets a slot even if others wait. */
 const FAST_IN_A_ROW_MAX = 16;
 
 /** A queue whose removals do not move the remaining items each time. */
@@ -102,7 +102,7 @@ class Waiting {
  */
 export class EntryScheduler {
   #ready = new Waiting();
-  /** Deprioritized isolates: those that do not burn CPU, and those that do. */
+  /** Deprioritized isolates in two groups: those that use little CPU, and those that use much. */
   #lasting = new Waiting();
   #burning = new Waiting();
   #lastingIsNext = true;
@@ -269,7 +269,7 @@ export class EntryScheduler {
     this.#later(this.#onWatch, TURN_MS);
   }
 
-  /** Entries that were running when the watch began lose their slot to waiting ones. */
+  /** Entries that were running when the watch began lose their slot to waiting isolates. */
   #takePlaces(): void {
     if (this.waiting === 0) return;
     const now = this.#now();

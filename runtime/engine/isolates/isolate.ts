@@ -1,5 +1,5 @@
-// One V8 isolate with the guest: created blank from the snapshot, given a worker, entered with batches, disposed.
-// Independent of requests; its output goes to its `IsolateEvents`.
+// One V8 isolate with the guest. An isolate is created blank from the snapshot, gets a worker, is entered with batches,
+// and is disposed. Independent of requests; its output goes to its `IsolateEvents`.
 import ivm from 'isolated-vm';
 import type { WorkerText } from '#core/worker-text.ts';
 import { formStages, type CompiledForms, type FormStage } from './compiled-forms.ts';
@@ -20,7 +20,7 @@ export interface IsolateDeps {
   /** Takes over the threads of abandoned isolates. */
   readonly lostThreads: Pick<LostThreads, 'watch'>;
   readonly counters: IsolateCounters;
-  /** Null: each start compiles. */
+  /** Null means that each start compiles. */
   readonly compiledForms: CompiledForms | null;
   /** Descriptor on which a dying process names the code that was running; below 0: none. */
   readonly crashDescriptor?: number;
@@ -50,9 +50,9 @@ interface Batch {
   meta: string;
   text: string;
   bytes: Uint8Array[];
-  /** Called when it enters the isolate. */
+  /** Called when the batch enters the isolate. */
   taken(): void;
-  /** Number of requests and other events in it. */
+  /** Number of requests and other events in the batch. */
   requests: number;
   /** The arrays of `bytes`, in order, that are no longer needed: their memory is transferred instead of copied. */
   transferred: Uint8Array[] | null;
@@ -75,7 +75,7 @@ const lossReasons: Readonly<Record<DeathReason, LossReason | null>> = {
 /** Receives the events of an isolate. */
 export interface IsolateEvents {
   /**
-   * An entry has ended. `shareMs`: CPU of each invocation that ran in it without a charge of its own; `cpuMs`: CPU of
+   * An entry has ended. `shareMs`: CPU of each invocation that ran in the entry without its own charge; `cpuMs`: CPU of
    * the whole entry.
    */
   left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void;
@@ -90,7 +90,7 @@ export interface IsolateEvents {
   ): Promise<{ readonly parts?: readonly Uint8Array[]; readonly cpuMs: number }>;
   /** The isolate died unexpectedly. */
   died(reason: DeathReason, error?: unknown): void;
-  /** Called for an abandoned isolate whose thread has used this much more CPU. */
+  /** Called for an abandoned isolate when its thread has used this much more CPU. */
   burnt(cpuMs: number): void;
 }
 
@@ -101,15 +101,18 @@ interface WorkerCode {
   /** As in guest/environment.ts. */
   readonly bindings: Readonly<Record<string, string | null>>;
   readonly cpuLimitMs: number;
-  /** `<project>/<deployment id>`: named if the process dies because of it. */
+  /** `<project>/<deployment id>`: logged if the process dies because of it. */
   readonly owner: string;
-  /** Its organization; null without a control plane. */
+  /** Organization of the deployment; null without a control plane. */
   readonly organization: string | null;
   /** Hash of the code, the key of its code cache. */
   readonly hash: string;
 }
 
-/** Smaller ones, as hello workers, give back 0.25 MB, for which a trim soon after their last request costs too much. */
+/**
+ * Smaller heaps, such as those of hello workers, release 0.25 MB, which is too little for a trim soon after the last
+ * request.
+ */
 const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
 /** An isolate that holds little more than after its last trim is not trimmed: a trim would cost more than it frees. */
 const GROWN_BYTES_MIN = 512 * 1024;
@@ -117,7 +120,9 @@ const GROWN_BYTES_MIN = 512 * 1024;
 const RESTING_GROWN_BYTES_MIN = 128 * 1024;
 const COPY = { arguments: { copy: true } } as const;
 
-/** Made beside the main thread, and blank until `load`; then `enter` takes batches until it is disposed or dies. */
+/**
+ * Created beside the main thread, and blank until `load`; then `enter` accepts batches until it is disposed or dies.
+ */
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
   isOvertime = false;
@@ -126,7 +131,7 @@ export class WorkerIsolate implements Enterable {
   overtimeSince = 0;
   isBurning = false;
   enteredRound = 0;
-  /** The deployment's, once it serves one. */
+  /** Memory account of the deployment, when the isolate serves one. */
   conduct: Conduct = { slowUntil: 0, isBurning: false };
   /** Settles when its isolate is created or refused; loads and requests are accepted earlier. */
   readonly ready: Promise<void>;
@@ -142,7 +147,7 @@ export class WorkerIsolate implements Enterable {
   #lost: LossReason | null = null;
   /** CPU of the entry in which it ended. */
   #endedMs = 0;
-  /** Why it died before it had a worker. */
+  /** Why the isolate died before it had a worker. */
   #fault: unknown = undefined;
   /** Whether the host is reading an entry's records. */
   #isReporting = false;
@@ -151,7 +156,7 @@ export class WorkerIsolate implements Enterable {
   #isLoaded = false;
   /** Number of requests and other events received. */
   #served = 0;
-  /** Stage of the worker's known code cache; null: none is ever taken. */
+  /** Stage of the worker's known code cache; null if none is ever taken. */
   #formStage: FormStage | null = null;
   #leaves = 0;
   #checkedLeaves = 0;
@@ -186,19 +191,19 @@ export class WorkerIsolate implements Enterable {
     this.#requestLater();
   }
 
-  /** It could not be made, has died, or is disposed. */
+  /** The isolate could not be created, has died, or is disposed. */
   get isGone(): boolean {
     return this.#gone;
   }
 
-  /** Requests from before it was created and had a worker. */
+  /** Requests from before the isolate was created and had a worker. */
   #requestLater(): void {
     if (this.#isRequested) this.request();
   }
 
   /**
-   * Sets its worker, which the first entry compiles and runs the top level of, before the first requests: the
-   * isolate's thread is woken once for everything. The guest reports the result when it is asked (`Link.start`).
+   * Sets its worker, which the first entry compiles and runs the top level of, before the first requests: the isolate's
+   * thread is woken once for everything. The guest reports the result on request (`Link.start`).
    */
   load(worker: WorkerCode, batch: Batch, events: IsolateEvents): void {
     this.#batch = batch;
@@ -246,8 +251,8 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Frees memory while nothing runs, if the isolate holds enough for that to be worth the time. @param isResting
-   * whether it has been idle for long: less is worth it then.
+   * Frees memory while no entry runs, if the isolate holds enough memory for this. @param isResting whether it has been
+   * idle for long: then smaller gains are enough.
    */
   async trim(isResting: boolean): Promise<void> {
     if (this.#gone || this.#connection === null || this.entryState !== 'idle') return;
@@ -316,7 +321,7 @@ export class WorkerIsolate implements Enterable {
     this.#awaited++;
     const reply = await this.#events?.waiting(invocation, name, args, parts);
     this.#awaited--;
-    // Parts are transferred with their memory: nothing else uses them.
+    // Parts are transferred with their memory, because no other code uses them.
     const transferList = (reply?.parts ?? []).map(({ buffer }) => buffer);
     return new ivm.ExternalCopy(reply, { transferList }).copyInto({ release: true, transferIn: true });
   };
@@ -339,7 +344,7 @@ export class WorkerIsolate implements Enterable {
     }
   }
 
-  /** Called about once a second: its heap may also overflow while no entry runs. */
+  /** Called about once a second, because its heap may also overflow while no entry runs. */
   checkOverflow(): void {
     if (this.#stuck.isOverflowed) this.#die('aborted');
   }
@@ -361,7 +366,7 @@ export class WorkerIsolate implements Enterable {
     if (this.#gone) return;
     this.#gone = true;
     const isEntered = this.entryState !== 'idle' && this.entryState !== 'ready';
-    // If the entry sent its records, the host knows its CPU from them.
+    // If the entry sent its records, the CPU of the entry is in them.
     this.#endedMs = isEntered && !this.#isReporting ? this.#stuck.usedMs : 0;
     this.#deps.scheduler.forget(this);
   }
@@ -374,7 +379,7 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Called once. If its thread continues, `IsolateEvents.burnt` reports its further CPU.
+   * Called once. If the isolate's thread continues, `IsolateEvents.burnt` reports its further CPU.
    *
    * @returns CPU of the entry that ends with it; 0 if none ran.
    */

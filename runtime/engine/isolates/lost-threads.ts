@@ -1,5 +1,5 @@
 // Threads that still run the code of abandoned isolates: V8 cannot end them. Such a thread gets the lowest priority,
-// its CPU is charged as it is used, and the engine knows when it has to be replaced to end it. Made by engine.ts;
+// its CPU is charged as it is used, and the engine is replaced when this is necessary to end it. Created by engine.ts;
 // isolate.ts adds threads, process/supervised.ts reads them.
 import { constants, getPriority, setPriority } from 'node:os';
 import { shownWords } from './stuck-entry.ts';
@@ -11,7 +11,7 @@ export type LossReason = 'heap' | 'endless';
 interface GivenUpThread {
   /** `<project>/<deployment id>`. */
   readonly owner: string;
-  /** Its organization; null without a control plane. */
+  /** Organization of the deployment; null without a control plane. */
   readonly organization: string | null;
   /** `shownWords` of its entry. */
   readonly shown: Int32Array;
@@ -36,7 +36,7 @@ interface Replacement {
 /** System calls for priorities. */
 interface Priorities {
   get(thread: number): number;
-  /** @throws {Error} if it is not permitted, or the thread does not exist. */
+  /** @throws {Error} if the change is not permitted, or the thread does not exist. */
   set(thread: number, priority: number): void;
 }
 
@@ -44,7 +44,7 @@ interface Watched extends GivenUpThread {
   chargedMs: number;
   burntMs: number;
   reason: LossReason | null;
-  /** Its priority before it was lowered; null: unchanged. */
+  /** The thread's priority before it was lowered; null if unchanged. */
   priority: { readonly thread: number; readonly before: number } | null;
   /** Checks since its entry ended. */
   looksAfter: number;
@@ -57,7 +57,7 @@ interface Loss extends Pick<GivenUpThread, 'owner' | 'organization'> {
 }
 
 const LOOK_MS = 100;
-/** A thread that was told to end counts as lost after using this much more CPU. */
+/** A thread that was told to end counts as lost after it has used this much more CPU. */
 const ENDING_MS_MAX = 5000;
 /** Lost threads after which an engine is replaced: each keeps its memory. */
 const THREADS_MAX = 8;
@@ -103,7 +103,7 @@ export class LostThreads {
     return sum;
   }
 
-  /** @param reason why it is lost; null: it was told to end, and is lost if it does not. */
+  /** @param reason why it is lost; null if it was told to end, and counts as lost only if it does not. */
   watch(given: GivenUpThread, reason: LossReason | null): void {
     const watched: Watched = { ...given, burntMs: 0, reason: null, priority: null, looksAfter: 0 };
     this.#watched.add(watched);
@@ -124,7 +124,7 @@ export class LostThreads {
     this.#timer = null;
   }
 
-  /** Why the engine has to be replaced; null: it does not. */
+  /** Why the engine has to be replaced; null if it does not. */
   get replacement(): Replacement | null {
     const { burntMs, count } = this;
     const seconds = (burntMs / 1000).toFixed(1);
@@ -141,12 +141,12 @@ export class LostThreads {
   }
 
   #look(watched: Watched): void {
-    // Its heap has overflowed since it was abandoned.
+    // The heap has overflowed since the isolate was abandoned.
     if (watched.reason === null && Atomics.load(watched.shown, shownWords.overflowed) !== 0)
       this.#lose(watched, 'heap');
     const thread = Atomics.load(watched.shown, shownWords.thread);
     const usedMs = Atomics.load(watched.shown, shownWords.usedMs);
-    // Less than before: another entry, which was queued behind the abandoned one.
+    // The value is lower than before: another entry runs, which was queued behind the abandoned one.
     const moreMs = usedMs < watched.chargedMs ? usedMs : usedMs - watched.chargedMs;
     watched.chargedMs = usedMs;
     if (moreMs > 0) {
@@ -166,18 +166,18 @@ export class LostThreads {
     loss.burntMs += watched.burntMs;
     this.#untold.push({ owner, organization, reason });
     const thread = Atomics.load(watched.shown, shownWords.thread);
-    // A sleeping thread needs no priority, and the system has no number for those below 0.
+    // A sleeping thread needs no lower priority, and the system has no number for those below 0.
     if (reason === 'heap' || thread <= 0) return;
     try {
       const before = this.#priorities.get(thread);
       this.#priorities.set(thread, constants.priority.PRIORITY_LOW);
       watched.priority = { thread, before };
     } catch {
-      // It has ended meanwhile, or the system does not permit it.
+      // The thread has ended, or the system does not permit the change.
     }
   }
 
-  /** Its thread works normally again, or is about to end. */
+  /** The thread works normally again, or is about to end. */
   #ended(watched: Watched): void {
     if (watched.priority !== null && !this.#isRestored(watched.priority)) {
       if (++watched.looksAfter < LOOKS_AFTER_MAX) return;

@@ -1,4 +1,4 @@
-// Finds the native binaries for this machine: the native half of the guest (native/guest/guest.cc), and the one that
+// Finds the native binaries for this machine: the native half of the guest (native/guest/guest.cc), and the binary that
 // creates its snapshot (native/snapshot.cc).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

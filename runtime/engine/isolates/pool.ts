@@ -1,5 +1,6 @@
-// Keeps blank isolates warm, counts live ones, and evicts the least recently used idle ones when there are too many
-// or the engine uses too much memory. An isolate never changes its owner: once loaded it belongs to one deployment.
+// Keeps blank isolates ready, counts live isolates, and evicts the least recently used idle ones when there are too
+// many or the engine uses too much memory. An isolate never changes its owner: after a worker is loaded, it belongs to
+// one deployment.
 import type { Conduct } from './entry.ts';
 import { WorkerIsolate, type IsolateDeps } from './isolate.ts';
 import { TurnBudget } from './turn-budget.ts';
@@ -8,9 +9,9 @@ import { TurnBudget } from './turn-budget.ts';
 export interface Tenant {
   /** `performance.now()` of its last request. */
   readonly lastUsedAt: number;
-  /** Nothing is being served: its isolate may be evicted. */
+  /** Whether no work is being served, so that the isolate may be evicted. */
   readonly isIdle: boolean;
-  /** How its entries are scheduled. */
+  /** How entries of the isolate are scheduled. */
   readonly conduct: Conduct;
   /** Disposes its isolate; the next request starts a new one. */
   evict(): void;
@@ -23,7 +24,7 @@ export interface Tenant {
   trim(isResting: boolean): Promise<void>;
   /** Entries since its isolate was last trimmed, and invocations that ended in them. */
   readonly uses: number;
-  /** Whether it was trimmed for the long time, and has not been used since. */
+  /** Whether the isolate was trimmed after a long idle time, and has not been used since. */
   readonly isResting: boolean;
   /** Heap and buffers of its isolate, and memory held for it outside. */
   heldBytes(): Promise<number>;
@@ -38,10 +39,10 @@ interface PoolLimits {
 }
 
 const MEMORY_MS = 1000;
-/** An isolate that has been idle for this long is trimmed: about 5 ms of CPU, one at a time. */
+/** An isolate that has been idle for this long is trimmed: this takes about 5 ms of CPU, one isolate at a time. */
 const IDLE_MS = 3000;
 /**
- * An isolate with this many uses would lose compiled code that is worth more than the freed memory: it is trimmed
+ * An isolate with this many uses would lose compiled code that is more valuable than the freed memory, so it is trimmed
  * later.
  */
 const USES_HOT = 1000;
@@ -52,12 +53,12 @@ const STARTS_MS = 1000;
 /** Smaller isolates are not the reason why an engine uses too much memory. */
 const HEAVY_BYTES = 16 * 1024 * 1024;
 
-/** Reading resident memory takes 0.1 to 0.4 ms: starts that come close together share one reading. */
+/** Reading resident memory takes 0.1 to 0.4 ms, so starts within a short time share one reading. */
 const RSS_MS = 50;
 
 /** The isolates of one engine. */
 export class Pool {
-  /** In which workers that start read their code. */
+  /** The budget for reading the code of starting workers. */
   readonly loads = new TurnBudget();
   #deps: IsolateDeps;
   #limits: PoolLimits;
@@ -120,7 +121,7 @@ export class Pool {
     return (this.#rssBytes = this.#readRss());
   }
 
-  // One at a time: isolates are created one after the other on a separate thread, those needed now first.
+  // Isolates are created one after the other on a separate thread, beginning with those that are needed now.
   #refill(): void {
     if (this.#refilling || this.#closed || this.#blanks.length >= this.#limits.blanks) return;
     this.#refilling = true;
@@ -151,7 +152,10 @@ export class Pool {
     this.#rssAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Above the engine's limit, evicts idle isolates, a tenth at a time; if none is idle, the largest one. */
+  /**
+   * Above the engine's limit, evicts idle isolates, a tenth at a time. If no isolate is idle, it evicts the largest
+   * one.
+   */
   async checkMemory(): Promise<void> {
     if (this.#isChecking || this.#rss(0) <= this.#limits.engineMemoryMb * 1024 * 1024) return;
     const before = this.#tenants.size;
@@ -195,7 +199,7 @@ export class Pool {
   }
 }
 
-/** An isolate replies only between two entries; a busy one is not waited for. */
+/** An isolate replies only between two entries, so busy isolates are skipped. */
 function soon(bytes: Promise<number>): Promise<number> {
   return Promise.race([bytes, new Promise<number>((resolve) => setTimeout(resolve, 200, 0).unref())]);
 }

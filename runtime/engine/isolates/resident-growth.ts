@@ -1,7 +1,7 @@
-// The backstop for memory that nothing else counts: growth of the engine's resident memory while an isolate's code
-// runs. An isolate is attributed its thread's share of the page faults between two checks. Old growth is forgotten,
-// because memory that is freed and allocated again looks like growth. Used by isolate.ts at each check of an entry.
-// Linux only: on other systems no isolate ever exceeds the limit.
+// The last protection against memory that no other code counts: growth of the engine's resident memory while an
+// isolate's code runs. An isolate is attributed its thread's share of the page faults between two checks. Old growth is
+// forgotten, because memory that is freed and allocated again looks like growth. Used by isolate.ts at each check of an
+// entry. Linux only: on other systems no isolate ever exceeds the limit.
 import { readFileSync } from 'node:fs';
 
 /** Recent growth of an isolate. */
@@ -11,7 +11,7 @@ export interface GrownBytes {
   at: number;
 }
 
-/** Reads the memory of the process, and the page faults of the process or one of its threads; null: unknown. */
+/** Reads the memory of the process, and the page faults of the process or one of its threads, or null. */
 interface ResidentReader {
   bytes(): number;
   faults(thread?: number): number | null;
@@ -19,7 +19,7 @@ interface ResidentReader {
 
 /** The limit must be reached within this time. */
 const FORGOTTEN_MS = 10_000;
-/** Checks further apart do not show which isolate ran in between. */
+/** If checks are further apart, they do not show which isolate ran in between. */
 const GAP_MS_MAX = 500;
 /** An isolate may use its limit for the heap and again for buffers; V8 itself needs some more. */
 const SPARE_BYTES = 64 * 1024 * 1024;

@@ -15,8 +15,8 @@ const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, str
 const FOLDERS = ['lazy', 'bindings', 'events'];
 
 /**
- * Whether a file is in the snapshot: lazy scripts receive what they import from it as a parameter, `deps` (LazyDeps
- * of guest/lazy.ts).
+ * Whether a file is in the snapshot. Lazy scripts receive their imports from such files as a parameter, `deps`
+ * (LazyDeps of guest/lazy.ts).
  */
 function isInSnapshot(file: string): boolean {
   const path = relative(dirname(entry), file);
@@ -28,8 +28,8 @@ function globalOf(file: string): string {
 }
 
 /**
- * A module of the guest with all its imports, as one script; for a lazy one (`name`), without what the
- * snapshot has.
+ * Bundles a module of the guest with all its imports into one script; for a lazy module (`name`), without the files in
+ * the snapshot.
  */
 async function scriptOf(input: string, name?: string): Promise<string> {
   const bundle = await rolldown({
@@ -63,7 +63,7 @@ async function scriptOf(input: string, name?: string): Promise<string> {
   return `'use strict';${output[0].code}`;
 }
 
-// Modules of lazy/ are identified by name, those of the other folders by path.
+// Modules of lazy/ are identified by name, modules of other folders by path.
 const scriptsByName: Record<string, string> = {};
 for (const folder of FOLDERS) {
   for (const file of readdirSync(join(dirname(entry), folder))) {

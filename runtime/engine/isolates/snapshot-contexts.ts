@@ -1,9 +1,9 @@
-// Creates isolates from the guest's snapshot outside the main thread: one isolate of the platform, the maker, creates
-// them on its thread and passes them on. No tenant's code ever runs in the maker. isolated-vm creates a context with
+// Creates isolates from the guest's snapshot outside the main thread. One isolate of the platform, the maker, creates
+// them on its thread and transfers them. No tenant's code ever runs in the maker. isolated-vm creates a context with
 // every isolate, in addition to the requested one, both from the blob's first context. The guest in both would cost
-// twice the time and memory (bench/README.md). So the first one is bare, and while the requested context is created,
-// the blob's table points to the guest's. V8 reads that table whenever it creates a context, so the maker makes one
-// isolate at a time.
+// twice the time and memory (bench/README.md). Therefore the first context is bare, and while the requested context is
+// created, the blob's table points to the guest's context. V8 reads this table whenever it creates a context, so the
+// maker creates one isolate at a time.
 import ivm from 'isolated-vm';
 
 /** Offsets in a blob of V8 13.6: the number of contexts, the isolate's part, the start of each context. */
@@ -21,7 +21,7 @@ interface OpenOptions {
 /** A new isolate. */
 export interface OpenedIsolate {
   readonly isolate: ivm.Isolate;
-  /** Whether it contains the guest. */
+  /** Context of the isolate, which contains the guest. */
   readonly context: ivm.Context;
   /** The native functions of the guest, for this context. */
   readonly functions: ivm.Reference<Record<string, unknown>>;
@@ -55,7 +55,7 @@ function maker(
 ): (memoryLimit: number, native: ivm.NativeModule) => Promise<Made> {
   let copy = blob;
   let before: Promise<unknown> = Promise.resolve();
-  // The same memory that the isolates hold; nothing is copied.
+  // The same memory that the isolates use, without a copy.
   const point = (context: number): void => {
     const shared = copy.copy({ transferIn: true });
     new DataView(shared).setUint32(at, context, true);

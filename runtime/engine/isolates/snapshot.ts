@@ -1,6 +1,7 @@
-// The V8 snapshot that every isolate starts from: built once per version of the guest in a child process (a faulty
-// one may abort it), stored in a private cache folder under a hash of all its inputs, and refused if its content does
-// not match. A snapshot contains machine code, so it is only read from a folder that nobody else can write to.
+// The V8 snapshot that every isolate starts from. The snapshot is built once per version of the guest in a child
+// process (a faulty one may abort it), stored in a private cache folder under a hash of all its inputs, and refused if
+// its content does not match. A snapshot contains machine code, so it is only read from a folder that nobody else can
+// write to.
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -30,7 +31,7 @@ export interface LazyScript {
 
 /** A loaded snapshot. */
 export interface Snapshot {
-  /** An isolate with a context that has the guest in it, made beside the main thread. */
+  /** An isolate with a context that contains the guest, created beside the main thread. */
   readonly open: ReturnType<typeof createOpener>;
   readonly bytes: number;
   readonly key: string;
@@ -91,7 +92,7 @@ export function snapshotKey(): string {
   return hash.digest('hex');
 }
 
-// Not every package exports its package.json; it is always in the folder of its name.
+// Not every package exports its package.json, but it is always in the folder of its name.
 function packageVersion(require: NodeJS.Require, name: string): string {
   for (const folder of require.resolve.paths(name) ?? []) {
     const file = join(folder, name, 'package.json');

@@ -1,16 +1,16 @@
-// Detects a stuck entry, whose isolate is then abandoned with its thread. It measures the thread's CPU and not wall
-// time, which also passes while the thread waits for a processor on a busy machine. Used by isolate.ts at each check
-// of serving/upkeep.ts; short entries are not examined.
+// Detects a stuck entry, whose isolate is then abandoned with its thread. This measures the thread's CPU instead of
+// wall time, which also passes while the thread waits for a core on a busy machine. Used by isolate.ts at each check of
+// serving/upkeep.ts; short entries are not examined.
 import { isThreadAsleep } from './thread-state.ts';
 
 /** Interval of the checks. */
 export const CHECK_MS = 50;
-/** CPU that an entry may use after it was told to end: some built-ins check for that only when they finish. */
+/** CPU that an entry may use after it was told to end: some built-ins check for this only when they finish. */
 const OVERDUE_MS_MAX = 5000;
 /** An entry is first examined after this time, since no thread uses CPU faster, and then at this interval. */
 const SUSPICIOUS_MS = OVERDUE_MS_MAX;
 const LOOK_MS = 500;
-/** How long its thread may sleep, in addition to the limit of `Atomics.wait`. */
+/** How long the isolate's thread may sleep, in addition to the limit of `Atomics.wait`. */
 const ASLEEP_MS_MAX = 15_000;
 /** A sleeping thread that used this much CPU since the last check was awake in between. */
 const AWAKE_MS = LOOK_MS / 10;
@@ -38,7 +38,7 @@ export class StuckEntry {
     return Atomics.load(this.shown, shownWords.usedMs);
   }
 
-  /** Whether the heap has overflowed inside V8: the thread sleeps for ever. */
+  /** Whether the heap has overflowed inside V8: the thread then sleeps forever. */
   get isOverflowed(): boolean {
     return Atomics.load(this.shown, shownWords.overflowed) !== 0;
   }

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Whether a thread sleeps; null: unknown. A runnable thread that gets no CPU does not sleep, nor does one that waits
- * for a disk.
+ * Whether a thread sleeps; null if unknown. A runnable thread that gets no CPU does not sleep, and neither does a
+ * thread that waits for a disk.
  *
  * @param thread its id in `/proc/self/task`.
  */

@@ -1,10 +1,12 @@
-// Spreads work over turns of the event loop, so that no turn is long while much of it arrives at once. pool.ts has the
-// budget of an engine for reading the code of workers that start.
+// Spreads work over turns of the event loop, so that no turn takes long when much work arrives at the same time.
+// pool.ts has an engine's budget for reading the code of workers that start.
 
 /** Milliseconds of a turn. */
 const TURN_MS = 2;
 
-/** Runs tasks in their order: at once, as microtasks, until a turn's budget is used, the others in turns after it. */
+/**
+ * Runs tasks in order: immediately, as microtasks, until the budget of a turn is used; the other tasks in later turns.
+ */
 export class TurnBudget {
   #tasks: (() => void)[] = [];
   #usedMs = 0;

@@ -49,7 +49,7 @@ export async function removeBranch(
   return counts;
 }
 
-/** @returns how many durable objects had stored something. */
+/** @returns the number of durable objects that had stored data. */
 async function removeObjects(databases: BranchStores['databases'], namespace: string): Promise<number> {
   let count = 0;
   // A list may be incomplete.

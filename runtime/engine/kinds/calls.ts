@@ -35,7 +35,7 @@ function isMeasured(kind: Kind): kind is MeasuredKind {
   return bindings[kind].isMeasured;
 }
 
-/** Binding name -> what counts the calls of its resource. */
+/** Binding name -> the counter for calls of its resource. */
 function metersOf(
   kind: MeasuredKind,
   scope: BindingScope,
@@ -65,7 +65,7 @@ function measured(calls: Calls, meters: ReadonlyMap<unknown, CallMeter>): Calls 
 /** Separate resources of previews, by the kind's descriptor. */
 function ofBranch(scope: BindingScope, kind: Kind): BindingScope {
   const { preview } = scope;
-  // They do not refer to resources: the called deployment depends on the preview, and so do variables.
+  // These bindings do not refer to resources: the called deployment depends on the preview, and so do variables.
   if (preview === null || kind === 'service' || kind === 'hyperdrive') return scope;
   return bindings[kind].ofPreview === 'namespace'
     ? { ...scope, namespace: ofPreview(scope.namespace, preview) }

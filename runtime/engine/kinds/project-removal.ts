@@ -27,7 +27,10 @@ export interface ProjectStores {
 /** A deleted project. */
 export interface RemovedProject {
   readonly project: string;
-  /** Its branches, and the databases that their deployments declared: a managed cloud cannot list them. */
+  /**
+   * Branches of the project, and the databases that their deployments declared, because a managed cloud cannot list
+   * them.
+   */
   readonly branches: readonly string[];
   readonly databases: readonly string[];
 }

@@ -36,7 +36,7 @@ export type Declared = Pick<Manifest, 'bindings' | 'queues' | 'workflowClasses'>
 
 /** Dependencies of the calls of a kind. */
 interface CallDeps {
-  /** The kind's own: of the preview, if the deployment is one. */
+  /** The resource of the kind; for a preview, the preview's own resource. */
   readonly scope: BindingScope;
   readonly stores: BindingStores;
   readonly tools: BindingTools;
@@ -46,9 +46,9 @@ interface CallDeps {
 
 /** The engine's half of a kind. */
 interface EngineKind<Name extends Kind> {
-  /** Its host calls; null when its store is missing. */
+  /** Host calls of the kind; null when its store is missing. */
   readonly calls: (deps: CallDeps) => Calls | null;
-  /** Whether a reply says that the call failed; absent: such calls reject. */
+  /** Whether a reply says that the call failed; if absent, failed calls reject. */
   readonly isFailure?: (reply: HostReply) => boolean;
   /** Deletes a resource of a branch; absent: it expires, or is deleted with the branch's namespace. */
   readonly removal?: {
@@ -57,7 +57,7 @@ interface EngineKind<Name extends Kind> {
     /** @returns how many entries were deleted. */
     readonly clear: (stores: BranchStores, place: DatabasePlace) => Promise<number>;
   };
-  /** Its management operations, by name. */
+  /** Management operations of the kind, by name. */
   readonly operations: {
     readonly [Operation in keyof OperationsByKind[Name]]: (
       asked: RequestScope,

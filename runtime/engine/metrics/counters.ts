@@ -55,7 +55,7 @@ export class DeploymentCounters {
   readonly serves: Serves | undefined;
   /** Routes that use it now; owned by {@link EngineCounters}. */
   holders = 0;
-  /** Whether it is reported by name: decided once, so that no metric jumps. */
+  /** Whether the deployment is reported by name: decided once, so that no metric jumps. */
   isNamed: boolean | null = null;
   /** Thread CPU of all entries. */
   entryCpuMs = 0;
@@ -113,7 +113,7 @@ export class DeploymentCounters {
     yield* this.#others;
   }
 
-  /** Adds the counts of another one. */
+  /** Adds the counts of another counter. */
   add(other: DeploymentCounters): void {
     this.entryCpuMs += other.entryCpuMs;
     this.hostCpuMs += other.hostCpuMs;
@@ -174,7 +174,7 @@ class CallCounters {
 /** Everything an engine counts. */
 export class EngineCounters {
   readonly calls = new CallCounters();
-  /** Requests answered by files, and those without a route or an artifact. */
+  /** Requests answered by files, and requests without a route or an artifact. */
   assetRequests = 0;
   unroutedRequests = 0;
   refusedRequests = 0;
@@ -191,7 +191,7 @@ export class EngineCounters {
   #deployments = new Map<string, DeploymentCounters>();
   /** Totals of closed deployments. */
   #left = new DeploymentCounters('', '');
-  /** Totals of those without a name. */
+  /** Totals without a name. */
   #leftUnnamed = new DeploymentCounters('', '');
   #named = 0;
 
@@ -226,7 +226,7 @@ export class EngineCounters {
     this.#joined[Math.min(JOIN_BOUNDS.length, 32 - Math.clz32(requests - 1))]!++;
   }
 
-  /** Requests that entered, and entries with at least one, which shows how many are joined. */
+  /** Requests that entered, and entries with at least one request, which shows how many requests are joined. */
   get joined(): { readonly entries: number; readonly requests: number } {
     return { entries: this.#joined.reduce((sum, count) => sum + count, 0), requests: this.#joinedRequests };
   }
@@ -271,7 +271,7 @@ export class EngineCounters {
     ];
   }
 
-  /** The first ones by name, the rest together. */
+  /** The first deployments by name, the rest together. */
   deployments(): DeploymentReport[] {
     const reports: DeploymentReport[] = [];
     const others = new DeploymentCounters(otherDeployments.id, otherDeployments.project);

@@ -12,7 +12,7 @@ export function watchEventLoop(): { report(): Sample[]; close(): void } {
   let last: EventLoopUtilization = performance.eventLoopUtilization();
   return {
     report() {
-      // Node measures from one sample to the next: the time above the interval is the delay.
+      // Node measures the time between samples; the part above the interval is the delay.
       const lagMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
       const measured = delays.count > 0;
       const samples = (['0.5', '0.99', '1'] as const).map((quantile): Sample => {

@@ -24,7 +24,7 @@ export function exposition(samples: Iterable<Sample>): string {
   return text;
 }
 
-/** The family of a sample; null when there is none. */
+/** The family of a sample, or null. */
 export function familyOf(sample: string): FamilyName | null {
   if (Object.hasOwn(families, sample))
     return families[sample as FamilyName].type === 'histogram' ? null : (sample as FamilyName);

@@ -20,7 +20,7 @@ export interface DeploymentReport {
   readonly project: string;
   /** The project and branch it serves; absent in the row of all others. */
   readonly serves?: Serves;
-  /** Without the labels of the deployment. */
+  /** Labels other than those of the deployment. */
   readonly counters: readonly Sample[];
 }
 
@@ -33,7 +33,7 @@ export interface MetricsReport {
   readonly deployments: readonly DeploymentReport[];
 }
 
-/** Key of a row: a deployment, and what it serves as. */
+/** Key of a row: a deployment and its role. */
 export function keyOf(id: string, serves: Serves | undefined): string {
   return serves === undefined ? id : `${id} ${serves.target} ${serves.branch}`;
 }

@@ -12,7 +12,7 @@ const LONG_NUMBER = /^\d{5,}$/;
 /** Changes between letters and digits that no word has: `oauth2` has one, `base64url` two, `8f3kd02m` five. */
 const CHANGE = /[a-z](?=\d)|\d(?=[a-z])/gi;
 const [TOKEN_CHARS, TOKEN_CHANGES] = [8, 3];
-/** No word with a digit is as long. */
+/** Words with a digit are shorter than this. */
 const LONG_TOKEN = /^(?=.*\d).{20,}$/;
 
 /**

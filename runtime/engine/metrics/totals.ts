@@ -1,5 +1,5 @@
-// The supervisor's sums over the reports of all engines, including dead ones: totals never decrease. The number of
-// rows for single deployments is limited: further ones are summed as `other`.
+// The supervisor's sums over the reports of all engines, including dead ones: totals never decrease. The number of rows
+// for single deployments is limited. Further deployments are summed as `other`.
 import { keyOf, labels, otherDeployments, type DeploymentReport, type MetricsReport, type Sample } from './report.ts';
 
 interface Row {
@@ -56,7 +56,7 @@ export class MetricsTotals {
     for (const deployment of report.deployments) this.#giveRow(deployment);
   }
 
-  /** The engine is gone: its counts are kept. */
+  /** The engine has exited: its counts are kept. */
   retire(engine: string): void {
     const report = this.#live.get(engine);
     if (report === undefined) return;
@@ -118,7 +118,7 @@ export class MetricsTotals {
   }
 }
 
-/** Whether counters do not continue those of the previous report. */
+/** Whether the counters restarted since the previous report. */
 function hasRestarted(before: DeploymentReport, now: DeploymentReport | undefined): boolean {
   if (now === undefined) return true;
   const values = new Map(now.counters.map(([name, given, value]) => [`${name}{${given}`, value]));

@@ -1,6 +1,7 @@
 // Usage of deployments since it was last taken: invocations, failures, status classes, latency and CPU by kind and
-// route, for the ledger of the control plane. Counted at the end of each invocation; main.ts sends it to the supervisor
-// once a second, so that a dying engine loses at most that. Requests with a known path cause no allocation.
+// route, for the ledger of the control plane. Counted at the end of each invocation. main.ts sends the counts to the
+// supervisor once a second, so that a dying engine loses at most one second. Requests with a known path cause no
+// allocation.
 import { bucketOf, cpuScale, latencyScale, NO_COUNTS, toSparse } from '#core/histogram.ts';
 import type { MeasuredKind } from '#core/bindings/kinds.ts';
 import type { InvocationKind } from '#core/plans.ts';
@@ -36,7 +37,7 @@ class Histograms {
   }
 }
 
-/** The place of a status code in {@link statusClasses}. */
+/** Index of a status code in {@link statusClasses}. */
 function classOf(status: number): number {
   return status >= 200 && status < 600 ? ((status / 100) | 0) - 2 : statusClasses.length - 1;
 }
@@ -56,9 +57,9 @@ class Count {
   worstAt = 0;
   worstIsFailure = false;
   readonly statuses = statusClasses.map(() => 0);
-  /** Null until an invocation ends: only routes in use have one. */
+  /** Null until an invocation ends, because only used routes have one. */
   histograms: Histograms | null = null;
-  /** Whether it is queued to be taken. */
+  /** Whether the row is queued to be reported. */
   isWaiting = false;
 
   constructor(project: string, deployment: string, kind: UsageKind, route: string) {
@@ -72,7 +73,7 @@ class Count {
 /** An invocation that has ended. */
 interface EndedInvocation {
   readonly kind: InvocationKind;
-  /** Read when it is the most expensive one. */
+  /** Read only for the most expensive invocation. */
   readonly uid: string;
   /** 0: it has no response. */
   readonly status: number;
@@ -98,11 +99,11 @@ export interface DeploymentUsage {
     answerMs: number,
   ): void;
   /**
-   * Code that continued after its invocation, or had none. @param target of a request; '' for other events, and for
-   * none.
+   * Code that continued after its invocation, or ran without one. @param target of a request; '' for other events, and
+   * for none.
    */
   burnt(kind: InvocationKind, target: string, cpuMs: number): void;
-  /** A file was served, or a redirect or an error in its place. */
+  /** A file was served, or a redirect or an error instead. */
   served(status: number): void;
   /** Counts calls of bindings. @param resource of the binding. */
   calls(kind: MeasuredKind, resource: string): ResourceUsage;
@@ -119,7 +120,7 @@ export class EngineUsage {
   #waiting: Count[] = [];
   #spare: Histograms[] = [];
 
-  /** @param preview slug of the branch whose resources it uses; null: production's. */
+  /** @param preview slug of the branch whose resources it uses; null means production's. */
   open(project: string, deployment: string, preview: string | null = null): DeploymentUsage {
     const routes = new Map<string, Count>();
     const paths = new Map<string, Count>();

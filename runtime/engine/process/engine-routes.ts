@@ -1,4 +1,4 @@
-// All routes of an engine's Unix socket: health, what the supervisor asks for, and operations of releases. Made by
+// All routes of an engine's Unix socket: health, requests of the supervisor, and operations of releases. Made by
 // main.ts.
 import { createSandboxRemoval } from '../bindings/sandbox-removal.ts';
 import type { SandboxTransport } from '../bindings/sandbox-transport.ts';

@@ -1,5 +1,5 @@
 // Routes of an engine's Unix socket besides its health: status, metrics, deliveries. For the supervisor and clients
-// of its private port. Made by main.ts, served by internal-server.ts.
+// of its private port. Created by main.ts, served by internal-server.ts.
 import { errorMessage } from '#core/errors.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';
 import { plans, type Plan } from '#core/plans.ts';

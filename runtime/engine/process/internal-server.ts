@@ -2,12 +2,12 @@
 // Never on the public port. main.ts passes the routes.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-// Not imported: an import reads all exports and so loads Node's HTTP client, 67 ms of CPU in every process.
+// Not imported, because an import reads all exports and so loads Node's HTTP client: 67 ms of CPU in every process.
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** Handles one route; an exception becomes a 500. */
 type InternalRoute = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
-/** By method and path, without query: `GET /_platform/health`. */
+/** Key of a route: method and path without query, such as `GET /_platform/health`. */
 export type InternalRoutes = Readonly<Record<`${'GET' | 'POST'} /_platform/${string}`, InternalRoute>>;
 
 /** @param path of the Unix socket. @throws {Error} of the system when it cannot be made. */

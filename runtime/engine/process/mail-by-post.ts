@@ -1,5 +1,5 @@
-// Emails of apps where no API process runs beside the engine: `POST` of JSON `{to, subject, text}` to AUTH_MAIL_URL.
-// Used by stores.ts; elsewhere emails go through Postgres (runtime/stores/mail-postgres.ts).
+// Emails of apps if no API process runs next to the engine: `POST` of JSON `{to, subject, text}` to AUTH_MAIL_URL. Used
+// by stores.ts; elsewhere emails go through Postgres (runtime/stores/mail-postgres.ts).
 import type { UsersDeps } from '../auth/site.ts';
 
 /** @param address '': no emails are sent. */
@@ -8,7 +8,7 @@ export function createMailByPost(address: string, log: UsersDeps['log']): Pick<U
     deliversMail: () => Promise.resolve(address !== ''),
     async sendMail(mail) {
       if (address === '') {
-        // Not its content: readers of logs must not be able to sign in with it.
+        // Logged without its content, because readers of logs must not be able to sign in with it.
         log('warn', `mail not sent, AUTH_MAIL_URL is not set: "${mail.subject}"`);
         return;
       }

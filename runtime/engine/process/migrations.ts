@@ -24,7 +24,7 @@ interface MigrationError {
 export interface MigratedDatabase {
   /** Name in platform.yaml. */
   readonly resource: string;
-  /** Whether it was created now as a copy of production's. */
+  /** Whether the database was created now as a copy of production's. */
   readonly copied: boolean;
   /** File names: applied now, applied before, and pending. */
   readonly applied: readonly string[];
@@ -36,11 +36,11 @@ export interface MigratedDatabase {
 /** Parameters of a migration. */
 interface MigrationOrder {
   readonly namespace: string;
-  /** Slug of the branch whose databases are migrated; null: production's. */
+  /** Slug of the branch whose databases are migrated; null means production's. */
   readonly preview: string | null;
   /** Whether a preview's databases start as copies of production's. */
   readonly copies: boolean;
-  /** Reports pending migrations, and changes nothing. */
+  /** Reports pending migrations without applying them. */
   readonly dryRun: boolean;
 }
 

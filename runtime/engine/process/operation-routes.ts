@@ -1,6 +1,6 @@
-// Routes of an engine's Unix socket for releases: to start a deployment ahead of its first request, migrate and copy
-// databases, and remove a branch or a project. docs/operating.md has the shapes; the supervisor's private port
-// (operations.ts there) ensures that only one runs per project.
+// Routes of an engine's Unix socket for releases: start a deployment before its first request, migrate and copy
+// databases, and remove a branch or a project. docs/operating.md describes requests and responses. The supervisor's
+// private port (operations.ts there) runs only one at a time per project.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -32,7 +32,7 @@ export interface OperationDeps {
   readonly resources: ResourceDeps;
   /** Limit for a request about bindings, which may contain a file. */
   readonly dataBytesMax: number;
-  /** Waits briefly until the routes match; null: they do not. */
+  /** Waits briefly until the routes match; null if they do not. */
   readonly waitFor: <Found>(find: () => Found | null) => Promise<Found | null>;
   readonly findDeployment: (id: string) => Route | null;
   readonly routesOf: (project: string) => readonly Route[];

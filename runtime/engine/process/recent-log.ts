@@ -1,5 +1,5 @@
 // The last lines of each project that this engine served, for `platform logs`: in memory, limited, oldest dropped
-// first. Filled by main.ts beside the log, read over the engine's Unix socket.
+// first. main.ts adds lines next to the log, and the engine's Unix socket serves them.
 import { errorMessage } from '#core/errors.ts';
 import type { RequestRecord } from '../invocation/request-record.ts';
 import type { LogLine } from '../invocation/log.ts';
@@ -32,7 +32,7 @@ export class RecentLog {
   #projectsMax: number;
   #seq = 0;
 
-  /** @param bounds bytes per project; number of projects kept, those that wrote last. */
+  /** @param bounds bytes per project, and the number of projects (those that wrote last). */
   constructor(bounds: { readonly bytesMax: number; readonly projectsMax: number }) {
     this.#bytesMax = bounds.bytesMax;
     this.#projectsMax = bounds.projectsMax;
@@ -82,7 +82,7 @@ export class RecentLog {
     project.lines.push({ seq: ++this.#seq, time: Date.now(), ...line, text });
     project.bytes += text.length + LINE_BYTES;
     if (project.bytes <= this.#bytesMax) return;
-    // A quarter at a time: removing one from the front moves all others.
+    // A quarter is removed at a time, because removing one from the front moves all others.
     let count = 0;
     while (project.bytes > this.#bytesMax * 0.75 && count < project.lines.length - 1)
       project.bytes -= project.lines[count++]!.text.length + LINE_BYTES;

@@ -1,5 +1,5 @@
-// An engine's reports to the supervisor: its status for people and its metrics for /metrics. Requested over its Unix
-// socket (internal-routes.ts); nothing here runs on the path of a request.
+// An engine's reports to the supervisor: its status for people and its metrics for /metrics. Served over the engine's
+// Unix socket (internal-routes.ts); this code does not run on the path of a request.
 import type { Engine } from '../serving/engine.ts';
 import type { Handler } from '../handler.ts';
 import { watchEventLoop } from '../metrics/event-loop.ts';
@@ -9,7 +9,7 @@ import { labels, type MetricsReport, type Sample } from '../metrics/report.ts';
 interface ReportDeps {
   readonly engine: Engine;
   readonly handler: Pick<Handler, 'load' | 'objectCounts'>;
-  /** Null until it listens. */
+  /** The HTTP listener; null until the engine listens. */
   readonly listener: () => 'node' | 'uws' | null;
   /** Requests forwarded to other engines. */
   readonly forwarded: () => number;

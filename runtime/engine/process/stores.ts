@@ -1,6 +1,6 @@
 // The stores of an engine in production, chosen by its environment: Postgres for state, queues, timers and workflows,
-// the database service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; each connects
-// on first use, and libraries of unused ones are not loaded.
+// the database service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them. Each connects on
+// first use, and libraries of unused stores are not loaded.
 import { createHmac, randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ export interface EngineStores {
   readonly signedFiles: SignedFiles | null;
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
-  /** Stored bytes of this engine's files and databases, by namespace; null: unknown here. */
+  /** Stored bytes of this engine's files and databases, by namespace; null means unknown here. */
   readonly kept: () => Promise<KeptBytes>;
   /** The stores with data of branches and projects. */
   readonly branchStores: Omit<BranchStores & ProjectStores, 'databases' | 'sandboxes'>;
@@ -69,7 +69,7 @@ interface EngineStoresDeps {
   readonly work: HostWork;
   /** Protocol under which visitors reach apps. */
   readonly protocol: 'http' | 'https';
-  /** `PUBLIC_PORT`; null: the port of the request. */
+  /** `PUBLIC_PORT`; null means the port of the request. */
   readonly publicPort: number | null;
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
@@ -192,7 +192,7 @@ export async function openEngineStores({
     signedFiles: secret === '' ? null : createSignedFiles(files, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     passGate: createGates({
-      // For a standalone engine, signatures end with the process.
+      // For a standalone engine, signatures are valid until the process exits.
       secret: secret === '' ? randomBytes(32) : keyFor('previews'),
       protocol,
       publicPort,
@@ -209,7 +209,7 @@ export async function openEngineStores({
   };
 }
 
-/** Whether the server is reached over a Unix socket: the embedded one, in the data folder. */
+/** Whether the server is reached over a Unix socket, like the embedded server in the data folder. */
 function isLocal(url: string): boolean {
   return URL.parse(url)?.searchParams.get('host')?.startsWith('/') === true;
 }

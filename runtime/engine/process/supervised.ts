@@ -32,7 +32,7 @@ interface SupervisedDeps {
   /** The number among serving engines; null for a quarantine engine. */
   readonly onAssigned: (place: number | null) => void;
   readonly onListening: (listener: Listener) => void;
-  /** Why it is node:http; null: it is not. */
+  /** Why the listener is node:http, or null. */
   readonly listenerReason: string | null;
   /** Whether log lines and invocations are to be recorded. */
   readonly onRecording: (isOn: boolean) => void;
@@ -71,8 +71,8 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
   });
   const internal = await openInternal(`${supervision.sockets}.http`, deps.routes);
 
-  // Makes Node's compile cache available to the next process even if this one is killed. It takes a tenth of a second
-  // the first time, so it runs only while nothing is served.
+  // Makes Node's compile cache available to the next process even if this one is killed. This takes a tenth of a second
+  // the first time, so it runs only while no request is served.
   const keep = setTimeout(flushCompileCache, SPARE_QUIET_MS).unref();
 
   async function assign(message: ToEngine & { type: 'assign' }, handle: object | null): Promise<void> {
@@ -83,7 +83,7 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
       listener = await deps.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
       deps.onListening(listener);
     }
-    // The supervisor keeps a copy: if this engine dies, another one answers the connections in its queue.
+    // The supervisor keeps a copy: if this engine dies, another engine answers the connections in its queue.
     const technology = listener?.technology ?? null;
     const opened = { port: listener?.port ?? 0, technology, reason: deps.listenerReason };
     say({ type: 'listening', ...opened }, listener?.handOver());

@@ -1,9 +1,9 @@
-// Handles an uncaught exception of an engine: it requests a replacement and continues meanwhile, since ending at once
-// would cut all running requests. main.ts connects it to the process.
+// Handles an uncaught exception of an engine. The engine requests a replacement and continues in the meantime, since an
+// immediate exit would cut all running requests. main.ts connects it to the process.
 
 /** Dependencies. */
 interface LastResortDeps {
-  /** Whether a supervisor can be asked. */
+  /** Whether there is a supervisor to ask. */
   readonly isSupervised: () => boolean;
   readonly askForReplacement: (reason: string) => void;
   readonly log: (error: unknown) => void;
@@ -13,7 +13,7 @@ interface LastResortDeps {
 
 /** Beyond this number the fault is persistent. */
 const ERRORS_MAX = 10;
-/** It has been replaced and drained by then. */
+/** By then, the engine has been replaced and drained. */
 const REPLACED_MS = 30_000;
 
 /** The listener of `uncaughtException`. */

@@ -22,7 +22,7 @@ const VALUE_CHARS_MAX = 4000;
 const KEY_BYTES_MAX = 2000;
 /** Maximum length of a key in a cursor, as JSON. */
 const CURSOR_KEY_BYTES_MAX = 1900;
-/** Objects that are looked at in one request. */
+/** Maximum number of objects that one request examines. */
 const LOOKED_MAX = 500;
 
 /** Result of `look` for an object. */
@@ -123,7 +123,7 @@ export const objectOperations: OperationsOf<'object'> = {
   },
 };
 
-/** Where objects are stored: for a class that was received, in another project. */
+/** Project in which the objects are stored: another one, for a class that was received. */
 type Stored = Pick<RequestScope, 'deps' | 'route'>;
 
 /** @throws {PlatformError} `binding_not_found`. */
@@ -192,7 +192,7 @@ async function pageOf(scope: RequestScope, key: string): Promise<{ ids: string[]
   const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
   const { databases } = scope.deps;
   const after = fromCursor(scope.args['cursor']) ?? '';
-  // A managed cloud of databases lists none, and objects store nothing there.
+  // A managed cloud of databases cannot list them, and objects store nothing there.
   const all = await databases?.list(namespace, after).catch((error: unknown) => {
     if (error instanceof SqlRefusal) return [];
     throw error;
@@ -213,7 +213,7 @@ function objectOf(scope: RequestScope): { object: OperatedObject; stored: Stored
   return { object: { id: objectIdOf(key, object), class: firstName, name: object }, stored };
 }
 
-/** Null: the object has stored nothing and is not in memory. */
+/** Null if the object has stored nothing and is not in memory. */
 async function describe(
   scope: Stored,
   id: string,
@@ -235,7 +235,7 @@ async function describe(
   };
 }
 
-/** Null: the object has no database. */
+/** Null if the object has no database. */
 async function look(scope: Stored, id: string): Promise<Looked | null> {
   const place = objectPlace(namespaceOf(scope), scope.route.preview, id);
   const reply = (await opened(scope.deps.databases, 'db').run(place, objectOps.look, 0, '[]')) as string;

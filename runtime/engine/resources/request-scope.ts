@@ -42,7 +42,7 @@ export interface ResourceDeps {
   readonly namespaceOf: (project: string) => string;
 }
 
-/** One request about a binding. */
+/** One request for a binding. */
 export interface RequestScope {
   readonly deps: ResourceDeps;
   readonly route: Route;
@@ -99,8 +99,8 @@ export function namespaceOf({ deps, route }: Pick<RequestScope, 'deps' | 'route'
 }
 
 /**
- * Calls the host half of a binding, with the same checks: `queue.send`, `timer.set` and so on. Its cost is not
- * charged.
+ * Calls the host half of a binding, with the same checks: `queue.send`, `timer.set` and so on. The cost of the call is
+ * not charged.
  */
 export async function call(
   scope: RequestScope,
@@ -125,7 +125,7 @@ export async function call(
   });
 }
 
-// Streaming handlers need an isolate; none of them is called here.
+// Streaming handlers need an isolate, so none of them is called here.
 const noIsolate = { memory: {} } as CallScope;
 
 /** Parses a value stored as JSON. */

@@ -1,6 +1,6 @@
 // Named copies of a project's production databases, made when a deployment is released, so that a rollback can
-// restore them. They are databases that no platform.yaml can declare; the file system shares their blocks where it
-// can. Limited per project: the oldest are dropped first.
+// restore them. Snapshots are databases that no platform.yaml can declare. The file system shares their blocks if it
+// supports this. Limited per project: the oldest are dropped first.
 import type { DatabaseOwner } from '../../stores/database-service.ts';
 
 /** Database operations for snapshots. */
@@ -12,7 +12,7 @@ interface SnapshotDatabase {
   readonly bytes: number;
 }
 
-/** Copies of one moment, under one name. */
+/** Copies of the same moment, under one name. */
 interface Snapshot {
   readonly name: string;
   /** Milliseconds since 1970. */
@@ -22,7 +22,7 @@ interface Snapshot {
 
 const SEPARATOR = '~at~';
 
-/** At most 40 lower-case letters, digits and single hyphens, such as a deployment id. */
+/** The name has at most 40 lower-case letters, digits and single hyphens, such as a deployment id. */
 export function isSnapshotName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 40 && /^[a-z0-9](?:-?[a-z0-9])*$/.test(value);
 }
@@ -44,7 +44,7 @@ export async function listSnapshots(databases: SnapshotDatabases, namespace: str
 /**
  * Makes a snapshot; databases that it already contains are skipped.
  *
- * @param resources existing databases: one that was never opened has nothing to keep.
+ * @param resources existing databases; a database that was never opened has no data to copy.
  * @param most snapshots of the project, including this one.
  * @param keep a snapshot that is not dropped, however old.
  * @returns its databases, and the names of the snapshots that were dropped for it.
@@ -70,7 +70,8 @@ export async function makeSnapshot(
 }
 
 /**
- * Makes a snapshot of one database as it was at a moment, from its replica; the oldest are dropped for it.
+ * Creates a snapshot of one database at a moment, from its replica, and deletes the oldest snapshots if there are too
+ * many.
  *
  * @returns its size, the time of the latest change in it, and the names of the snapshots that were dropped.
  */
@@ -103,9 +104,9 @@ export async function dropOldest(
 }
 
 /**
- * Replaces production's databases, or one of them, by those of a snapshot.
+ * Replaces production's databases, or one of them, with those of a snapshot.
  *
- * @param keepAs snapshot that the replaced ones become, with all that was committed; null: they are lost.
+ * @param keepAs snapshot that stores the replaced databases with all commits; null discards them.
  * @returns the resources; none if the snapshot does not exist.
  */
 export async function restoreSnapshot(
@@ -126,8 +127,8 @@ export async function restoreSnapshot(
 }
 
 /**
- * @param only one of its databases; null: all. @returns how many databases were dropped; 0 if the snapshot does not
- * exist.
+ * @param only one of its databases; null means all. @returns how many databases were dropped; 0 if the snapshot does
+ * not exist.
  */
 export async function dropSnapshot(
   databases: SnapshotDatabases,

@@ -136,7 +136,7 @@ export const timerOperations: OperationsOf<'timer'> = {
     const { project, branch } = scope.route;
     const now = Date.now();
     const sender = { project, branch, binding: bindingOf(scope, 'timer').name };
-    // Set to now with all its fields: a repeating one continues from here.
+    // Sets the time to now and keeps all other fields; a repeating timer continues from here.
     await timer.set(place, sender, { ...found, dueAt: now }, now);
     return { found: true };
   },
@@ -172,7 +172,7 @@ function schedules(scope: RequestScope): QueuePlace {
   return { namespace: apartNamespace(scope), resource: scope.route.project };
 }
 
-/** Its dead letters go where platform.yaml says; a dead letter queue has none of its own. */
+/** Dead letters of a queue go to the queue that platform.yaml names; a dead-letter queue has no dead-letter queue. */
 function queue(scope: RequestScope): QueuePlace & { deadLetter: string | null } {
   const place = placeOf(scope, 'queue');
   return { ...place, deadLetter: deadLettersOf(scope.artifact.manifest.queues ?? {}, place.resource) };

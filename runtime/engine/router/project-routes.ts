@@ -1,10 +1,12 @@
-// The hosts of one project and their routes, from its record. Pure; route-table.ts combines those of all projects.
+// The hosts of one project and their routes, from its record. Pure; route-table.ts combines the hosts of all projects.
 import type { RouteOwner, RouteProtection, RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import type { Plan } from '#core/plans.ts';
 import { previewOf, variablesOf } from '#core/preview.ts';
 
-/** Target of a host. One object serves all hosts of a deployment, and stays the same while nothing in it changes. */
+/**
+ * Target of a host. One object serves all hosts of a deployment, and stays the same while its content does not change.
+ */
 export interface Route {
   readonly project: string;
   /** Deployment id. */
@@ -14,7 +16,7 @@ export interface Route {
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
   readonly branch: string;
-  /** Slug of the branch whose resources it uses; null: production's. */
+  /** Slug of the branch whose resources it uses; null means production's. */
   readonly preview: string | null;
   /** Owner of the project, with a control plane. */
   readonly owner?: RouteOwner;
@@ -23,7 +25,7 @@ export interface Route {
 /** Gate in front of a host: for previews, for production while it is split, for a redirect. */
 interface Gate {
   readonly project: string;
-  /** Tells search engines not to index it. */
+  /** Whether search engines are told not to index the host. */
   readonly isPreview: boolean;
   readonly protection: RouteProtection | null;
   /** The deployment that serves this percentage of visitors instead. */
@@ -35,15 +37,15 @@ interface Gate {
 /** A deployment that still has open pages on a host of another one. */
 export interface Other {
   readonly route: Route;
-  /** When it was replaced, in milliseconds; Infinity: it is live too, because production is split. */
+  /** When the deployment was replaced, in milliseconds; Infinity if it is live too, because production is split. */
   readonly supersededAt: number;
 }
 
-/** Route match of a host; the gate is null without one. */
+/** Route match of a host; the gate is null if the host has none. */
 export interface RouteMatch {
   readonly route: Route;
   readonly gate: Gate | null;
-  /** Its former deployments, latest first; null: the host permanently leads to one deployment. */
+  /** Former deployments of the host, latest first; null means that the host permanently serves one deployment. */
   readonly others: readonly Other[] | null;
 }
 
@@ -56,13 +58,13 @@ interface ProjectRoutes {
   readonly production: Route | null;
   /** Hosts on the platform's own domains, which are reserved for the project. */
   readonly hosts: ReadonlyMap<string, RouteMatch>;
-  /** Custom hosts with their routes; another project may claim one as well. */
+  /** Custom hosts with their routes; another project may claim the same host. */
   readonly custom: readonly (readonly [host: string, to: RouteMatch])[];
 }
 
 /**
- * @param domains the platform's own. @param before previous routes of the project: an unchanged one stays the same
- * object.
+ * @param domains the platform's own. @param before previous routes of the project: unchanged routes stay the same
+ * objects.
  */
 export function projectRoutes(
   record: RouteRecord,
@@ -109,7 +111,7 @@ export function projectRoutes(
   const open = { project, isPreview: false, protection: null };
   const gate: Gate | null = split === null ? null : { ...open, split, redirectTo: null };
   const othersOf = (to: Route): Other[] => {
-    // Production's host never leads to a preview, least of all to a protected one.
+    // Production's host never leads to a preview, and in particular not to a protected one.
     const ids =
       to === production
         ? (record.productionHistory ?? [])
@@ -139,7 +141,7 @@ export function projectRoutes(
   }
   for (const [branch, id] of Object.entries(record.branches)) {
     const to = route(id);
-    // Production's route, not the share of its visitors that another one serves.
+    // Route of production, not of the deployment that serves a share of its visitors.
     const match = to === null ? null : matchOf(to);
     add(`${project}--${branchSlug(branch, project)}`, match === own && own !== null ? { ...own, gate: null } : match);
   }

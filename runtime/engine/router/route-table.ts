@@ -2,7 +2,7 @@
 import type { RouteRecord } from '#core/manifest.ts';
 import { projectRoutes, type RouteMatch, type Route } from './project-routes.ts';
 
-/** Two projects claim one custom host (the first by name gets it), or one claims a host of the platform. */
+/** Two projects claim one custom host (the first by name gets it), or a project claims a host of the platform. */
 interface RouteConflict {
   readonly host: string;
   /** The project that does not get it. */
@@ -11,7 +11,7 @@ interface RouteConflict {
   readonly other: string;
 }
 
-/** The new record of a project, or null: it is gone. */
+/** The new record of a project, or null if it was deleted. */
 interface RecordChange {
   readonly project: string;
   readonly record: RouteRecord | null;
@@ -21,7 +21,7 @@ interface RecordChange {
 export interface RouteChanges {
   /** All routes of the changed projects. */
   readonly current: readonly Route[];
-  /** Their former routes that no longer exist. */
+  /** Former routes of the projects that no longer exist. */
   readonly gone: readonly Route[];
   /** Conflicts over hosts that they claim or claimed. */
   readonly conflicts: readonly RouteConflict[];
@@ -36,19 +36,19 @@ export interface RouteTable {
   /** The route of a deployment by its id. */
   findDeployment(id: string): Route | null;
   /**
-   * Whether it is its project's production. Not part of the route, so that a deployment continues unchanged when it
+   * Whether a route is its project's production. Not part of the route, so that a deployment is unchanged when it
    * becomes production or stops being production.
    */
   isProduction(route: Route): boolean;
   /** Applies new records of some projects. */
   change(changes: Iterable<RecordChange>): RouteChanges;
-  /** Replaces the records of all projects: unchanged objects cost nothing. */
+  /** Replaces the records of all projects; unchanged objects cost nothing. */
   replace(records: readonly RouteRecord[]): RouteChanges;
   routes(): Iterable<Route>;
   /** Routes of one project. */
   routesOf(project: string): readonly Route[];
   /**
-   * The deployment that other projects call: the latest one of a branch if there is one, else production.
+   * The deployment that other projects call: the latest deployment of a branch if there is one, else production.
    *
    * @param branch null: production.
    */
@@ -64,7 +64,7 @@ interface Entry {
   readonly production: Route | null;
   /** On the platform's own domains. */
   readonly hosts: readonly string[];
-  /** Custom hosts that it claims; null: none. */
+  /** Custom hosts that it claims, or null. */
   readonly claims: ReadonlyMap<string, RouteMatch> | null;
 }
 
@@ -75,7 +75,7 @@ interface Entry {
 export function createRouteTable(domains: readonly string[]): RouteTable {
   const hosts = new Map<string, RouteMatch>();
   const projects = new Map<string, Entry>();
-  /** Custom host -> projects that claim it, sorted: the first one gets it. */
+  /** Custom host -> projects that claim it, sorted; the first project gets it. */
   const claimants = new Map<string, readonly string[]>();
   /** Two projects with the same artifact may have the same id: the latest is found. */
   const deployments = new Map<string, readonly Route[]>();
@@ -85,7 +85,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
     return hosts.get(host) ?? (host.includes(':') || host.endsWith('.') ? (hosts.get(plainHost(host)) ?? null) : null);
   }
 
-  /** Also for projects that do not exist yet, so that their host cannot be claimed in advance. */
+  /** This includes projects that do not exist yet, so that their host cannot be claimed in advance. */
   function isOwnHost(host: string): boolean {
     return domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
   }

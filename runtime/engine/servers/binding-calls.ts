@@ -12,7 +12,7 @@ import { blockOf } from './proxied-request.ts';
 interface BindingCallsDeps {
   readonly path: string;
   readonly bodyBytesMax: number;
-  /** False: this engine does not know the deployment. */
+  /** False if this engine does not know the deployment. */
   readonly call: (key: string, exchange: Exchange) => boolean;
 }
 

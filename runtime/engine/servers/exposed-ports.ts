@@ -1,5 +1,5 @@
 // Exposed ports of sandboxes on the public listener: proxies requests to their hosts to the sandbox service, and its
-// responses to the visitor, as streams with back-pressure. The service decides who may pass and what each side sees
+// responses to the visitor, as streams with back-pressure. The service decides who has access and what each side sees
 // (sandbox/routes/port-visits.ts). Called for hosts without a deployment.
 import { Readable } from 'node:stream';
 import { errorTable, isErrorCode, type ErrorCode } from '#core/errors.ts';
@@ -19,15 +19,15 @@ interface ExposedPortsDeps {
   /** The platform's own domains, below which their hosts are. */
   readonly domains: readonly string[];
   readonly protocol: 'http' | 'https';
-  /** `PUBLIC_PORT`; null: the port of the request. */
+  /** `PUBLIC_PORT`; null means the port of the request. */
   readonly publicPort: number | null;
-  /** Request headers for a server: with the visitor's address, and without forged ones. */
+  /** Request headers for a server, with the visitor's address and without forged headers. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
   readonly webSocketMessageBytesMax: number;
 }
 
 export interface ExposedPorts {
-  /** Answers a request to a host of an exposed port; false: it is not one. */
+  /** Answers a request to a host of an exposed port; false if it is another host. */
   take(exchange: Exchange): boolean;
 }
 
@@ -102,7 +102,7 @@ function visitOf(
 function bodyOf(exchange: Exchange, gone: AbortSignal): Readable | null {
   if (exchange.bodyBytes === 0) return null;
   const body = new Readable({ read: () => exchange.resumeBody() });
-  // Until it is read, and after its reader has left.
+  // Until the body is read, and after its reader has left.
   body.on('error', () => {});
   gone.addEventListener('abort', () => body.destroy(new Error('the visitor disconnected')));
   exchange.readBody({

@@ -1,5 +1,5 @@
-// One request proxied to a server, and its response, as streams with back-pressure both ways. Made by server-lane.ts,
-// which decides about the invocation.
+// One request proxied to a server, and its response, as streams with back-pressure in both directions. Created by
+// server-lane.ts, which decides about the invocation.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Exchange } from '../http/listener.ts';
 import type { ServerConnector } from './server-connector.ts';
@@ -10,7 +10,7 @@ interface ProxyEvents {
   begun(status: number): void;
   done(): void;
   /**
-   * The server cut the response, or sent an invalid one.
+   * The server cut the response, or sent an invalid response.
    *
    * @param untouched the server has not received it: it may be sent again.
    */
@@ -29,7 +29,7 @@ export class ProxiedRequest {
   #isConnected = false;
   #isOver = false;
 
-  /** @param headers names and values in turn */
+  /** @param headers names and values, alternating */
   constructor(connector: ServerConnector, exchange: Exchange, headers: readonly string[], events: ProxyEvents) {
     this.#exchange = exchange;
     this.#events = events;
@@ -123,7 +123,7 @@ function framing(method: string, bodyBytes: number, headers: readonly string[]):
   return bodyBytes === 0 && BODILESS.has(method) ? [] : ['content-length', String(bodyBytes)];
 }
 
-/** In a listener's format. */
+/** Headers in a listener's format. */
 export function blockOf(rawHeaders: readonly string[]): string {
   let block = '';
   for (let at = 0; at + 1 < rawHeaders.length; at += 2)

@@ -12,13 +12,13 @@ interface ProxiedSocketEvents {
   opened(): void;
   /** The server refused the handshake with its own response, whose head was sent. */
   refused(status: number): void;
-  /** Whether it is closed, or the refusal was sent. */
+  /** Called when the socket is closed, or the refusal was sent. */
   done(): void;
   failed(error: NodeJS.ErrnoException): void;
 }
 
 const HANDSHAKE_MS = 30_000;
-/** Bytes that one side has not received, above which the other one is paused, and how often this is checked. */
+/** Bytes that one side has not received, above which the other side is paused, and how often this is checked. */
 const BUFFERED_BYTES_MAX = 1024 * 1024;
 const LOOK_MS = 20;
 
@@ -29,7 +29,7 @@ export interface ProxiedSocket {
   cut(): void;
 }
 
-/** Address of a server for `ws`, and how to connect if the address does not say. */
+/** Address of a server for `ws`, and how to connect if the address is not enough. */
 interface SocketTarget {
   readonly url: string;
   readonly connect?: () => Socket;
@@ -64,7 +64,7 @@ export async function openProxiedSocket(
   });
   let isOver = false;
   let block = '';
-  /** The visitor's side sends nothing before the server's side is open, because it opens later. */
+  /** The visitor's side sends no messages before the server's side is open, because it opens later. */
   let outer: SocketWire | null = null;
   const over = (tell: () => void): void => {
     if (isOver) return;

@@ -4,9 +4,9 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import type { Agent } from 'node:http';
 
-/** Not among Node's constants: a descriptor that only refers to a file (Linux). */
+/** Node has no constant for this flag: a descriptor that only refers to a file (Linux). */
 const O_PATH = 0o10000000;
-/** Connections to one server; further requests wait. */
+/** Maximum number of connections to one server; further requests wait. */
 const CONNECTIONS_MAX = 256;
 
 export class ServerConnector {
@@ -17,7 +17,7 @@ export class ServerConnector {
   readonly agent: Agent;
   #descriptor: number;
 
-  /** @throws {Error} if it is not a socket. */
+  /** @throws {Error} if the path is not a socket. */
   constructor(socket: string) {
     this.socket = socket;
     this.#descriptor = openSync(socket, O_PATH | constants.O_NOFOLLOW);

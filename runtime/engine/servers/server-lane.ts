@@ -25,7 +25,7 @@ interface ServerLaneDeps {
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
 }
 
-/** How long a server is held after its last request, so that it is not acquired for each one. */
+/** How long a server is held after its last request, so that it is not acquired for each request. */
 const HELD_MS = 1000;
 /** How often a request that no server received is sent again. */
 const ATTEMPTS = 3;
@@ -33,7 +33,7 @@ const ATTEMPTS = 3;
 interface Running {
   readonly invocation: HttpInvocation;
   abort(): void;
-  /** Set if its response is an open WebSocket. */
+  /** Set if the response is an open WebSocket. */
   socket: ProxiedSocket | null;
 }
 
@@ -49,7 +49,7 @@ export class ServerLane implements ServerListener {
   #running = new Set<Running>();
   #connector: Promise<ServerConnector> | null = null;
   #opened: ServerConnector | null = null;
-  /** Connections still in use by requests after their server is gone. */
+  /** Connections that requests still use after their server has exited. */
   #left = new Set<ServerConnector>();
   lastUsedAt = 0;
 
@@ -63,7 +63,7 @@ export class ServerLane implements ServerListener {
     return this.#running.size;
   }
 
-  /** Without requests whose response is an open WebSocket. */
+  /** Requests, except those whose response is an open WebSocket. */
   get busy(): number {
     let busy = 0;
     for (const { socket } of this.#running) if (socket === null) busy++;

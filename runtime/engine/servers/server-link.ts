@@ -9,13 +9,13 @@ import { readLines, type FromEngine, type ServerSpec, type ToEngine } from '#cor
 export interface ServerListener {
   /** A line that the server wrote, or about the server. */
   line(level: 'info' | 'error', text: string): void;
-  /** It answers no more. */
+  /** The server no longer responds. */
   ended(socket: string): void;
 }
 
 /** Dependencies of a link. */
 interface ServerLinkDeps {
-  /** Socket of the process; '': there is none. */
+  /** Socket of the process; '' if there is none. */
   readonly socket: string;
   /** Socket on which this engine answers binding calls. */
   readonly calls: string;
@@ -64,7 +64,7 @@ export class ServerLink {
     void this.#connection?.then((connection) => this.#say(connection, { type: 'release', key })).catch(() => {});
   }
 
-  /** It accepts no connections. */
+  /** The server accepts no connections. */
   lost(key: string, socket: string): void {
     void this.#connection?.then((connection) => this.#say(connection, { type: 'lost', key, socket })).catch(() => {});
   }

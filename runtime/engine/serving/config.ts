@@ -1,4 +1,5 @@
-// The configuration of a deployment, and the dependencies for serving it. Both are created by handler.ts; types only.
+// The configuration of a deployment, and the dependencies for serving it. handler.ts creates both; this file has only
+// types.
 import type { ObjectClasses } from '#core/bindings/object-classes.ts';
 import type { Limits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
@@ -18,17 +19,17 @@ export interface DeploymentConfig {
   readonly organization: string | null;
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
-  /** Binding name -> module of guest/bindings/; `assets`: the static files; null: of an unknown kind. */
+  /** Binding name -> module of guest/bindings/; `assets`: the static files; null means an unknown kind. */
   readonly bindings: Readonly<Record<string, string | null>>;
   /** The bundle and its hash. */
   readonly code: () => { readonly text: WorkerText; readonly hash: string };
   readonly sourceMap: () => string | null;
   /**
-   * Work to complete before the worker is loaded: its migrations. Null when there is none, or none left. Rejects with
+   * Work to complete before the worker is loaded: its migrations. Null if there is no retry, or none left. Rejects with
    * a PlatformError.
    */
   readonly prepare?: (() => Promise<void>) | null;
-  /** The owner of its durable objects; null: none are declared. */
+  /** The owner of its durable objects; null if none are declared. */
   readonly objects?: {
     readonly namespace: string;
     readonly branch: string;

@@ -1,6 +1,6 @@
-// Accounts for the CPU of the invocations in one isolate: how much of its budget each has used, by its own code and
-// by host work. Made by serving.ts. The isolate detects a budget exceeded by its own code
-// (isolates/native/guest/cpu-watch.cc); this file detects one exceeded by host work.
+// Accounts for the CPU of the invocations in one isolate: the used part of each budget, by its own code and by host
+// work. Made by serving.ts. The isolate detects when its own code exceeds a budget
+// (isolates/native/guest/cpu-watch.cc); this file detects when host work does.
 import { PlatformError } from '#core/errors.ts';
 import { budgetOf } from '#core/plans.ts';
 import type { Link } from '../bridge/link.ts';
@@ -46,8 +46,9 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
-   * Charges an entry whose shares are unknown, because its isolate was abandoned during the entry or V8 no longer
-   * knows whose code ran. All invocations in the isolate pay the same; if there are none, only the deployment pays.
+   * Charges an entry whose shares are unknown, because its isolate was abandoned during the entry or V8 no longer knows
+   * whose code ran. All invocations in the isolate pay an equal share. If there are none, only the deployment is
+   * charged.
    */
   chargeAlike(invocations: readonly AnyInvocation[], cpuMs: number): void {
     if (!(cpuMs > 0)) return;
@@ -60,8 +61,8 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
-   * @param cpuMs CPU used so far in this isolate, in total.
-   * @throws {Error} if it is less than before: usage cannot decrease.
+   * @param cpuMs CPU used so far in this isolate, in total. @throws {Error} if the CPU is less than before, because
+   * usage cannot decrease.
    */
   charge(invocation: AnyInvocation, cpuMs: number): void {
     this.#add(invocation, cpuMs);
@@ -77,12 +78,11 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
-   * Makes the last charge of an invocation whose own code exceeded its budget; null: code that belongs to no
+   * Makes the last charge of an invocation whose own code exceeded its budget; null means code that belongs to no
    * invocation.
    *
-   * @param cpuMs used of the current budget. For a socket, that is the budget of its last message; earlier usage is
-   * charged already.
-   * @returns the budget and the CPU used of it.
+   * @param cpuMs used of the current budget. For a socket, this is the budget of its last message; earlier usage is
+   * already charged. @returns the budget and the CPU used of it.
    */
   chargeBreach(invocation: AnyInvocation | null, cpuMs: number): { readonly limitMs: number; readonly usedMs: number } {
     if (invocation === null)

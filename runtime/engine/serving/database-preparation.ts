@@ -17,8 +17,8 @@ export interface ProjectDatabases {
 }
 
 /**
- * For databases that the migrator prepares: a deployment is served after the migrator has finished, and nothing is
- * changed here.
+ * For databases that the migrator prepares: a deployment is served after the migrator has finished, and this code
+ * changes nothing.
  *
  * @param databases of the database service.
  */
@@ -42,7 +42,7 @@ export function preparedByMigrator(databases: {
 
 /**
  * Migrates the databases of a production deployment, or of a preview, whose databases are copies of production's made
- * at its first request. Null when there is nothing to do.
+ * at its first request. Null if no preparation is needed.
  *
  * @param namespace that owns the databases. @param isProduction whether the deployment is its project's production,
  * read when the preparation runs.

@@ -1,6 +1,5 @@
-// Passes requests and events to one isolate and reads its records, each of which goes to the one file that handles
-// it. Made by serving.ts. responses.ts handles responses; the link (bridge/link.ts) handles streams, sockets and host
-// calls.
+// Passes requests and events to one isolate and reads its records. Each record is handled by exactly one file. Created
+// by serving.ts. responses.ts handles responses; the link (bridge/link.ts) handles streams, sockets and host calls.
 import { performance } from 'node:perf_hooks';
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
@@ -15,7 +14,7 @@ import type { IsolateObjects } from './objects/isolate-objects.ts';
 import type { RunningInvocations } from './running-invocations.ts';
 import type { ServedDeployment } from './served-deployment.ts';
 
-/** After this many consecutive requests that can never be answered, a fresh isolate replaces this one. */
+/** After this many consecutive requests that can never be answered, a fresh isolate replaces this isolate. */
 const UNANSWERED_MAX = 2;
 
 /** The isolate, as the dispatcher needs it: serving.ts. */
@@ -130,7 +129,7 @@ export class Dispatch {
   /**
    * Reads the storage of objects, which comes first in an entry. The caller has seen that there is some.
    *
-   * @returns resolves when the rest may be read; null: at once.
+   * @returns resolves when the rest may be read; null means immediately.
    * @throws {Error} for malformed records.
    */
   readStorage(reader: RecordReader, count: number): Promise<unknown> | null {
@@ -149,7 +148,7 @@ export class Dispatch {
     return gates.length === 0 ? null : Promise.all(gates);
   }
 
-  /** As `read`, after the storage. */
+  /** Like `read`, after the storage has committed. */
   readRest(reader: RecordReader): void {
     this.#link.beginTurn();
     for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
@@ -327,8 +326,8 @@ export class Dispatch {
   }
 
   /**
-   * The code of an invocation, or of none (0), exceeded a budget: the isolate takes no new work, and the invocations
-   * lost with it run again.
+   * The code of an invocation, or of no invocation (0), exceeded a budget: the isolate takes no new work, and
+   * invocations that it loses run again.
    */
   #breach(id: number, cpuMs: number, lost: readonly number[]): void {
     if (this.#isolate.isStarting) {
@@ -346,14 +345,14 @@ export class Dispatch {
         invocation,
       );
     if (invocation !== null) this.#running.end(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
-    // V8 no longer knows whose code it was, or it belonged to no invocation.
+    // V8 no longer knows whose code it was, or the code belonged to no invocation.
     if (id === 0)
       this.#accounts.chargeAlike(
         lost.flatMap((other) => this.#running.get(other) ?? []),
         cpuMs,
       );
     this.#isolate.condemn();
-    // The next entry reads what this one did not read.
+    // The next entry reads the records that this one did not read.
     this.#link.runTimers();
     for (const other of lost) this.#running.restart(other, 1);
   }
@@ -363,7 +362,7 @@ export class Dispatch {
     if (this.#running.unanswered >= UNANSWERED_MAX) this.#isolate.condemn();
   }
 
-  /** The isolate is gone. */
+  /** The isolate has ended. */
   close(): void {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -379,7 +378,7 @@ function toOutcome({ code, name, message, stack }: Failure): Outcome & { kind: '
   return isFailureCode(code) ? failed(code) : failed('internal');
 }
 
-/** @throws {Error} if it is not a valid duration. */
+/** @throws {Error} if the value is not a valid duration. */
 function milliseconds(value: number): number {
   if (!(value >= 0 && value < Infinity)) throw new Error(`guest reported ${value} ms of CPU`);
   return value;

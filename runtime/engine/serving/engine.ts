@@ -1,5 +1,5 @@
 // Shared state of all handlers of this process: the guest's snapshot, the native half, the scheduler, the pool of
-// isolates and the host calls. Made once by main.ts or dev.ts.
+// isolates and the host calls. Created once by main.ts or dev.ts.
 import type { LookupFunction } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
@@ -40,13 +40,13 @@ import { loadSnapshot } from '../isolates/snapshot.ts';
 interface EngineOptions {
   readonly limits: Limits;
   readonly egress: EgressPolicy;
-  /** Name servers for workers' requests; those of the system by default. */
+  /** Name servers for workers' requests; by default those of the system. */
   readonly nameServers?: readonly string[];
   /** Hosts whose fetches are served internally; absent: none. */
   readonly platformHosts?: PlatformHosts;
-  /** The AI gateway; absent: there is none. */
+  /** The AI gateway, if there is one. */
   readonly ai?: AiAddress;
-  /** The sandbox service; absent: there is none. Closed with the engine. */
+  /** The sandbox service, if there is one. Closed with the engine. */
   readonly sandboxes?: SandboxTransport | null;
   /** Private folder for the snapshot. */
   readonly cacheFolder: string;
@@ -98,7 +98,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     forms: compiledForms,
     memoryLimitMb: options.limits.isolateMemoryMb,
   });
-  // One entry per core: with more, the system would schedule them instead of this scheduler.
+  // One entry per core: with more entries, the system would schedule them instead of this scheduler.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
   const growth = new ResidentGrowth(options.limits.isolateMemoryMb);
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });

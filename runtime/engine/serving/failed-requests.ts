@@ -11,9 +11,9 @@ import type { DeploymentConfig, ServingDeps } from './config.ts';
 
 type Failed = Outcome & { kind: 'failed' };
 
-/** Why a request failed, as the author of its worker sees it. */
+/** Why a request failed, as shown to the author of its worker. */
 interface Explained {
-  /** In words, without the worker's own message. */
+  /** The failure in words, without the worker's own message. */
   readonly title: string;
   /** Name of a thrown error. */
   readonly name?: string;
@@ -26,16 +26,16 @@ interface Explained {
 /** Makes the response of a failed request. @param plain the response that visitors may see. */
 export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Explained) => FailureResponse;
 
-/** Dependencies, of one deployment. */
+/** Dependencies of one deployment. */
 export interface FailedRequestDeps {
   readonly config: DeploymentConfig;
   readonly mapper: StackMapper;
-  /** Answers with details for the author of the worker; null: only what visitors may see. */
+  /** Answers with details for the author of the worker; null means only details that visitors may see. */
   readonly explain: Explain | null;
   readonly sendErrorPage: ServingDeps['sendErrorPage'];
 }
 
-/** Answers a failed request, unless its client is gone; closes its connection if a response has begun. */
+/** Answers a failed request, unless its client has disconnected; closes its connection if a response has begun. */
 export function answerFailedRequest(
   invocation: HttpInvocation,
   outcome: Failed,

@@ -13,8 +13,8 @@ interface Death {
 }
 
 /**
- * The outcome of an event whose isolate dies. It counts as an attempt, because the event may have caused the death. If
- * the isolate was replaced because of another invocation, the event is delivered again without counting.
+ * The outcome of an event whose isolate dies. The delivery counts as an attempt, because the event may have caused the
+ * death. If the isolate was replaced because of another invocation, the event is delivered again without counting.
  */
 export function endOfEvent(outcome: Outcome): Outcome {
   return outcome.kind === 'failed' && outcome.code === 'isolate_replaced'

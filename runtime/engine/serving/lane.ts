@@ -54,7 +54,7 @@ export class Lane implements Tenant, ServingLane {
     return load;
   }
 
-  /** Running and waiting invocations, without those whose response is an open WebSocket. */
+  /** Running and waiting invocations, except those whose response is an open WebSocket. */
   get busy(): number {
     let open = this.#serving?.upgraded ?? 0;
     if (this.#retired.size > 0) for (const serving of this.#retired) open += serving.upgraded;
@@ -65,7 +65,7 @@ export class Lane implements Tenant, ServingLane {
     return this.load === 0 && this.#serving?.isStarting !== true;
   }
 
-  /** Whether its code runs on a thread at this moment. */
+  /** Whether code of the isolate runs on a thread at this moment. */
   get isEntered(): boolean {
     if (this.#serving?.isEntered === true) return true;
     for (const serving of this.#retired) if (serving.isEntered) return true;
@@ -109,7 +109,7 @@ export class Lane implements Tenant, ServingLane {
   #open(): Serving {
     const isolate = this.#deps.pool.take(this);
     const serving = new Serving(this.#deployment, this, this.#deps, isolate, this.#memory, this.#objects);
-    // Deferred until the isolate is registered here: it may be gone before `loadWorker` returns.
+    // Deferred until the isolate is registered here, because it may have ended before `loadWorker` returns.
     this.#deps.pool.loads.add(() => serving.loadWorker());
     return serving;
   }
@@ -135,7 +135,7 @@ export class Lane implements Tenant, ServingLane {
   forget(serving: Serving): void {
     this.#retired.delete(serving);
     if (this.#serving === serving) this.#serving = null;
-    // It died because of requests that came while it started.
+    // The isolate died because of requests that arrived while it started.
     if (this.#serving === null) this.#tellStarted(failed('isolate_replaced', { reason: 'it ended during its start' }));
     if (this.#serving === null && this.#retired.size === 0) this.#deps.pool.release(this);
   }
@@ -180,7 +180,7 @@ export class Lane implements Tenant, ServingLane {
     for (const serving of this.#retired) serving.checkWall(now);
   }
 
-  /** Called often while entries run: detects isolates that died without an event. */
+  /** Called often while entries run, to detect isolates that died without an event. */
   checkAlive(): void {
     this.#serving?.checkAlive();
     for (const serving of this.#retired) serving.checkAlive();

@@ -1,5 +1,5 @@
-// The ways into durable objects: requests and RPC sessions of workers, alarms, and events of kept WebSockets, from this
-// engine or from another one that does not have the object. Made by handler.ts.
+// Entry points to durable objects: requests and RPC sessions of workers, alarms, and events of kept WebSockets, from
+// this engine or from another engine that does not have the object. Made by handler.ts.
 import { Readable } from 'node:stream';
 import { REFUSED_STATUS, type ObjectAddress } from '#core/object-address.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -26,7 +26,7 @@ interface ObjectEventsDeps {
   readonly bodyBytesMax: number;
   readonly namespaceOf: (project: string) => string;
   readonly findDeployment: (id: string) => Route | null;
-  /** The route of a project's branch if it has one, else of production (null). */
+  /** The route of a project's branch if it has one, else the route of production (null). */
   readonly branchRoute: (project: string, branch: string | null) => Route | null;
   readonly homes: Pick<
     ObjectHomes<{
@@ -36,11 +36,11 @@ interface ObjectEventsDeps {
     'code'
   >;
   readonly alarms: ObjectAlarms | null;
-  /** Sends an event to the engine that has its object; null: there are no others. */
+  /** Sends an event to the engine that has its object; null if there are no others. */
   readonly forward: ((link: string, key: string, exchange: Exchange) => void) | null;
 }
 
-/** Begins the key of a forwarded event of an object. */
+/** Start of the key of a forwarded event of an object. */
 const OBJECT_KEY = 'object ';
 
 /** Content of the key. */
@@ -174,7 +174,7 @@ function objectKey({ deployment }: Route, address: ObjectAddress, exchange: Exch
   return OBJECT_KEY + JSON.stringify(key);
 }
 
-/** The caller's stub throws the error: a response would pass for one that the object gave. */
+/** The caller's stub throws the error, because a response would look like one that the object gave. */
 function refuse(exchange: Exchange, error: PlatformError): void {
   exchange.send(REFUSED_STATUS, '', JSON.stringify({ code: error.code, message: error.message }));
 }

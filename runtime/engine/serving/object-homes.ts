@@ -1,5 +1,6 @@
-// Where the objects of a class are stored, and whose code runs them: two projects, if the class moved to another one.
-// Production of the project that stores them decides, so its promotion is the moment of the move. Made by handler.ts.
+// Decides where the objects of a class are stored, and whose code runs them: these are two projects if the class moved
+// to another project. Production of the project that stores them decides, so its promotion is the moment of the move.
+// Made by handler.ts.
 import { firstNameOf, nameNowOf, type DeclaredClasses, type ObjectClasses } from '#core/bindings/object-classes.ts';
 import { receivedFrom, transferAgrees, transferredTo } from '#core/bindings/object-transfers.ts';
 import type { ServiceTarget } from '#core/bindings/service.ts';
@@ -14,7 +15,7 @@ interface ObjectHomesDeps<Found> {
   readonly find: (route: Route) => Found;
   /** @throws {PlatformError} `service_not_found`, also for a project of another organization. */
   readonly calledRoute: (caller: Route, target: Pick<ServiceTarget, 'project' | 'previews'>) => Route;
-  /** The production of a project; null: it has none. */
+  /** The production of a project; null if it has none. */
   readonly production: (project: string) => Route | null;
   /** Whether routes have a production deployment: in `platform dev`, a received class has its own objects. */
   readonly hasProduction: boolean;
@@ -24,9 +25,9 @@ interface ObjectHomesDeps<Found> {
 interface ObjectHome {
   /** Namespace of the project that stores them. */
   readonly route: Route;
-  /** Its name in the code that runs them. */
+  /** Name of the class in the code that runs the objects. */
   readonly class: string;
-  /** Its first name in the project that stores them. */
+  /** First name of the class in the project that stores the objects. */
   readonly firstName: string;
   readonly isReceived: boolean;
 }
@@ -35,7 +36,7 @@ interface ObjectHome {
 interface ObjectCode<Found> {
   readonly route: Route;
   readonly found: Found;
-  /** The name of the class there; null: the project that stores the object runs it. */
+  /** The name of the class there; null means the project that stores the object runs it. */
   readonly class: string | null;
 }
 
@@ -60,7 +61,7 @@ export function createObjectHomes<Found extends { readonly artifact: { readonly 
     const now = nameNowOf(classes, name);
     const firstName = firstNameOf(classes, now);
     const from = receivedFrom(classes, firstName);
-    // A preview, and `platform dev`, has objects of its own.
+    // A preview, like `platform dev`, has its own objects.
     if (from === null || route.preview !== null || !hasProduction)
       return { route, class: now, firstName, isReceived: false };
     const home = calledRoute(route, { project: from.project, previews: 'production' });
@@ -95,7 +96,7 @@ export function createObjectHomes<Found extends { readonly artifact: { readonly 
   }
 
   function code(route: Route, first: string): ObjectCode<Found> {
-    // An earlier deployment, which still runs, does not know of the transfer.
+    // An earlier deployment that still runs does not know about the transfer.
     const decides = route.preview === null && hasProduction ? (production(route.project) ?? route) : route;
     const { objectClasses: classes } = classesOf(decides);
     const to = classes?.transferred === undefined ? null : transferredTo(classes, first);

@@ -1,6 +1,6 @@
-// Operators' operations on durable objects, sent to the engine that has the object. If no engine has it, this one takes
-// it under its lease, so that there is never a second writer. Made by handler.ts; runtime/engine/resources/objects.ts
-// calls it.
+// Operators' operations on durable objects, sent to the engine that has the object. If no engine has the object, this
+// engine takes it with a lease, so that there is never a second writer. Created by handler.ts;
+// runtime/engine/resources/objects.ts calls it.
 import { Readable } from 'node:stream';
 import { PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { objectPlace, objectsNamespace, REFUSED_STATUS } from '#core/object-address.ts';
@@ -38,7 +38,7 @@ export interface ObjectOperator {
   live(route: Route): Promise<Readonly<Record<string, LiveState>>>;
   /** The class of a deployment's own binding, where it is stored. @throws {PlatformError} */
   readonly home: ObjectHomes['own'];
-  /** Serves what another engine sent here. @returns false: the key is not of an operation. */
+  /** Serves an operation that another engine forwarded. @returns false: the key is not of an operation. */
   serve(key: string, exchange: Exchange): boolean;
 }
 
@@ -54,7 +54,7 @@ interface ObjectOperatorDeps {
   readonly forward: ((link: string, key: string, exchange: Exchange) => void) | undefined;
 }
 
-/** Begins the key of a forwarded operation. */
+/** Start of the key of a forwarded operation. */
 const KEY = 'operate ';
 
 export function createObjectOperator(deps: ObjectOperatorDeps): ObjectOperator {

@@ -1,5 +1,5 @@
 // Sends the responses of one isolate's workers to clients: from the guest's record to the exchange in one step,
-// whole, as a stream, or as an open WebSocket. Made by dispatch.ts.
+// complete, as a stream, or as an open WebSocket. Made by dispatch.ts.
 import { performance } from 'node:perf_hooks';
 import type { ErrorDetails, PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
@@ -55,7 +55,7 @@ export class Responses {
     else if (body === undefined) this.#refuseStream(id);
   }
 
-  /** @param body undefined: it follows as a stream. @param isOver no further record follows. */
+  /** @param body undefined means it follows as a stream. @param isOver no further record follows. */
   #send(
     invocation: HttpInvocation,
     status: number,

@@ -1,5 +1,5 @@
-// Makes the deployment of a route: its configuration, its host functions with the bindings of its project, and the
-// shared dependencies of the engine. handler.ts calls it for deployments that are served and for those that are
+// Creates the deployment of a route: its configuration, its host functions with the bindings of its project, and the
+// shared dependencies of the engine. handler.ts calls it for deployments that are served, and for those that are
 // checked first.
 import { createHash } from 'node:crypto';
 import { descriptorOf } from '#core/bindings/kinds.ts';
@@ -53,7 +53,7 @@ export interface RouteDeploymentDeps {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly protocol: 'http' | 'https';
-  /** Port in public URLs; null: the port of the request. */
+  /** Port in public URLs; null means the port of the request. */
   readonly publicPort?: number | null;
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
@@ -62,15 +62,17 @@ export interface RouteDeploymentDeps {
   readonly stores: BindingStores;
   /** Null without a database service, and when deployments are published with their databases ready. */
   readonly databases: ProjectDatabases | null;
-  /** Whether a route is its project's production; absent: none is. */
+  /** Whether a route is its project's production; if absent, no route is. */
   readonly isProduction?: (route: Route) => boolean;
-  /** Null: no signed file URLs. */
+  /** Null means no signed file URLs. */
   readonly signedFiles: SignedFiles | null;
   /** Production host of a project. */
   readonly hostOf: (project: string) => string;
   /** The namespace of a project's bindings: its own name, or that of the workspace whose bindings it shares. */
   readonly namespaceOf: (project: string) => string;
-  /** Answers failed requests with details for the worker's author; absent: only what visitors may see. */
+  /**
+   * Answers failed requests with details for the worker's author; if absent, only with details that visitors may see.
+   */
   readonly explain?: Explain;
   /** Absent: no servers of ssr projects run with this engine. */
   readonly servers?: ServerLink;
@@ -80,7 +82,7 @@ export interface RouteDeploymentDeps {
   readonly onlyFailures?: boolean;
   /** How events reach the server of an ssr deployment; absent: they do not. */
   readonly appVariablesOf?: (route: Route) => Readonly<Record<string, string>>;
-  /** Records log lines, invocations and spans for the control plane; absent: nothing is recorded. */
+  /** Records log lines, invocations and spans for the control plane; if absent, nothing is recorded. */
   readonly telemetry?: Pick<TelemetryRecorder, 'open'>;
 }
 
@@ -88,7 +90,7 @@ export interface RouteDeploymentDeps {
 export interface RouteDeployments {
   /** Opens a deployment to serve it: its migrations run before its first request. */
   open(route: Route, artifact: OpenArtifact, counters: DeploymentCounters, usage: DeploymentUsage): Deployment;
-  /** Opens a deployment to check it: nothing is prepared, and its log lines go to the caller. */
+  /** Opens a deployment to check it: nothing is prepared, and its log lines are returned to the caller. */
   openForCheck(
     route: Route,
     artifact: OpenArtifact,
@@ -279,7 +281,7 @@ function configOf(
     const module = descriptorOf(kind)?.module ?? null;
     for (const name of Object.keys(names)) bindings[name] = module;
   }
-  // Under its declared name and under a fixed one (docs/static-files.md).
+  // Assets are available under their declared name and under a fixed name (docs/static-files.md).
   if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
   if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
   if (manifest.ai) bindings['AI'] = 'ai';

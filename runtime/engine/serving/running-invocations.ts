@@ -1,5 +1,5 @@
-// The invocations that one isolate runs, and every way they can end: answered, failed, cut off, restarted in another
-// isolate, or lost with this one. Created by serving.ts, which decides about the isolate itself.
+// The invocations that one isolate runs, and every way in which they can end: answered, failed, cut off, restarted in
+// another isolate, or lost with this isolate. Created by serving.ts, which decides about the isolate itself.
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
 import { InFlight } from '#core/in-flight.ts';
@@ -31,10 +31,10 @@ export class RunningInvocations {
   #deployment: ServedDeployment;
   #engineCounters: EngineCounters;
   #link: Link;
-  /** Called when an invocation has ended: it may have been the last one. */
+  /** Called when an invocation has ended, which may have been the last one. */
   #onEnded: () => void;
   #running = new InFlight<AnyInvocation>();
-  /** Invocations that ended in the entry being read: their CPU is known when all of it is read. */
+  /** Invocations that ended in the entry that is being read: their CPU is known when the whole entry is read. */
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
   /** Whether the records of an entry are being read. */
   #isReading = false;
@@ -76,7 +76,7 @@ export class RunningInvocations {
     return this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
   }
 
-  /** Running invocations, and those that ended in the entry being read. */
+  /** Running invocations, and those that ended in the entry that is being read. */
   all(): AnyInvocation[] {
     return [...this.#running.values(), ...this.#ended.map(({ invocation }) => invocation)];
   }
@@ -239,7 +239,7 @@ export class RunningInvocations {
     }
     const isReceiving = this.#link.isReceiving(id);
     if (invocation.phase === 'answered' && isReceiving) this.#deployment.log('error', NEVER_ENDS, invocation);
-    // After the response only `waitUntil` remains, which can never settle: ending it loses nothing.
+    // After the response, only `waitUntil` remains, which can never settle: ending the invocation loses nothing.
     this.end(id, invocation.phase === 'answered' && !isReceiving ? ok : failed('never_answered'));
   }
 

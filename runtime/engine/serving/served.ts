@@ -19,7 +19,7 @@ export interface Served {
   readonly deployment: Deployment | null;
   readonly counters: DeploymentCounters | null;
   readonly usage: DeploymentUsage;
-  /** The engine that its requests are forwarded to; null: this engine serves them. */
+  /** The engine that its requests are forwarded to; null means this engine serves them. */
   remote: Remote | null;
   isProduction: boolean;
 }
@@ -30,7 +30,7 @@ export interface ServedDependencies {
   readonly limits: Limits;
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
   readonly openArtifact: (id: string) => OpenArtifact;
-  /** Whether a route is its project's production; absent: none is. */
+  /** Whether a route is its project's production; if absent, no route is. */
   readonly isProduction?: (route: Route) => boolean;
   /**
    * The engine to which requests of a deployment are forwarded; absent: all are served here. `before`: the previous
@@ -83,7 +83,7 @@ export class ServedDeployments {
     return this.#served.get(route) ?? this.#open(route);
   }
 
-  /** The deployment of a route if it is open, also after the route is gone; null: it is closed. */
+  /** The deployment of a route if it is open, also after the route is gone; null if it is closed. */
   open(route: Route): Deployment | null {
     const served = this.#served.get(route);
     if (served !== undefined) return served.deployment;
@@ -162,7 +162,7 @@ export class ServedDeployments {
     else served.deployment?.lanes.retire();
   }
 
-  /** The artifact is read when its turn comes, not while routes change. */
+  /** The artifact is read when the deployment is next, not while routes change. */
   #compileLater(route: Route): void {
     const { engine, openArtifact } = this.#dependencies;
     engine.compileAhead.add(() => {

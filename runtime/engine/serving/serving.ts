@@ -39,7 +39,7 @@ export interface ServingLane {
   /** The worker is loaded. */
   started(): void;
   startFailed(outcome: Outcome & { kind: 'failed' }): void;
-  /** It takes no new work and finishes its current work. */
+  /** The isolate takes no new work and finishes its current work. */
   retire(serving: Serving): void;
   /** It is gone. */
   forget(serving: Serving): void;
@@ -61,9 +61,9 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #unattributed: UnattributedOwner;
   /** Entries since the last heap trim, and invocations that ended in them. */
   uses = 0;
-  /** Whether its heap was trimmed after a long time without work, and no entry has run since. */
+  /** Whether the isolate's heap was trimmed after a long time without work, and no entry has run since. */
   isResting = false;
-  /** It died in an entry that also brought requests, so its top level may not be the cause. */
+  /** The isolate died in an entry that also had requests, so its top level may not be the cause. */
   #diedServing = false;
   /** CPU of the entry whose records are being read. */
   #unreadMs = 0;
@@ -71,7 +71,9 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #burning: { readonly kind: InvocationKind; readonly target: string } | null = null;
   /** Null in all lanes but the objects'. */
   #objects: IsolateObjects | null = null;
-  /** Entries of objects whose rest waits until what they stored, or one before them, is on disk. */
+  /**
+   * Entries of objects whose remaining records wait until the writes of this entry, or of an earlier one, are on disk.
+   */
   #held: HeldEntry[] = [];
 
   constructor(
@@ -194,7 +196,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
         held.isOpen = true;
         this.#readHeld();
       },
-      // It goes with the isolate.
+      // The record is dropped with the isolate.
       () => {},
     );
   }
@@ -220,7 +222,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#start.beginReading();
     this.#running.beginReading();
     this.#dispatch.readRest(reader);
-    // If the isolate died over its records, that has charged the entry.
+    // If the isolate died because of its records, that code has charged the entry.
     if (this.#unreadMs > 0) this.#deps.counters.entered(cpuMs, shareMs);
     this.#unreadMs = 0;
     if (this.#state === 'starting') this.#start.endReading();
@@ -235,7 +237,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     return this.#link.calls.waiting(this.owner(id), name, args, parts);
   }
 
-  /** The engine holds too much memory, and this isolate most of it. */
+  /** The engine holds too much memory, and this isolate holds most of it. */
   disposeForMemory(): void {
     this.died('memory');
   }

@@ -1,6 +1,6 @@
-// Limits the requests of each deployment while the engine is overloaded. All get the same number, so that the
-// greediest are refused first and modest ones are not affected. handler.ts evaluates it a few times a second; a
-// request compares one number. Pure.
+// Limits the requests of each deployment while the engine is overloaded. All deployments get the same limit, so that
+// the busiest are refused first and others are not affected. handler.ts evaluates it a few times a second; a request
+// compares one number. Pure.
 
 /** Limits above which an engine counts as overloaded. */
 interface SheddingLimits {
@@ -32,7 +32,7 @@ export function fairShare(loads: readonly number[], bound: number): number {
 export class Shedder {
   #limits: SheddingLimits;
   #late = 0;
-  /** Requests allowed per deployment; infinite while nothing is shed. */
+  /** Requests allowed per deployment; infinite while no requests are refused. */
   share = Number.POSITIVE_INFINITY;
 
   constructor(limits: SheddingLimits) {
@@ -48,7 +48,7 @@ export class Shedder {
       const most = loads.reduce((max, load) => Math.max(max, load), 1);
       this.share = Math.min(most, fairShare(loads, this.#limits.engineRequestsMax));
     } else if (this.share !== Number.POSITIVE_INFINITY) {
-      // Recover in steps: lifting the limit at once would bring the overload back.
+      // The limit is raised in steps, because removing it immediately would bring the overload back.
       this.share *= 2;
       if (this.share > this.#limits.engineRequestsMax) this.share = Number.POSITIVE_INFINITY;
     }

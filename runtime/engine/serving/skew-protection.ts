@@ -1,6 +1,6 @@
 // Skew protection: for a limited time after a new deployment, requests of a page go to the deployment that served the
-// page. Determines the deployment for a request and the headers of its response; called by handler.ts for hosts that
-// serve one deployment after another. Only deployments that were live on the same host can be selected.
+// page. Determines the deployment for a request and the headers of its response. handler.ts calls it for hosts that
+// serve changing deployments. Only deployments that were live on the same host can be selected.
 import { isDeploymentId } from '#core/names.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { assetDecision, decodedPath, isHashedName, isNavigation, type AssetRequest } from '../assets/asset-rules.ts';
@@ -9,7 +9,7 @@ import { AlteredExchange } from '../http/altered-exchange.ts';
 import { cookieIn } from '../http/cookies.ts';
 import type { Exchange } from '../http/listener.ts';
 
-/** Selects the deployment for programs, and for pages that know theirs; takes precedence over query and cookie. */
+/** Selects the deployment, for programs and for pages that know theirs; takes precedence over query and cookie. */
 const HEADER = 'x-deployment-id';
 /** Deployment of the page that was last loaded in this browser. */
 const COOKIE = '__dpl';
@@ -29,7 +29,7 @@ export interface PinnedTarget {
   /** The same request, with headers added to its response. */
   readonly exchange: Exchange;
   /**
-   * An artifact that has the requested file while that deployment does not; null: none has it, or the deployment has
+   * An artifact that has the requested file while that deployment does not; null if none has it, or the deployment has
    * it itself.
    */
   readonly file: OpenArtifact | null;
@@ -45,7 +45,7 @@ interface SkewProtectionDeps {
   readonly now?: () => number;
 }
 
-/** Null: the host decides. @param live the route of the host, whose open artifact is `artifact`. */
+/** Null if the host decides. @param live the route of the host, whose open artifact is `artifact`. */
 type FindPinnedTarget = (
   exchange: Exchange,
   live: Route,
@@ -57,7 +57,7 @@ export function createSkewProtection(deps: SkewProtectionDeps): FindPinnedTarget
   const { now = Date.now, windowMs } = deps;
   const cookieEnd = `; Path=/; HttpOnly; SameSite=Lax${deps.protocol === 'https' ? '; Secure' : ''}\0`;
 
-  /** Null if it opts out or is gone. */
+  /** Null if the project opts out, or the artifact no longer exists. */
   function openProtected(route: Route): OpenArtifact | null {
     try {
       const artifact = deps.openArtifact(route.artifact);
@@ -116,14 +116,14 @@ export function createSkewProtection(deps: SkewProtectionDeps): FindPinnedTarget
 /** The deployment that a request names. */
 interface RequestedDeployment {
   readonly deployment: string;
-  /** Whether the URL names it, so that caches keep it apart from other deployments. */
+  /** Whether the URL names the deployment, so that caches distinguish it from other deployments. */
   readonly isInTarget: boolean;
 }
 
 /** A navigation always gets the live deployment. */
 const DOCUMENT: RequestedDeployment = { deployment: '', isInTarget: false };
 
-/** Reads header, query `dpl` and cookie, in this order; null: none names a deployment. */
+/** Reads header, query `dpl` and cookie, in this order; null means none names a deployment. */
 export function requestedDeployment(request: AssetRequest): RequestedDeployment | null {
   const dest = request.header('sec-fetch-dest');
   const isPage = isDocument(request, dest);
@@ -139,7 +139,7 @@ export function requestedDeployment(request: AssetRequest): RequestedDeployment 
   return isPage ? DOCUMENT : null;
 }
 
-/** Whether it is a top-level navigation: frames and form submissions belong to their page. */
+/** Whether a request is a top-level navigation: frames and form submissions belong to their page. */
 function isDocument(request: AssetRequest, dest: string | null): boolean {
   if (request.method !== 'GET') return false;
   return dest === null ? isNavigation(request) : dest === 'document';
@@ -152,8 +152,8 @@ function isOfPage(request: AssetRequest, dest: string | null): boolean {
 }
 
 /**
- * Whether a bundler named the file by its content, so that it is the same in every deployment. Unlike for caches,
- * names that only look hashed count as well.
+ * Whether a bundler named the file by its content, so that it is the same in every deployment. Unlike for caches, names
+ * that only look hashed count as well.
  */
 export function isContentName(path: string): boolean {
   if (isHashedName(path)) return true;

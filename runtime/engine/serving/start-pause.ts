@@ -7,7 +7,7 @@ type Failure = Outcome & { kind: 'failed' };
 
 const FIRST_MS = 1000;
 const MOST_MS = 60_000;
-/** Failures that cost little, or that pass once another service is back, are retried at once. */
+/** Failures that cost little, or that end when another service is back, are retried immediately. */
 const COSTLY: ReadonlySet<string> = new Set([
   'startup_cpu_limit_exceeded',
   'memory_limit_exceeded',
@@ -19,7 +19,7 @@ export class StartPause {
   #until = 0;
   #outcome: Failure | null = null;
 
-  /** Records a failed start. Each one doubles the pause. */
+  /** Records a failed start. Each failure doubles the pause. */
   failed(outcome: Failure, now: number): void {
     if (!COSTLY.has(outcome.code)) return;
     this.#until = now + Math.min(MOST_MS, FIRST_MS * 2 ** this.#failures++);

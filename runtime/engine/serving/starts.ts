@@ -1,5 +1,5 @@
 // Starts workers without a request: to check a worker before its deployment is published, and to have it ready before
-// its first request. Both return the worker's log lines.
+// its first request. Both functions return the worker's log lines.
 import type { PlatformError } from '#core/errors.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { LogLine } from '../invocation/log.ts';
@@ -46,8 +46,8 @@ export class StartLines {
 }
 
 /**
- * Starts the worker of a route as it will serve. If its requests go to another engine, it is started once and not
- * kept. Never rejects.
+ * Starts the worker of a route as it will serve. If requests of the deployment go to another engine, the worker is
+ * started once and not kept. Never rejects.
  */
 export function startServed(served: ServedDeployments, lines: StartLines, route: Route): Promise<StartEnd> {
   return lines.during(route, async () => {

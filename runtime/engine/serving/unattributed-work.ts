@@ -1,5 +1,5 @@
 // Owner of host work that no running invocation requested: a worker's top level, and code that continues after its
-// invocation. It has its own budget, so that no work is free. One per isolate, made by serving.ts.
+// invocation. This work has its own budget, so that no work is free. One per isolate, created by serving.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
 
@@ -8,7 +8,7 @@ const RENEWAL_MS = 10_000;
 
 /** Dependencies of a stray owner. */
 interface UnattributedDeps {
-  /** CPU limit of one budget; 0: no limit. */
+  /** CPU limit of one budget; 0 means no limit. */
   readonly limitMs: () => number;
   readonly settled: (cpuMs: number) => void;
 }

@@ -1,5 +1,5 @@
 // Periodic checks while deployments serve: entries that do not end, invocations over their wall limit, and an
-// overloaded engine. Started by handler.ts; nothing here runs on the path of a request.
+// overloaded engine. Started by handler.ts; this code does not run on the path of a request.
 import type { Limits } from '#core/limits.ts';
 import { CHECK_MS } from '../isolates/stuck-entry.ts';
 import type { Deployment } from './deployment.ts';

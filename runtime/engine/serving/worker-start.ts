@@ -1,5 +1,6 @@
 // Starts a worker in its isolate: reads its code, passes it to the first entry, and receives the outcome of its top
-// level from the guest. Made by serving.ts, which acts on it. start-pause.ts has the pause after a failed start.
+// level from the guest. Created by serving.ts, which acts on the result. start-pause.ts has the pause after a failed
+// start.
 import { errorMessage, type ErrorDetails } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { failed, isFailureCode, type Outcome } from '../invocation/outcome.ts';
@@ -87,7 +88,7 @@ export class WorkerStart {
     else this.#fail(failed('worker_start_failed', { reason }));
   }
 
-  /** Running code is limited by CPU instead: on a busy machine it may get no CPU for that long. */
+  /** Running code is limited by CPU instead, because on a busy machine it may get no CPU for that long. */
   #onLate = (): void => {
     if (this.#deps.isolate.entryState === 'idle') this.#failLate();
     else this.#isLate = true;
@@ -105,7 +106,7 @@ export class WorkerStart {
     this.#deps.onFailed(outcome);
   }
 
-  /** The worker serves, or the isolate is gone. */
+  /** The worker serves, or the isolate has ended. */
   close(): void {
     clearTimeout(this.#topLevelTimer);
   }

@@ -1,5 +1,5 @@
-// Limits the telemetry of one project per second, so that a project that writes endlessly takes nothing from others
-// and costs the engine no more than this. Used by recorder.ts.
+// Limits the telemetry of one project per second, so that a project that writes endlessly takes nothing from other
+// projects and its cost for the engine is limited. Used by recorder.ts.
 import type { TelemetryLimits } from '#core/limits.ts';
 
 /** A token bucket that refills with time. */
@@ -30,7 +30,7 @@ const [LINES_KEPT, INVOCATIONS_KEPT, SPANS_KEPT] = [0.2, 0.5, 0.1];
 /** Share that slow invocations leave for failed ones. */
 const SLOW_KEPT = 0.25;
 
-/** An average: one trace may have more, others have less. */
+/** The number is an average: one trace may have more spans, others have fewer. */
 const SPANS_A_TRACE = 50;
 
 /** Remaining telemetry of a project, and counts of dropped records. */

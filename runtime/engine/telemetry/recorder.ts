@@ -1,5 +1,5 @@
-// Telemetry of an engine's workers (core/telemetry.ts): lines, invocations and spans, within each project's limits.
-// main.ts sends the texts to the supervisor once a second; nothing here waits or is read back.
+// Telemetry of an engine's workers (core/telemetry.ts): log lines, invocations and spans, within each project's limits.
+// main.ts sends the texts to the supervisor once a second; this code never waits, and does not read them back.
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
 import type { TelemetryLimits } from '#core/limits.ts';
@@ -41,14 +41,14 @@ export interface DeploymentTelemetry {
   ended(invocation: AnyInvocation, outcome: Outcome, target: string, now: number): void;
   /** Whether to sample an invocation that continues no sampled trace. */
   samples(): boolean;
-  /** Whether to sample one that does. */
+  /** Whether to sample a request that continues a trace. */
   continues(): boolean;
   span(span: Omit<SpanRecord, 'record' | 'project' | 'deployment'>): void;
 }
 
 /** Records waiting to be sent. */
 export class TelemetryRecorder {
-  /** False: the control plane does not request telemetry, and nothing is recorded. */
+  /** False if the control plane does not request telemetry, so nothing is recorded. */
   isOn = true;
   #limits: TelemetryLimits;
   #sampleRate: number;
@@ -116,7 +116,7 @@ export class TelemetryRecorder {
     };
   }
 
-  /** Texts to send, one record per line, and the number of dropped ones by project; empty when there is nothing. */
+  /** Texts to send, one record per line, and the number of dropped records by project; empty if there are none. */
   take(): string {
     const now = performance.now();
     for (const [project, allowance] of this.#allowances) {
@@ -176,7 +176,7 @@ export class TelemetryRecorder {
   }
 }
 
-/** For a request its route; otherwise the name of the queue, the timer, the schedule or the workflow. */
+/** The route of a request; otherwise the name of the queue, the timer, the schedule or the workflow. */
 function routeOfInvocation(invocation: AnyInvocation): string {
   if (!isHttp(invocation)) return storable(invocation.event?.name ?? '');
   return storable(routeOf(pathOf(invocation.answer.target)));

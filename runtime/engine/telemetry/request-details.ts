@@ -1,5 +1,5 @@
-// Stored details of a request: the query, some headers, the client, and the sizes of the bodies. Called by recorder.ts
-// for requests that are stored, on the main thread: all work here is bounded. Secrets must not leave the engine: only
+// Stored details of a request: the query, some headers, the client, and the sizes of the bodies. recorder.ts calls this
+// for requests that are stored, on the main thread: all work here is limited. Secrets must not leave the engine: only
 // harmless headers are stored, and values of the query that may be secret are replaced.
 import type { RequestDetails } from '#core/telemetry.ts';
 import type { Exchange } from '../http/listener.ts';

@@ -1,5 +1,5 @@
-// The spans of one sampled invocation: its own, and one per host call. Made by deployment.ts only for sampled
-// invocations; bridge/guest-calls.ts begins and ends the spans of calls, and bindings set their attributes.
+// The spans of one sampled invocation: its own span, and one per host call. Created by deployment.ts only for sampled
+// invocations. bridge/guest-calls.ts begins and ends the spans of calls, and bindings set their attributes.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { spanKinds, type SpanAttributes, type SpanKind, type SpanRecord } from '#core/telemetry.ts';
@@ -46,7 +46,7 @@ interface InvocationSpansDeps {
   readonly invocation: string;
   /** `performance.now()` at its arrival. */
   readonly startedAt: number;
-  /** The trace it continues; null: it starts one. */
+  /** The trace that it continues; null means that it starts one. */
   readonly parent: TraceContext | null;
   /** Whether the parent span is of this platform. */
   readonly isInside: boolean;
@@ -73,7 +73,7 @@ export class InvocationSpans {
     };
   }
 
-  /** Begins the span of a host call; null for calls without one, and beyond the limit of an invocation. */
+  /** Begins the span of a host call; null for calls without a span, and above the limit of an invocation. */
   begin(name: string, args: unknown): CallSpan | null {
     if (!TRACED.test(name) || ++this.#count >= this.#deps.spansMax) return null;
     const span = new CallSpan(name, PRODUCERS.test(name) ? spanKinds.producer : spanKinds.client);
@@ -83,13 +83,13 @@ export class InvocationSpans {
       span.name = `step ${step}`.slice(0, TEXT_CHARS_MAX).toWellFormed();
       span.kind = spanKinds.internal;
       span.set('platform.workflow.step', step);
-      // A step begins at the time given by the worker's clock, but not before its invocation.
+      // A step begins at the time of the worker's clock, but not before its invocation.
       if (typeof startedAt === 'number') span.startedAt = Math.max(this.#deps.startedAt, startedAt - this.#offset);
     }
     return span;
   }
 
-  /** Ends the span of a host call. @param error in one line; null: success. */
+  /** Ends the span of a host call. @param error the error in one line; null means success. */
   finish(span: CallSpan, error: string | null): void {
     const { id: spanId, name, kind, attributes, startedAt } = span;
     const { parentId } = this.context;

@@ -1,6 +1,6 @@
 // W3C trace context of an incoming request. Parsed only for a log line or an outgoing request, so that other requests
-// pay nothing. All of it comes from clients, or from earlier messages, timers and runs. bindings/trace-headers.ts
-// propagates it.
+// cost nothing. All values come from clients, or from earlier messages, timers and runs. bindings/trace-headers.ts
+// propagates the trace.
 
 /** The trace that a request belongs to. */
 export interface TraceContext {
@@ -10,7 +10,7 @@ export interface TraceContext {
   readonly parentId: string;
   /** Two hex digits: whether it is sampled. */
   readonly flags: string;
-  /** `tracestate` as received; empty without one. */
+  /** `tracestate` as received, or empty. */
   readonly state: string;
 }
 

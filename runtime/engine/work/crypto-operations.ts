@@ -1,5 +1,5 @@
-// Operations of node:crypto that block a thread: all except ciphers and hashes. They run on threads of host-work.ts;
-// the main thread only computes their cost. Keys are passed as DER with each call, so no state is kept.
+// Operations of node:crypto that block a thread: all except ciphers and hashes. These operations run on threads of
+// host-work.ts; the main thread only computes their cost. Keys are passed as DER with each call, so no state is kept.
 import {
   constants,
   createECDH,
@@ -241,7 +241,7 @@ function rsaCostMs(modulusBits: number): number {
  * Minimum cost of an operation, in milliseconds, computed from its arguments: it decides whether the operation
  * begins; the measured time is charged.
  *
- * @throws {RangeError} when it exceeds a worker's limit.
+ * @throws {RangeError} when the cost exceeds a worker's limit.
  */
 export function cryptoCostMs(op: string, fields: Fields): number {
   switch (op) {

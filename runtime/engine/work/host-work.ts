@@ -80,8 +80,8 @@ export class HostWork {
   }
 
   /**
-   * Runs work on Node's thread pool. It is charged by elapsed time, since it has a thread, but at most a maximum: a
-   * busy machine must not charge a worker for its neighbors.
+   * Runs work on Node's thread pool. Such work is charged by elapsed time, up to a maximum: a busy machine must not
+   * charge a worker for its neighbors.
    *
    * @param mostMs maximum charge.
    */
@@ -103,7 +103,7 @@ export class HostWork {
     }
   }
 
-  /** Runs a piece of work on the main thread, in its turn: at most 100 us. It is charged by elapsed time. */
+  /** Runs a piece of work on the main thread, in its turn: at most 100 us. The work is charged by elapsed time. */
   piece<Result>(work: WorkFor, run: () => Result): Promise<Result> {
     return this.mainThread.piece(work.isolate.memory.whole, () => {
       if (!isWanted(work)) throw new DOMException('The call was aborted', 'AbortError');

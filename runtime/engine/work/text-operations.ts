@@ -16,8 +16,8 @@ export function createTextDecoder(args: unknown): TextDecoder {
 
 export const textOperations: Readonly<Record<string, Operation>> = {
   /**
-   * `{id, isNew, label, fatal, isLast}` and bytes -> the text in UTF-8. It stays open unless this is the last piece,
-   * or malformed.
+   * `{id, isNew, label, fatal, isLast}` and bytes -> the text in UTF-8. The decoder stays open unless this is the last
+   * piece, or malformed.
    */
   'text.decode': (args, [bytes]) => {
     const { id, isNew, isLast } = args as { id: number; isNew: boolean; isLast: boolean };

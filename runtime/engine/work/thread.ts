@@ -1,5 +1,5 @@
 // Root of a thread that works for workers, started by threads.ts: runs one operation after the other and reports the
-// cost of each. All its input is untrusted.
+// cost of each. All input of the thread is untrusted.
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';

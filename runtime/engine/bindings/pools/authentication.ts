@@ -14,9 +14,9 @@ const derive = promisify(pbkdf2);
 /** One authentication. */
 interface Authentication {
   /**
-   * The reply to an authentication message; null: there is none.
+   * The reply to an authentication message, or null.
    *
-   * @throws {Error} if the server requires an unsupported method, or did not prove that it knows the password.
+   * @throws {Error} if the server requires an unsupported method, or did not prove that it has the password.
    */
   next(body: Buffer): Promise<Buffer | null>;
   /** Whether the server accepted the account. */

@@ -11,7 +11,7 @@ export const CANCEL_REQUEST = 80_877_102;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Follows the messages of one direction; bodies are not kept, except requested ones. */
+/** Follows the messages of one direction. Only requested bodies are stored. */
 export class MessageReader {
   #onMessage: (type: number, body: Buffer | null) => void;
   /** Largest body to keep of a message; 0: none is kept. */
@@ -27,8 +27,8 @@ export class MessageReader {
   #count = 0;
 
   /**
-   * @param onMessage takes a kept body for as long as it runs: the memory may be that of the chunk.
-   * @param onType called with each type before its message; false: nothing more is read.
+   * @param onMessage takes a kept body for as long as it runs: the memory may be that of the chunk. @param onType
+   * called with each type before its message; if it returns false, parsing stops.
    */
   constructor(
     onMessage: (type: number, body: Buffer | null) => void,
@@ -80,7 +80,7 @@ export class MessageReader {
         } else this.#kept = isKept ? [] : null;
       } else {
         const bytes = Math.min(this.#left, chunk.length - at);
-        // A copy: the chunk goes on to a worker, with its memory.
+        // This is a copy, because the chunk is passed on to a worker with its memory.
         this.#kept?.push(Buffer.from(chunk.subarray(at, at + bytes)));
         at += bytes;
         this.#left -= bytes;
@@ -132,7 +132,7 @@ export function errorMessage(code: string, text: string): Buffer {
   return message('E', `${fields.join('\0')}\0\0`);
 }
 
-/** `name\0value\0...\0` as a record; null: it is not such a list. */
+/** `name\0value\0...\0` as a record; null if it is not such a list. */
 export function readParameters(body: Buffer): Record<string, string> | null {
   const texts = body.toString('utf8').split('\0');
   // Two NULs at the end: of the last value, and of the list.

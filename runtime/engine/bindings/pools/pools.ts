@@ -15,7 +15,7 @@ interface PoolLimits {
 interface Wanted {
   /** Owner of the connection: no other namespace gets it. */
   readonly namespace: string;
-  /** Branch of the deployment if it is a preview: no other one gets the connection either. */
+  /** Branch of the deployment if it is a preview: only this branch gets the connection. */
   readonly preview: string | null;
   readonly address: ServerAddress;
   readonly parameters: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ interface Waiter {
 
 /** How long a session waits for a connection. */
 const WAIT_MS = 15_000;
-/** Sessions of one project that wait. */
+/** Pending sessions of one project. */
 const WAITING_MAX = 1000;
 
 /** The connections of one project. */
@@ -65,7 +65,7 @@ export class Pools {
   #count = 0;
   #all = new Set<ServerConnection>();
   #sweep: NodeJS.Timeout | null = null;
-  /** An idle connection ends for another one: its place is taken. */
+  /** An idle connection is closed so that another one can take its place. */
   #isMakingRoom = false;
   #isClosed = false;
 
@@ -92,14 +92,14 @@ export class Pools {
     return project;
   }
 
-  /** Forgets a project without anything. */
+  /** Removes a project that has no connections. */
   #forget(project: ProjectConnections): void {
     if (project.count === 0 && project.waiting.length === 0 && project.sessions.size === 0)
       this.#projects.delete(project.namespace);
   }
 
   /**
-   * A connection for one session: an idle one, a new one, or the next that is free.
+   * Returns a connection for one session: an idle one, a new one, or the next one that becomes free.
    *
    * @throws {Failure} `pool_refused`.
    */
@@ -142,7 +142,7 @@ export class Pools {
     });
   }
 
-  /** Whether one more connection of the project may be opened; ends an idle one where that gives it room. */
+  /** Whether the project can open one more connection; closes an idle one if that makes room. */
   #makeRoom(project: ProjectConnections): boolean {
     const isFull = project.count >= this.#limits.poolConnectionsMax;
     if (!isFull && this.#count < this.#limits.enginePoolConnectionsMax) return true;
@@ -209,7 +209,7 @@ export class Pools {
     this.#sweep ??= setInterval(() => this.#endIdle(), Math.max(10, this.#limits.poolIdleMs / 4)).unref();
   }
 
-  /** Gives free connections to waiting sessions, those of this project first. */
+  /** Gives free connections to waiting sessions, first to those of this project. */
   #serve(first: ProjectConnections): void {
     if (this.#isClosed) return;
     this.#serveProject(first);
@@ -270,7 +270,7 @@ function takeIdle(project: ProjectConnections, key: string): ServerConnection | 
   return at === -1 ? null : project.idle.splice(at, 1)[0]!;
 }
 
-/** Equal for what may share a connection: the same branch, account and parameters. */
+/** The same key for sessions that can share a connection: with the same branch, account and parameters. */
 function keyOf({ preview, address, parameters }: Wanted): string {
   return JSON.stringify([
     preview,

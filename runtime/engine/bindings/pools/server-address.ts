@@ -34,7 +34,7 @@ const modes: Readonly<Record<string, TlsMode>> = {
 /** Session settings that a URL can contain. */
 const SESSION_PARAMETERS = ['application_name', 'options', 'search_path'];
 
-/** @returns what is wrong with the URL, without its text. */
+/** @returns the problem with the URL, without its text. */
 export function parseServerAddress(text: string): ServerAddress | { readonly problem: string } {
   if (text.length > URL_CHARS_MAX) return { problem: `its URL has more than ${URL_CHARS_MAX} characters` };
   let url: URL;

@@ -1,5 +1,5 @@
 // One connection of a pool to its server: opened and authenticated, lent to one session after another, and reset in
-// between. The server is one that a tenant names: whatever it sends is bounded. Made by pools.ts.
+// between. A tenant chooses the server, so all its responses are limited. Made by pools.ts.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { mayConnect, type EgressPolicy } from '#core/egress.ts';
@@ -19,7 +19,7 @@ import {
 } from './messages.ts';
 import type { ServerAddress } from './server-address.ts';
 
-/** How a connection reaches its server. */
+/** How a connection reaches the server of the pool. */
 export interface ServerDeps {
   readonly policy: EgressPolicy;
   readonly meter: { add(socket: Socket): void };
@@ -51,7 +51,7 @@ const PARAMETER_BYTES_MAX = 4096;
 const PARAMETERS_MAX = 64;
 const HANDSHAKE_MS = 1;
 const KEEP_ALIVE_MS = 10_000;
-/** Never reached, as for all sockets of workers. */
+/** This port is never reached, as for all sockets of workers. */
 const SMTP_PORT = 25;
 
 const RESET = message('Q', 'DISCARD ALL\0');
@@ -63,7 +63,7 @@ export class ServerConnection {
   readonly parameters = new Map<string, Buffer>();
   /** Since when it is idle. */
   idleSince = 0;
-  /** Set by the pool: called once when it has ended. */
+  /** Set by the pool: called once when the connection has ended. */
   onClose: (() => void) | null = null;
   #address: ServerAddress;
   #deps: ServerDeps;
@@ -78,7 +78,7 @@ export class ServerConnection {
   #unasked = 0;
   #cancelKey: Buffer | null = null;
   #transaction = 0;
-  /** Messages that say it is ready for the next query, since the session began. */
+  /** Number of messages since the start of the session that say the server is ready for the next query. */
   #ready = 0;
   #isCancelled = false;
   #isClosed = false;
@@ -159,12 +159,12 @@ export class ServerConnection {
     return this.#isClosed;
   }
 
-  /** Messages that say it is ready, since the session began. */
+  /** Number of ready messages since the start of the session. */
   get readyCount(): number {
     return this.#ready;
   }
 
-  /** Whether its last message was complete, and ended outside of a transaction. */
+  /** Whether the server's last message was complete, and ended outside of a transaction. */
   get isAtRest(): boolean {
     return (
       !this.#isClosed &&
@@ -248,13 +248,13 @@ export class ServerConnection {
         this.parameters.set(name, Buffer.from(body));
     }
     if (this.#listener !== null) this.#listener(type, body);
-    // Between sessions a server reports parameters and notices only.
+    // Between sessions, a server sends only parameters and notices.
     else if (this.#user === null && type !== codeOf('S') && type !== codeOf('N')) this.destroy();
   }
 
   /**
-   * Asks the server to cancel the running statement, over a separate connection. It is not used again after its
-   * session.
+   * Asks the server to cancel the running statement, over a separate connection. The connection is not used again after
+   * its session.
    */
   async cancel(opener: Opener): Promise<void> {
     if (this.#isCancelled || this.#cancelKey === null) return;
@@ -269,7 +269,7 @@ export class ServerConnection {
         socket.resume().write(firstMessage(CANCEL_REQUEST, this.#cancelKey!));
       });
     } catch {
-      // As with any cancellation: the query may go on.
+      // As with any cancellation, the query may continue.
     }
   }
 
@@ -331,7 +331,7 @@ async function secured(plain: Socket, { host, tls }: ServerAddress, { charge }: 
       reject(new Error('the server closed the connection'));
     });
   });
-  // More than one byte would be plain text that precedes TLS.
+  // More than one byte would be plain text before TLS.
   if (answer.length === 1 && answer[0] === codeOf('N') && tls === 'prefer') return plain;
   if (answer.length !== 1 || answer[0] !== codeOf('S')) throw new Error('the server does not support TLS');
   charge(HANDSHAKE_MS);

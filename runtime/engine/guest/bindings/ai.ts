@@ -1,5 +1,5 @@
-// The guest half of the AI binding: turns the inputs of `run` into a request to the gateway, and reads its response.
-// A module of lazy.ts.
+// The guest half of the AI binding: converts the inputs of `run` to a request to the gateway, and reads its response. A
+// module of lazy.ts.
 import type { LazyDeps } from '../lazy.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -67,7 +67,7 @@ export default function createAi({ createFetcher, currentInvocation, toOptions }
     try {
       refusal = (JSON.parse(text) as { error?: Refusal }).error ?? {};
     } catch {
-      // From something between this worker and the gateway: only its status is known.
+      // Something between this worker and the gateway responded, so only the status is known.
     }
     return new AiError(response.status, refusal, response.headers.get('x-request-id'));
   }
@@ -139,7 +139,7 @@ function headersOf(options: RunOptions): Record<string, string> {
   };
 }
 
-/** For `{text}`: vectors only, as libraries for Workers AI expect. */
+/** For `{text}`, the result has only vectors, as libraries for Workers AI expect. */
 function vectorsOf(answer: Fields): object {
   const data = (answer['data'] as readonly { readonly embedding: readonly number[] }[]).map(
     ({ embedding }) => embedding,

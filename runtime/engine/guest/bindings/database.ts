@@ -41,7 +41,7 @@ export default function createDb({
       return this.#begun?.run(args[0]) ?? this.join<WireResult>(ops.query, args);
     }
 
-    /** As `ask`, in the transaction started by a statement. */
+    /** Like `ask`, in the transaction that a statement started. */
     join<Answer>(op: number, args: unknown): Promise<Answer> {
       return this.ask(op, args, this.#begun?.current()?.transaction);
     }

@@ -1,5 +1,5 @@
-// The guest half of an object binding (docs/objects.md): ids, and stubs that reach the one instance with an id,
-// wherever it lives. A module of lazy.ts.
+// The guest half of an object binding (docs/objects.md): ids, and stubs that reach the only instance with an id, on any
+// machine. A module of lazy.ts.
 import type { LazyDeps } from '../lazy.ts';
 import { DurableObjectId, idOfName, isIdOf, uniqueId } from '../lazy/objects/ids.ts';
 
@@ -7,11 +7,11 @@ interface ObjectClass {
   /** The text from which ids of the class are derived. */
   readonly key: string;
   readonly class: string;
-  /** Whether it belongs to another project. */
+  /** Whether the class belongs to another project. */
   readonly isForeign: boolean;
 }
 
-/** Statuses of responses that stand for errors: of the platform, and thrown by the object. */
+/** Statuses of responses that represent errors: errors of the platform, and errors that the object threw. */
 const [REFUSED, THREW] = [998, 999];
 const NAME_CHARS_MAX = 1024;
 
@@ -77,7 +77,7 @@ export default function createObjects({ host, fetchThrough, fromJson, toOptions,
     }
   }
 
-  /** Every other member of a stub is one of the object. */
+  /** Every other member of a stub is a member of the object. */
   function stubOf(binding: string, id: DurableObjectId): object {
     const address = { binding, id: id.toString(), ...(id.name === undefined ? {} : { name: id.name }) };
     const { memberOf, receiverOf } = useModule('rpc');
@@ -147,7 +147,7 @@ export default function createObjects({ host, fetchThrough, fromJson, toOptions,
       return this.get(this.idFromName(name));
     }
 
-    /** Taken and kept with ids: your machines are where you put them. */
+    /** The jurisdiction is stored with ids, but has no other effect: the operator chooses where the machines are. */
     jurisdiction(name?: string): DurableObjectNamespace {
       return new DurableObjectNamespace(this.#binding, name);
     }

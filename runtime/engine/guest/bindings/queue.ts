@@ -26,7 +26,7 @@ export default function createQueue(deps: LazyDeps): BindingModule {
   /**
    * Encodes a body as JSON, which its consumer decodes (events/queue.ts).
    *
-   * @throws {TypeError} for an unknown content type, or one that does not fit the body.
+   * @throws {TypeError} for an unknown content type, or if the body does not fit the content type.
    */
   function encodeBody(body: unknown, contentType: unknown): string {
     switch (contentType) {
@@ -36,7 +36,7 @@ export default function createQueue(deps: LazyDeps): BindingModule {
         if (body === undefined || typeof body === 'function' || typeof body === 'symbol')
           throw new TypeError('A message must be JSON');
         const text = toJson(body) ?? 'null';
-        // A body that resembles an encoded value has to be encoded as well.
+        // A body that resembles an encoded value must be encoded as well.
         return text.includes('$structured') ? stored(fromJson(text)) : text;
       }
       case 'text':
@@ -83,7 +83,7 @@ export default function createQueue(deps: LazyDeps): BindingModule {
       this.#binding = binding;
     }
 
-    /** Null: not a queue. */
+    /** Null if the value is not a queue. */
     static nameOf(binding: unknown): string | null {
       return typeof binding === 'object' && binding !== null && #binding in binding ? binding.#binding : null;
     }

@@ -104,7 +104,7 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
       try {
         ({ code, message } = (JSON.parse(text) as { error: { code: string; message: string } }).error);
       } catch {
-        // From something between this worker and the service: only its status is known.
+        // Something between this worker and the service responded, so only the status is known.
       }
       throw new SandboxError(code, message);
     }
@@ -135,7 +135,7 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
     }
   }
 
-  /** Commands and files, with a working directory and variables of its own. */
+  /** Commands and files that share a working directory and variables. */
   class Session {
     #calls: Calls;
     #own: Own;

@@ -121,7 +121,9 @@ export default function createState(deps: LazyDeps): { create(name: string): obj
       await this.#put(key, value, options);
     }
 
-    /** Writes only if the version is still the one from `getWithMetadata`; null: only if the key does not exist. */
+    /**
+     * Writes only if the version is still the one from `getWithMetadata`; null writes only if the key does not exist.
+     */
     async compareAndSet(key: unknown, version: string | null, value: unknown, options?: PutOptions): Promise<boolean> {
       if (version !== null && typeof version !== 'string')
         throw new TypeError('The version is one that getWithMetadata gave, or null');

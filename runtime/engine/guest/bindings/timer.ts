@@ -14,7 +14,7 @@ const OPTIONS = ['payload', 'intervalMs', 'cron', 'timezone'];
 export default function createTimer({ callHost, invalidArgument, toOptions: optionsOf }: LazyDeps): {
   create(name: string): object;
 } {
-  /** These options are the platform's own, so an unknown one is a mistake. */
+  /** The platform defines these options, so an unknown option is a mistake. */
   function refuseOthers(call: string, given: object, known: readonly string[]): void {
     const unknown = Object.keys(given).find((name) => !known.includes(name));
     if (unknown !== undefined)

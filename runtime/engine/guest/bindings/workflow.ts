@@ -23,7 +23,7 @@ interface CreateOptions {
   readonly retention?: unknown;
 }
 
-/** A batch as an object: runs, or how many equal ones. */
+/** The batch as an object: a list of runs, or the number of equal runs. */
 interface Batch extends CreateOptions {
   readonly instances?: readonly CreateOptions[];
   readonly count?: number;
@@ -116,7 +116,7 @@ export default function createWorkflow({ callHost, invalidArgument, toOptions, u
           'create does not support retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
         );
       try {
-        // Without params, the host knows what the workflow gets.
+        // Without params, the host determines the input of the workflow.
         const input = params === undefined ? undefined : toStored(params);
         const { executionId } = (await this.#call('trigger', { input, id, isCreate: true })) as { executionId: string };
         return this.#instance(executionId);

@@ -1,10 +1,10 @@
-// A run of a `cron` schedule, for the worker's `scheduled` handler (or one named `cron`). A module of lazy.ts.
+// A run of a `cron` schedule, for the worker's `scheduled` handler (or `cron` handler). A module of lazy.ts.
 import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
 /** The event from the host. */
 interface CronEvent {
-  /** Its name in platform.yaml. */
+  /** The name of the schedule in platform.yaml. */
   readonly name: string;
   /** The expression. */
   readonly cron: string;

@@ -70,7 +70,7 @@ export default function createQueueEvents({
       const payloads = messages.map(({ payload }, index) =>
         index < bodies.length ? decodeBody(bodies[index] as string) : payload,
       );
-      // By position: the first verdict on a message counts.
+      // Verdicts by position: only the first verdict on a message counts.
       const verdicts: (Verdict | undefined)[] = messages.map(() => undefined);
       /** The first error of the handler. */
       let thrown: string | null = null;

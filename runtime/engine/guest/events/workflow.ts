@@ -15,7 +15,7 @@ interface WorkflowEvent {
   readonly lease: string;
   /** When the run was started, ms since 1970; absent in an event that an operator injected. */
   readonly createdAt?: number;
-  /** These two are in the body, unless an operator injected the event. */
+  /** These two fields are in the body, unless an operator injected the event. */
   readonly input: unknown;
   readonly steps: Readonly<Record<string, KnownStep>>;
 }

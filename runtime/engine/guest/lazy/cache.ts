@@ -32,7 +32,7 @@ export default function createCaches(deps: LazyDeps): Record<string, unknown> {
   }
 
   class Cache {
-    /** Null: the default cache. */
+    /** Null means the default cache. */
     readonly #name: string | null;
 
     constructor(key: unknown = undefined, name: string | null = null) {

@@ -1,5 +1,5 @@
-// crypto.DigestStream: a writable stream that computes the digest of everything written to it, kept on the host
-// meanwhile. A module of lazy.ts.
+// crypto.DigestStream: a writable stream that computes the digest of everything written to it. The host keeps the
+// state. A module of lazy.ts.
 import type { LazyDeps } from '../lazy.ts';
 
 const algorithms = ['MD5', 'SHA-1', 'SHA-256', 'SHA-384', 'SHA-512'];
@@ -11,7 +11,7 @@ export default function createDigestStream(deps: LazyDeps): Record<string, unkno
     #digest: Promise<ArrayBuffer>;
     #bytesWritten = 0;
 
-    /** @param algorithm name, or an object with one: MD5, SHA-1, SHA-256, SHA-384, SHA-512 */
+    /** @param algorithm its name, or an object with a name: MD5, SHA-1, SHA-256, SHA-384, SHA-512 */
     constructor(algorithm: string | { readonly name: string }) {
       const name = String(
         typeof algorithm === 'object' && algorithm !== null ? algorithm.name : algorithm,

@@ -107,7 +107,7 @@ export default function createFileReader(deps: LazyDeps): Record<string, unknown
       const bytes = blobBytes(blob);
       const total = bytes.byteLength;
       const task = (run: () => void): void => void setTimeout(() => reading === this.#reading && run());
-      // One task per event: promises of listeners run in between, as in a browser.
+      // Each event has its own task, so that promises of listeners run in between, as in a browser.
       task(() => {
         task(() => (total > 0 ? progress() : load()));
         this.#fire('loadstart', 0, total);

@@ -1,5 +1,5 @@
 // HTMLRewriter, as in Cloudflare Workers: handlers for parts of an HTML document as it streams through. Everything
-// else stays unchanged. A module of lazy.ts; htmlparser2 and css-what do the parsing, in html/.
+// else stays unchanged. A module of lazy.ts; htmlparser2 and css-what parse HTML and selectors (html/).
 import type { LazyDeps } from '../lazy.ts';
 import { Rewriting, type DocumentHandlers, type ElementHandlers, type Rules } from './html/rewriter.ts';
 import { compileSelector, type Matcher } from './html/selector.ts';

@@ -74,7 +74,7 @@ function show(value: unknown): string {
   return typeof value === 'string' ? value : inspect(value);
 }
 
-/** One value as text. */
+/** Formats one value as text. */
 export function inspect(value: unknown, depthMax = DEPTH_MAX): string {
   try {
     return render(value, depthMax, 0, []);

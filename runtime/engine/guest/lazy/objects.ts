@@ -21,7 +21,7 @@ interface Address {
   readonly class: string;
   readonly name?: string;
   readonly op: 'fetch' | 'rpc' | 'alarm';
-  /** For `alarm`: the number of earlier attempts. */
+  /** For `alarm`, the number of earlier attempts. */
   readonly retries?: number;
 }
 
@@ -56,7 +56,7 @@ class LiveObject implements StateOwner {
     this.queue = new StorageQueue(id, this.gate);
   }
 
-  /** @throws what the constructor throws. */
+  /** @throws the error that the constructor throws. */
   create(address: Address, env: unknown): void {
     const exported = exportOf(address.class);
     if (typeof exported !== 'function')
@@ -79,7 +79,7 @@ class LiveObject implements StateOwner {
     this.sockets.closeAll(reason.message);
   };
 
-  /** Runs a section while no event enters; sections of events that have already entered run one after the other. */
+  /** Runs a section while no event enters. Sections of events that have already entered run one after the other. */
   readonly alone = <Result>(section: () => Promise<Result>): Promise<Result> => {
     const isFirst = this.gate.sections === 0;
     this.gate.sections++;
@@ -93,7 +93,7 @@ class LiveObject implements StateOwner {
         this.gate.open();
       }
     };
-    // A nested section cannot wait for its outer one.
+    // A nested section cannot wait for the section that contains it.
     if (isFirst || this.#inside.getStore() === this) {
       const done = run();
       if (isFirst) this.#section = done.catch(() => {});
@@ -104,7 +104,7 @@ class LiveObject implements StateOwner {
     return turn;
   };
 
-  /** Runs an event as soon as it is allowed to enter. */
+  /** Runs an event when it is allowed to enter. */
   run(event: (instance: Instance) => unknown): Promise<unknown> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
@@ -158,7 +158,7 @@ function methodOf(instance: Instance, name: string): (...args: unknown[]) => unk
   return method.bind(instance) as (...args: unknown[]) => unknown;
 }
 
-/** Methods that only the platform calls, and one that belongs to stubs. */
+/** Methods that only the platform calls, and one method of stubs. */
 const hidden = new Set(['dup', 'fetch', 'alarm', 'webSocketMessage', 'webSocketClose', 'webSocketError']);
 
 /** The target of an RPC session: each call is an event of the object. */
@@ -236,7 +236,7 @@ function stored(error: unknown): readonly [error: unknown, fields: unknown] {
   ];
 }
 
-/** No code of the object runs: another isolate creates it again. */
+/** No code of the object runs any more: another isolate creates it again. */
 function forget(id: string): void {
   live.delete(id);
 }

@@ -21,7 +21,7 @@ interface Callable {
 
 const LABEL_CHARS_MAX = 100;
 
-/** Each call opens a session of its own, which is an invocation of the worker that is called. */
+/** Each call opens a separate session, which is an invocation of the called worker. */
 function receiverOf({ connect, target }: Omit<Callable, 'fetch'>, errors: SessionErrors | null = null): Receiver {
   return {
     send(path, args) {
@@ -45,7 +45,7 @@ function createService(callable: Callable): object {
   return new Proxy(Object.freeze(fetcher), {
     get(target, key) {
       if (typeof key === 'symbol' || key in target) return Reflect.get(target, key);
-      // Not a thenable, so that async functions can return it.
+      // The object is not a thenable, so that async functions can return it.
       return key === 'then' || key === 'toJSON' ? undefined : createProperty(receiver, [key]);
     },
   });
@@ -71,8 +71,8 @@ Object.defineProperty(Fetcher.prototype, 'constructor', {
 });
 
 /**
- * `ctx.exports`: a stub for each entrypoint that the worker exports; called with `{ props }`, one with these as
- * `ctx.props`.
+ * `ctx.exports`: a stub for each entrypoint that the worker exports. Calling it with `{ props }` returns a stub with
+ * these props as `ctx.props`.
  */
 function createExports(names: readonly string[]): object {
   const made: Record<string, object> = Object.create(null) as Record<string, object>;
@@ -137,7 +137,7 @@ class LocalHandle implements Receiver {
   }
 }
 
-/** Serves a session that another worker has opened. @param first the frame that came with it; null: none yet. */
+/** Serves a session that another worker has opened. @param first the frame that came with it; null if none yet. */
 function serveSession(transport: RpcTransport, main: SessionMain, first: Part | null): void {
   const session = new RpcSession(transport, main);
   if (first !== null) session.receive(first);

@@ -1,16 +1,17 @@
-// Encodes values for a store as JSON and decodes them: JSON values stay as they are, anything else that
-// structuredClone can copy becomes a list of records. Used by bindings that store values (workflows, queues). A
-// module of lazy.ts.
+// Encodes values for a store as JSON and decodes them. JSON values are unchanged; all other values that structuredClone
+// can copy become a list of records. Used by bindings that store values (workflows, queues). A module of lazy.ts.
 import { provideModule, useModule } from '../modules.ts';
 import { atob, btoa } from '../web/base64.ts';
 import { fromUnits } from '../web/utf8.ts';
 import { DOMException } from '../web/dom-exception.ts';
 import { isBlob } from '../web/blob.ts';
 
-/** Marks the encoding; its value is the version. A worker's object with this key is stored as records as well. */
+/**
+ * Marks the encoding; its value is the version. An object of a worker that has this key is stored as records as well.
+ */
 const MARK = '$structured';
 const VERSION = 1;
-/** Deeper values become records, whose encoding does not recurse into known objects. */
+/** More deeply nested values become records, whose encoding does not recurse into known objects. */
 const DEPTH_MAX = 200;
 
 /**
@@ -76,7 +77,7 @@ function isJson(value: unknown, depth: number, seen = new Set<object>()): boolea
   return true;
 }
 
-/** Encodes the result of structuredClone, which has no getters, no proxies, and no classes but built-in ones. */
+/** Encodes the result of structuredClone, which has no getters, no proxies, and only built-in classes. */
 class Encoder {
   readonly records: Record_[] = [];
   readonly #known = new Map<unknown, number>();

@@ -10,7 +10,7 @@ interface Tcp {
   readonly connect: (address: unknown, options?: unknown) => object;
   /** A socket without streams. */
   readonly open: (args: OpenArguments) => RawSocket;
-  /** From now on, a host name leads to a pool of this worker. */
+  /** From now on, a host name refers to a pool of this worker. */
   readonly addPool: (hostname: string, binding: string) => void;
 }
 
@@ -38,7 +38,7 @@ interface Opened {
   readonly failure?: { readonly code: string; readonly message: string };
 }
 
-/** One connection: bytes both ways. */
+/** One connection: bytes in both directions. */
 interface RawSocket {
   /** Rejects with an error that has a code of Node. */
   readonly opened: Promise<Opened>;
@@ -49,7 +49,7 @@ interface RawSocket {
   cancel(): void;
   /** Resolves when the next bytes may follow. */
   write(bytes: Uint8Array): Promise<void>;
-  /** After what was written. */
+  /** Ends the outgoing direction after the pending bytes. */
   end(): void;
   destroy(): void;
   /** Starts TLS after the written data; resolves when the other side has proved its name. */
@@ -66,7 +66,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     deps;
   const { internal } = deps.webidl;
 
-  /** A call that opens a stream into the guest, which has to be known before its first chunk comes. */
+  /** A call that opens a stream into the guest. The stream must be registered before its first chunk arrives. */
   function opening(
     name: HostCallName,
     args: object,
@@ -89,7 +89,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     readonly closed: Promise<void>;
     #out = new Outgoing(freeAfterEntry);
     #body: HostBody | null = null;
-    /** Resolves when the stream of what arrives is known. */
+    /** Resolves when the stream of received bytes is known. */
     #ready: Promise<unknown>;
     #handle: number | null = null;
     #call: number;
@@ -158,7 +158,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     }
 
     async startTls(tls: object): Promise<Opened> {
-      // At once: what is written from now on follows the handshake.
+      // Called synchronously: bytes that are written from now on follow the handshake.
       const held = this.#out.hold();
       const { handle } = await this.opened;
       await held;
@@ -267,7 +267,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
       return this.#transport;
     }
 
-    /** Ends both directions, after what was written. */
+    /** Ends both directions, after pending bytes. */
     close(): Promise<void> {
       if (this.#end.isUpgraded) return this.#closed;
       if (!this.#end.isEnded) {
@@ -296,7 +296,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
   }
 
-  /** @throws {TypeError} when it is neither `{hostname, port}` nor `host:port`. */
+  /** @throws {TypeError} when the address is neither `{hostname, port}` nor `host:port`. */
   function toAddress(address: unknown): { hostname: string; port: number } {
     const [, host, digits] =
       typeof address === 'string' ? (/^(?:[a-z]+:\/\/)?(\[[^\]]+\]|[^:/]+):(\d{1,5})\/?$/i.exec(address) ?? []) : [];

@@ -1,5 +1,5 @@
-// WebSocket and WebSocketPair. The two ends of a pair are joined in this isolate until a response takes one of them:
-// then the network is the other end. A module of lazy.ts.
+// WebSocket and WebSocketPair. The two ends of a pair are connected in this isolate until a response takes one of them.
+// Then the network is the other end. A module of lazy.ts.
 import type { Part } from '../../bridge/protocol.ts';
 import type { Context } from '../context.ts';
 import type { LazyDeps } from '../lazy.ts';
@@ -10,7 +10,7 @@ const OPEN = 1;
 const CLOSING = 2;
 const CLOSED = 3;
 
-// Sent and reported for `close()` without a code: no status.
+// `close()` without a code is sent and reported as having no status.
 const NO_CODE = 1005;
 const REASON_BYTES_MAX = 123;
 const ATTACHMENT_CHARS_MAX = 16 * 1024;
@@ -61,7 +61,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     #sentLength = 0;
     /** JSON of a stored value. */
     #attachment: string | null = null;
-    /** Set when a durable object has accepted it. */
+    /** Set when a durable object has accepted the socket. */
     #held: HeldSocket | null = null;
 
     constructor(url: string, protocols: unknown = []) {
@@ -129,7 +129,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       },
       redirect: (to) => {
         this.#redirected = to;
-        // In order of arrival: each is passed to the new end.
+        // Messages are passed to the new end in order of arrival.
         for (const event of this.#queue.splice(0)) event();
       },
       opened: ({ url, protocol, extensions }, flows) => {
@@ -156,7 +156,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       },
     };
 
-    /** `isTask`: no worker code is on the stack. Otherwise the event waits for a task of its own. */
+    /** `isTask`: no worker code is on the stack. Otherwise the event waits for a separate task. */
     #arrive(isTask: boolean, event: () => void): void {
       if (isTask && this.#flows && this.#queue.length === 0) {
         runInContext(this.#context, event);

@@ -138,7 +138,7 @@ export class AbortSignal extends EventTarget {
 finishInterface(AbortSignal);
 defineEventHandler(AbortSignal.prototype, 'abort');
 
-/** A signal that aborts with the first of the given ones. */
+/** A signal that aborts when one of the given signals aborts first. */
 export function dependentSignal(signals: readonly AbortSignal[]): AbortSignal {
   const result = new AbortSignal(internal);
   for (const signal of signals) {

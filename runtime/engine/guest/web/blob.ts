@@ -16,7 +16,7 @@ import {
 export let blobBytes: (blob: Blob) => Uint8Array;
 export let isBlob: (value: unknown) => value is Blob;
 export let isFile: (value: unknown) => value is File;
-/** A blob over bytes that nothing else changes. */
+/** A blob over bytes that no other code changes. */
 export let createBlob: (bytes: Uint8Array, type: string) => Blob;
 
 function normalType(type: string): string {

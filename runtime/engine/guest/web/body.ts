@@ -1,5 +1,6 @@
-// The Body mixin of Request and Response. Content keeps its original type (a string, bytes, a body on the host) and
-// is passed on as it is; a ReadableStream exists only after `.body` is read. Independent of requests and responses.
+// The Body mixin of Request and Response. Content keeps its original type (a string, bytes, a body on the host) and is
+// forwarded without conversion. A ReadableStream exists only after `.body` is read. Independent of requests and
+// responses.
 import type { HostBody } from '../host.ts';
 import { freeBuffer } from '../free-buffers.ts';
 import { Blob, blobBytes, isBlob } from './blob.ts';
@@ -35,7 +36,7 @@ function isHostBody(content: BodyContent): content is HostBody {
   );
 }
 
-/** A body and its state; one for each Request or Response with content that was accessed. */
+/** A body and its state; each Request or Response has one when its content is accessed. */
 export class Body {
   content: Exclude<BodyContent, null>;
   stream: ReadableStream<unknown> | null;
@@ -55,7 +56,7 @@ interface ExtractedBody {
   readonly content: Exclude<BodyContent, null>;
   /** The implied content type. */
   readonly type: string | null;
-  /** Whether its bytes belong to a blob. */
+  /** Whether the bytes belong to a blob. */
   readonly shared?: boolean;
 }
 
@@ -131,7 +132,7 @@ export function cloneBody(body: Body | null): Body | null {
   return new Body(other);
 }
 
-/** Moves the content of one body to a new one and leaves the old one used: `new Request(request)`. */
+/** Moves the content of one body to a new body and marks the old one as used: `new Request(request)`. */
 export function moveBody(body: Body | null): Body | null {
   if (body === null) return null;
   const content = takeBody(body);
@@ -169,7 +170,7 @@ async function consumeText(body: Body | null): Promise<string> {
   }
   const bytes = await consumeBytes(body);
   const text = decodeBody(bytes);
-  // They have no other reader.
+  // These bytes have no other reader.
   if (isHostBody(content) && body.stream === null) freeBuffer(bytes);
   return text;
 }

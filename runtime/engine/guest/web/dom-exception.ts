@@ -1,5 +1,5 @@
-// DOMException: an Error whose name and message are read-only accessors on the prototype, with a legacy code. Thrown
-// by the APIs of web/ where the standards say so.
+// DOMException: an Error whose name and message are read-only accessors on the prototype, with a legacy code. The APIs
+// of web/ throw it where the standards require it.
 import { captureStackTrace, defineConstants, finishInterface, toDictionary, toDomString } from './webidl.ts';
 
 const legacyCodes: Record<string, number> = {

@@ -22,7 +22,7 @@ let stopped: (event: Event) => boolean;
 let isDispatching: (event: Event) => boolean;
 let isTrustedEvent: (event: Event) => boolean;
 
-// One getter for all instances: script can neither remove nor replace it on an event.
+// All instances share one getter, so script can neither remove nor replace it on an event.
 const trustDescriptor: PropertyDescriptor = {
   get: Object.getOwnPropertyDescriptor(
     {
@@ -40,11 +40,11 @@ const { defineProperty } = Object;
 
 // An event that owns `isTrusted`. Copying it natively costs a fifth of defining the property on every event.
 let pattern: Event | null = null;
-// The same for the most frequent event class, which has fields of its own: they are added to the copy.
+// The same for the most frequent event class, whose fields are added to the copy.
 let derivedClass: typeof Event | null = null;
 let derivedPattern: Event | null = null;
 
-/** From now on events of a class that script can construct are copied as well. */
+/** From now on, events of a class that script can construct are copied as well. */
 export function copyEventsOf(type: typeof Event): void {
   derivedPattern = Reflect.construct(Event, [''], type) as Event;
   derivedClass = type;
@@ -55,7 +55,7 @@ export class Event {
   #type = '';
   #flags = 0;
   #target: EventTarget | null = null;
-  // Not a number from the start: V8 would box it, and all copies of an event would share the box.
+  // Initially not a number: V8 would box a number, and all copies of an event would share the box.
   #createdMs: number | null = null;
 
   constructor(type: string, init: unknown = undefined) {

@@ -16,7 +16,7 @@ interface Head {
   headers: string;
   url: string;
   redirected: boolean;
-  /** Id of the stream that carries the body; null when it came as a part or there is none. */
+  /** Id of the stream that carries the body; null if the body is a part or does not exist. */
   stream: number | null;
   /** The body came as a part. */
   part: boolean;
@@ -24,14 +24,14 @@ interface Head {
   upgraded?: boolean;
   protocol?: string;
   extensions?: string;
-  /** Whether its messages wait until the worker reads it. */
+  /** Whether messages of the socket wait until the worker reads it. */
   unread?: boolean;
 }
 
 const upgrade = /(?:^|\0)upgrade\0websocket\0/i;
 
-// Streams that the guest sends outside a response have negative ids, so that they never collide with those of an
-// invocation or the host.
+// Streams that the guest sends outside a response have negative ids, which never collide with the ids of an invocation
+// or the host.
 let nextStream = -1;
 
 /** An id for a body that goes to the host outside a response. */
@@ -88,7 +88,7 @@ export async function fetchThrough(
     const { stream: id } = reply.value as Head;
     if (id === null) return;
     incoming = bodyToGuest(id, owner, true);
-    // The reply crossed the abort: close what it opened.
+    // The reply and the abort crossed: close the response.
     if (signal?.aborted) incoming.cancel();
   });
   let reply: HostReply;

@@ -1,7 +1,8 @@
-// Headers over a flat list of lower-case names and values. A list from the bridge stays one unparsed block until it
-// is read, and a plain object becomes a block without a list. Used by request.ts, response.ts, fetch.
+// Headers over a flat list of lower-case names and values. A list from the bridge stays one unparsed block until it is
+// read, and a plain object becomes a block without a list. Used by request.ts, response.ts, fetch.
 //
-// Like other server runtimes it refuses no header by its meaning: `cookie`, `host` and `set-cookie` are ordinary.
+// Like other server runtimes, it does not refuse headers by their meaning: `cookie`, `host` and `set-cookie` are
+// ordinary headers.
 import {
   finishInterface,
   finishIterator,
@@ -82,7 +83,7 @@ function parseBlock(block: string): string[] {
   return list;
 }
 
-// Looking names up one by one is fastest in a short list; past this length it is indexed.
+// A linear search is fastest in a short list; longer lists are indexed.
 const SHORT_LIST = 128;
 
 let listOf: (headers: Headers) => string[];
@@ -92,7 +93,7 @@ let blockOf: (headers: Headers) => string;
 let headersFromInit: (init: unknown, method: unknown) => Headers;
 let create: (block: string, guard: HeadersGuard) => Headers;
 export let isHeaders: (value: unknown) => value is Headers;
-/** A copy with a guard of its own. */
+/** A copy with its own guard. */
 export let copyHeaders: (headers: Headers, guard: HeadersGuard) => Headers;
 /** Appends a header unless its name is present, regardless of the guard: the implied content type. */
 export let addMissing: (headers: Headers, name: string, value: string) => void;
@@ -288,7 +289,7 @@ export function headersToBlock(headers: Headers): string {
 }
 
 /**
- * The block that `new Headers(init)` would give, without making one where init is a plain object.
+ * The block that `new Headers(init)` would have, without creating Headers if init is a plain object.
  *
  * @param impliedType a content type to add when init names none; null for none.
  */
@@ -299,8 +300,8 @@ export function blockFromInit(init: unknown, impliedType: string | null): string
     if (impliedType !== null) addMissing(headers, 'content-type', impliedType);
     return blockOf(headers);
   }
-  // Copying reads a Proxy's keys once, and for each its descriptor and its value, as the standard requires; for a
-  // plain object it costs a third of reading them one by one.
+  // Copying reads a Proxy's keys once, and the descriptor and value of each, as the standard requires. For a plain
+  // object, it costs a third of reading properties one by one.
   const record = { ...(init as Record<string, unknown>) };
   if (Object.getOwnPropertySymbols(record).length > 0) throw new TypeError(symbolName);
   let block = '';
@@ -325,8 +326,8 @@ function joinBlock(list: readonly string[]): string {
 }
 
 /**
- * The iterator method of an object; undefined if there is none, so that it is a record. Read once: it may be a
- * getter.
+ * The iterator method of an object; undefined if there is none, so the object is a record. Read only once, because it
+ * may be a getter.
  */
 function iteratorOf(init: object): unknown {
   return (init as Partial<Iterable<unknown>>)[Symbol.iterator] ?? undefined;
@@ -365,7 +366,7 @@ function toRecord(init: object): [name: string, value: string][] {
 
 const isEnumerable = Object.prototype.propertyIsEnumerable;
 
-/** Sorted by name, values of one name combined, except `set-cookie`, whose values stay separate. */
+/** Sorted by name. Values with the same name are combined, except those of `set-cookie`. */
 function sortAndCombine(list: readonly string[]): string[] {
   const positions = Array.from({ length: list.length / 2 }, (_, index) => index * 2);
   positions.sort((a, b) => (list[a]! < list[b]! ? -1 : list[a]! > list[b]! ? 1 : a - b));

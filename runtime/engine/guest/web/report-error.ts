@@ -1,5 +1,5 @@
 // reportError and the reporting of exceptions that no script can catch (event listeners, microtasks, timers). main.ts
-// sets `uncaught.report`, which fires the `error` event of the global and logs what is not handled.
+// sets `uncaught.report`, which fires the `error` event of the global and logs unhandled errors.
 import { requireArguments } from './webidl.ts';
 
 /** Receives uncaught exceptions; ignores them until the engine sets it. */

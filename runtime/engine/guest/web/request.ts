@@ -1,5 +1,5 @@
-// Request. The one that dispatch creates for an invocation holds only strings: its URL is not parsed, its headers are
-// one block, and its signal and body are created on first use.
+// Request. The request that dispatch creates for an invocation holds only strings: its URL is not parsed, its headers
+// are one block, and its signal and body are created on first use.
 import { AbortController, dependentSignal, isAbortSignal, type AbortSignal } from './abort.ts';
 import type { Blob } from './blob.ts';
 import { blobOfUrl } from './blob-url.ts';
@@ -77,7 +77,8 @@ export let createIncomingRequest: (
   signal: () => AbortSignal,
 ) => Request;
 /**
- * Takes a request apart to send it; its body counts as used afterwards. @throws {TypeError} when it was already used.
+ * Decomposes a request to send it; its body counts as used afterwards. @throws {TypeError} when the body was already
+ * used.
  */
 export let takeRequest: (request: Request) => TakenRequest;
 export let isRequest: (value: unknown) => value is Request;

@@ -30,10 +30,10 @@ interface TakenResponse {
 }
 
 /**
- * Takes a response apart to send it; its body counts as used afterwards.
+ * Decomposes a response to send it; its body counts as used afterwards.
  *
- * @returns null when the value is not a Response.
- * @throws {TypeError} when its body was used or is locked, or a header cannot be sent.
+ * @returns null when the value is not a Response. @throws {TypeError} when the body was used or is locked, or a header
+ * cannot be sent.
  */
 export let takeResponse: (value: unknown) => TakenResponse | null;
 
@@ -70,7 +70,7 @@ export class Response {
   // Untouched content; it moves into a Body on first access.
   #content: BodyContent = null;
   #body: Body | null = null;
-  // Sent without ever having a Body.
+  // The content is sent without creating a Body.
   #taken = false;
   #webSocket: unknown = null;
 
@@ -174,7 +174,7 @@ export class Response {
   get statusText(): string {
     return this.#statusText;
   }
-  /** The WebSocket that the response opens, or that a `fetch` has opened; null without one. */
+  /** The WebSocket that the response opens, or that a `fetch` has opened, or null. */
   get webSocket(): unknown {
     return this.#webSocket;
   }

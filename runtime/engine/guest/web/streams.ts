@@ -79,7 +79,7 @@ interface ReadableSlots {
   readonly _readableStreamController: Record<symbol, (request: ReadRequest) => void>;
 }
 
-/** Locks a stream and reads it as the standard's own algorithms do. @throws {TypeError} when it is locked. */
+/** Locks a stream and reads it as the standard's own algorithms do. @throws {TypeError} when the stream is locked. */
 export function openReader(stream: ReadableStream<unknown>): StreamReader {
   const reader = stream.getReader();
   const slots = stream as unknown as ReadableSlots;
@@ -141,7 +141,7 @@ export function takeSource(stream: ReadableStream<unknown>): StreamSource | null
   return source;
 }
 
-/** A byte stream over bytes on the host; nothing is pulled before it is read. */
+/** A byte stream over bytes on the host; no bytes are pulled before the stream is read. */
 export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
   const stream = createByteStream({
     type: 'bytes',

@@ -1,5 +1,5 @@
-// The labels of the Encoding Standard (section 4.2). One string, split on the first label other than UTF-8's, so that
-// isolates that never need it hold no table.
+// The labels of the Encoding Standard (section 4.2). One string, which is split on the first label other than UTF-8, so
+// that most isolates hold no table.
 
 const table = `utf-8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8
 ibm866 866 cp866 csibm866 ibm866
@@ -44,7 +44,7 @@ x-user-defined x-user-defined`;
 
 let encodings: Map<string, string> | null = null;
 
-/** The encoding's name for a label, case and surrounding space ignored; undefined when there is none. */
+/** The encoding's name for a label, ignoring case and surrounding space; undefined if the label is unknown. */
 export function encodingOf(label: string): string | undefined {
   if (label === 'utf-8' || label === 'utf8') return 'utf-8';
   if (encodings === null) {

@@ -60,7 +60,7 @@ function isUnshared(value: unknown): boolean {
   }
 }
 
-/** Whether a value is a BufferSource over unshared memory: what WebIDL accepts without [AllowShared]. */
+/** Whether a value is a BufferSource over unshared memory, as WebIDL requires without [AllowShared]. */
 export function isUnsharedBufferSource(value: unknown): boolean {
   return isUnshared(ArrayBuffer.isView(value) ? value.buffer : value);
 }
@@ -83,7 +83,10 @@ export function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
 const SHORT_BYTES_MAX = 4096;
 const PIECE_BYTES_MAX = 256 * 1024;
 
-/** Decodes new input with a legacy encoding's decoder on the host. @param handle of that decoder; 0 opens one. */
+/**
+ * Decodes new input with a legacy encoding's decoder on the host. @param handle handle of that decoder; 0 opens a new
+ * one.
+ */
 function convertOnHost(
   handle: number,
   label: string,
@@ -228,7 +231,7 @@ function joinBytes(before: Uint8Array | null, bytes: Uint8Array): Uint8Array {
   return joined;
 }
 
-// Bytes 0x80 to 0x9f. Written in hex: one character beyond Latin-1 would double the size of the guest's whole source.
+// Bytes 0x80 to 0x9f. Written in hex, because one character beyond Latin-1 would double the size of the guest's source.
 const windows1252High = new Uint16Array(
   '20ac 81 201a 192 201e 2026 2020 2021 2c6 2030 160 2039 152 8d 17d 8f 90 2018 2019 201c 201d 2022 2013 2014 2dc 2122 161 203a 153 9d 17e 178'
     .split(' ')

@@ -113,7 +113,7 @@ export function clearTimeout(id?: unknown): void {
   touch(timer.owner);
 }
 
-/** Whether anything is scheduled. Timers of ended invocations do not count and never run. */
+/** Whether any timer is scheduled. Timers of ended invocations do not count and never run. */
 export function hasTimers(): boolean {
   drop();
   return heap.length > 0;
@@ -140,7 +140,7 @@ export function nextWake(): number {
 /** Runs due timers. */
 export function dueTimers(): void {
   const now = host.now();
-  // One at a time: a callback that is terminated leaves the others in the heap.
+  // Callbacks run one at a time, so a terminated callback leaves the others in the heap.
   for (drop(); heap.length > 0 && (heap[0] as Timer).at <= now; drop()) {
     const timer = pop();
     if (timer.every === null) {

@@ -1,6 +1,6 @@
 // Parses a string to a serialized URL with the offsets of its components, which is all that the URL class and Request
 // use. Native code detects ordinary URLs that are already serialized (isolates/native/codecs/url.h), in one pass over
-// their characters; all others go through the parser in url-record.ts.
+// their characters. The parser in url-record.ts handles all others.
 import { host } from '../host.ts';
 import { parseRecord, type UrlRecord } from './url-record.ts';
 

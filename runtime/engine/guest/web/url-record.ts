@@ -1,6 +1,6 @@
-// The basic URL parser of the URL Standard (section 4.4) over a record of components, with its serializer. It works
-// by component rather than by character, since few states look at more than one of them. The setters of the URL class
-// are in url-setters.ts, the shortcut for ordinary URLs in url-parse.ts.
+// The basic URL parser of the URL Standard (section 4.4) over a record of components, with its serializer. The parser
+// works by component rather than by character, since few states look at more than one component. The setters of the URL
+// class are in url-setters.ts, the shortcut for ordinary URLs in url-parse.ts.
 import { encodeSets, percentEncode } from './url-encode.ts';
 import { parseHost } from './url-host.ts';
 
@@ -13,7 +13,10 @@ export interface UrlRecord {
   host: string | null;
   /** Null = none or the scheme's default. */
   port: number | null;
-  /** Opaque, or segments each after a slash: no segment is '', one empty segment is '/'. */
+  /**
+   * An opaque path, or segments that each follow a slash: a path without segments is '', a path with one empty segment
+   * is '/'.
+   */
   path: string;
   opaque: boolean;
   query: string | null;
@@ -197,7 +200,7 @@ export function setPort(url: UrlRecord, digits: string): boolean {
   return true;
 }
 
-/** The path after an authority: special URLs always have one. */
+/** The path after an authority. Special URLs always have a path. */
 function parsePathStart(url: UrlRecord, rest: string): UrlRecord {
   const special = isSpecial(url.scheme);
   if (isSlash(rest[0], special)) return parsePath(url, rest.slice(1));

@@ -7,7 +7,7 @@ import { finishInterface, finishIterator, internal, requireArguments, toUsvStrin
 export function parseUrlencoded(text: string): string[] {
   const list: string[] = [];
   const { length } = text;
-  // For the current pair: where it and its value begin, and whether they have to be decoded.
+  // For the current pair: the start of its name and value, and whether they must be decoded.
   let from = 0;
   let valueFrom = -1;
   let name = '';
@@ -129,7 +129,7 @@ export class URLSearchParams {
   sort(): void {
     const list = this.#list;
     const positions = Array.from({ length: list.length / 2 }, (_, index) => index * 2);
-    // By UTF-16 code units; equal names keep their order.
+    // Sorts by UTF-16 code units; equal names keep their order.
     positions.sort((a, b) => (list[a]! < list[b]! ? -1 : list[a]! > list[b]! ? 1 : a - b));
     this.#list = positions.flatMap((at) => [list[at]!, list[at + 1]!]);
     this.#tell();

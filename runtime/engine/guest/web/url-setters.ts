@@ -1,5 +1,5 @@
-// The setters of the URL class (section 6.1 of the URL Standard): the parser with a state override. Each changes a
-// record and returns whether anything may have changed.
+// The setters of the URL class (section 6.1 of the URL Standard): the parser with a state override. Each setter changes
+// a record and returns whether it may have changed.
 import { percentEncode, encodeSets } from './url-encode.ts';
 import { parseHost } from './url-host.ts';
 import {
@@ -66,7 +66,7 @@ export function setHost(url: UrlRecord, value: string, withPort: boolean): boole
   return true;
 }
 
-/** Leading digits count, regardless of what follows. */
+/** Leading digits count, and all following characters are ignored. */
 function setPortFrom(url: UrlRecord, text: string): boolean {
   const digits = /^[0-9]*/.exec(text)![0];
   return digits !== '' && setPort(url, digits);

@@ -23,7 +23,9 @@ function invalidUrl(text: string, base?: string): TypeError {
   return Object.assign(error, { code: 'ERR_INVALID_URL', input: text, ...(base === undefined ? {} : { base }) });
 }
 
-/** Parses the URL argument of Request, fetch and the like. @throws {TypeError} when it is not an absolute URL. */
+/**
+ * Parses the URL argument of Request, fetch and the like. @throws {TypeError} when the input is not an absolute URL.
+ */
 export function parseUrl(input: unknown): { href: string; hasCredentials: boolean } {
   const text = toUsvString(input);
   const places = parsePlaces(text);

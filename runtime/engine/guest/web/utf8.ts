@@ -6,8 +6,8 @@ import { host } from '../host.ts';
 const ASCII_UNITS_MAX = 16;
 const SHORT_UNITS_MAX = 12;
 
-// Shorter texts are encoded into this first: only V8's own code can create an array of up to 64 bytes on V8's heap,
-// which costs a quarter of one outside it.
+// Shorter texts are encoded into this buffer first: only V8's own code can create an array of up to 64 bytes on V8's
+// heap, which costs a quarter of an array outside it.
 const SCRATCH_UNITS_MAX = 64;
 let scratch: Uint8Array<ArrayBuffer> | null = null;
 
@@ -122,7 +122,7 @@ export function createUtf8Carry(): Utf8Carry {
 }
 
 /**
- * Decodes UTF-8 as the Encoding Standard's decoder does, one U+FFFD for each maximal ill-formed part.
+ * Decodes UTF-8 like the decoder of the Encoding Standard, with one U+FFFD for each maximal ill-formed part.
  *
  * @param last whether an unfinished sequence at the end is an error rather than carried over.
  * @throws {TypeError} at the first ill-formed part when fatal.

@@ -22,7 +22,7 @@ function readModule(response: Response): Promise<ArrayBuffer> {
   return response.arrayBuffer();
 }
 
-/** Both functions, over V8's own. */
+/** Both functions are implemented with V8's own functions. */
 export function wasmStreaming({ compile, instantiate }: Compiler): object {
   return {
     async compileStreaming(source: unknown): Promise<unknown> {

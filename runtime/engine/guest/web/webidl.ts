@@ -8,7 +8,7 @@ interface ErrorConstructorOfV8 {
 /** V8's function that adds a stack to any object; absent in the ES library types. */
 export const captureStackTrace = (Error as unknown as ErrorConstructorOfV8).captureStackTrace;
 
-/** Passed to a constructor only by files of web/; script that calls `new` gets "Illegal constructor". */
+/** Only files of web/ pass this to a constructor; script that calls `new` gets "Illegal constructor". */
 export const internal: unique symbol = Symbol('internal');
 
 /** DOMString: throws on symbols, as the abstract ToString does. */
@@ -45,7 +45,7 @@ export function toDictionary(value: unknown, what: string): Record<string, unkno
 }
 
 /**
- * A sequence, read as WebIDL requires: from any iterable, converting one value after the other.
+ * Reads a sequence as WebIDL requires: from any iterable, converting one value after the other.
  *
  * @param method the `Symbol.iterator` of the object.
  */
@@ -69,7 +69,7 @@ export function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-/** An enumeration value, or a TypeError that names the allowed ones. */
+/** Returns an enumeration value, or throws a TypeError that names the allowed values. */
 export function toEnumeration<T extends string>(value: unknown, allowed: readonly T[], what: string): T {
   const text = toDomString(value);
   if (!allowed.includes(text as T)) throw new TypeError(`${what} must be one of ${allowed.join(', ')}; got "${text}"`);
@@ -110,7 +110,8 @@ export function defineConstants(constructor: Constructor, constants: Record<stri
 }
 
 /**
- * Turns a class with a `next` method into the iterator of an interface: class string "<name> Iterator", no constructor.
+ * Converts a class with a `next` method to the iterator of an interface: class string "<name> Iterator", no
+ * constructor.
  */
 export function finishIterator(constructor: Constructor, name: string): void {
   const prototype = constructor.prototype as Record<string | symbol, unknown>;

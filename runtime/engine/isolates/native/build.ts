@@ -1,6 +1,6 @@
 // Builds prebuilt/<source>-<platform>-<arch>-<abi>.node from guest/ and snapshot.cc: `node
-// runtime/engine/isolates/native/build.ts [linux-x64|linux-arm64|darwin-arm64 ...]`. For developers who change them,
-// with the compilers that README.md names; users load the committed binaries.
+// runtime/engine/isolates/native/build.ts [linux-x64|linux-arm64|darwin-arm64 ...]`. For developers who change the
+// native code, with the compilers that README.md names. Users load the committed binaries.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const provided = new RegExp(
     '(?:__tls_get_addr|__cxa_finalize|__gmon_start__|_ITM_(?:de)?registerTMCloneTable)$|' +
     // Symbols of the C++ library that Node itself is linked with on macOS, and of that system.
     '_ZNK?St3__1(?:19__shared_weak_count|22__libcpp_verbose_abort)|(?:_tlv_bootstrap|bzero|dyld_stub_binder|thread_info)$|' +
-    // Not called where it does not exist.
+    // Not called on systems that do not have it.
     'malloc_trim$|' +
     '(?:clock_gettime|getentropy|madvise|mmap|munmap|nanosleep|raise|send|sigaction|strcmp|strncpy|sysconf)$)',
 );
@@ -43,7 +43,7 @@ if (include === undefined) throw new Error('Node headers are missing: run npm ci
 
 const machines: Record<string, Machine> = {
   'linux-x64': linux(''),
-  // Without it atomic operations call functions of the compiler's library, which is not linked.
+  // Without this flag, atomic operations call functions of the compiler's library, which is not linked.
   'linux-arm64': linux('aarch64-linux-gnu-', ['-mno-outline-atomics']),
   'darwin-arm64': mac(),
 };
@@ -68,7 +68,7 @@ writeFileSync(join(here, 'prebuilt/source.sha256'), `${hash.digest('hex')}\n`);
 function linux(tools: string, more: readonly string[] = []): Machine {
   // The watch thread runs until the process ends: `dlclose` must not unmap its code.
   const kept = ['-Wl,-z,nodelete'];
-  // The last one takes twice as long for SHA-512.
+  // The last flag doubles the time of SHA-512.
   const all = [...flags, '-fPIC', '-shared', '-nodefaultlibs', ...kept, '-fno-tree-slp-vectorize', ...more];
   return {
     compile: (files, output) => {
@@ -93,8 +93,8 @@ function mac(): Machine {
           run('zig', ['c++', ...macFlags, ...flags, '-fno-sanitize=all', `-I${include}`, '-c', file, '-o', object]);
           return object;
         });
-        // As C, so that no C++ library is linked: the process has one. A name without a folder, so that the output
-        // does not depend on the location of the repository.
+        // Linked as C, so that no C++ library is linked: the process already has one. A name without a folder, so that
+        // the output does not depend on the location of the repository.
         const name = `-Wl,-install_name,${basename(output)}`;
         run('zig', [
           'cc',
@@ -126,7 +126,7 @@ function linesOf(program: string, words: readonly string[]): string[] {
     .filter((line) => line !== '');
 }
 
-/** Paths of files below a folder of this one, in a stable order. */
+/** Paths of the files below a folder, in a stable order. */
 function filesIn(folder: string, name: RegExp): string[] {
   return readdirSync(join(here, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => name.test(file))

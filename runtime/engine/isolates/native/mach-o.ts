@@ -26,7 +26,7 @@ export function exportedSymbols(binary: Buffer): string[] {
   return symbolsOf(binary).flatMap(({ name, isDefined }) => (isDefined ? [name] : []));
 }
 
-/** Whether it is signed: macOS loads no unsigned code. */
+/** Whether a binary is signed: macOS loads no unsigned code. */
 export function isSigned(binary: Buffer): boolean {
   return commandsOf(binary).some(({ kind }) => kind === LC_CODE_SIGNATURE);
 }

@@ -24,7 +24,7 @@ interface ObjectIsolate {
 
 /** A waiting event or operator's operation. */
 interface Waiting {
-  /** Null: an operator's operation, which runs no code of the object. */
+  /** Null means an operator's operation, which runs no code of the object. */
   readonly deployment: ObjectDeployment | null;
   start(): void;
   refuse(error: unknown): void;
@@ -36,7 +36,7 @@ interface Waiting {
 export class LiveObject {
   readonly place: DatabasePlace;
   readonly owner: AlarmOwner;
-  /** Null before its first event, and after its release. */
+  /** The deployment that runs the object; null before its first event, and after its release. */
   deployment: ObjectDeployment | null = null;
   isolate: ObjectIsolate | null = null;
   store: ObjectStore | null = null;
@@ -46,7 +46,7 @@ export class LiveObject {
   running = 0;
   /** Running operations of operators. */
   operating = 0;
-  /** WebSockets that an isolate has open for it, apart from accepted ones. */
+  /** WebSockets that an isolate has open for the object, apart from accepted ones. */
   readonly plainSockets = { open: 0 };
   lastUsedAt = 0;
   isOpening = false;
@@ -67,7 +67,7 @@ export class LiveObject {
 export interface LiveState {
   readonly isLive: boolean;
   readonly sockets: number;
-  /** Milliseconds since 1970; 0: it had no event here. */
+  /** Milliseconds since 1970; 0 if it had no event here. */
   readonly activeAt: number;
 }
 

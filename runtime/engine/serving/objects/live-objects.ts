@@ -1,5 +1,5 @@
-// The durable objects that live in this engine: each in one isolate of one deployment at a time. If newer code needs an
-// object, its events wait until the older code has finished. Made by handler.ts.
+// The durable objects that live in this engine: each is in one isolate of one deployment at a time. If newer code needs
+// an object, its events wait until the older code has finished. Made by handler.ts.
 import { PlatformError } from '#core/errors.ts';
 import { isFailure } from '#core/failure.ts';
 import type { DatabaseStore } from '../../bindings/database.ts';
@@ -15,7 +15,7 @@ import { SocketAccounts } from './socket-accounts.ts';
 
 /** Dependencies. */
 interface LiveObjectsDeps {
-  /** Null: objects have no storage here. */
+  /** Null means that objects have no storage here. */
   readonly store: DatabaseStore | null;
   readonly alarms: ObjectAlarms | null;
   readonly leases: ObjectLeases;
@@ -30,7 +30,7 @@ const ELSEWHERE_MS = 250;
 /** The other engine has exited, and its objects become available shortly. */
 const [TAKEOVER_MS, TAKEOVER_PAUSE_MS] = [5000, 200];
 
-/** With many objects, an idle one leaves its isolate sooner. */
+/** If there are many objects, an idle object leaves its isolate sooner. */
 const IDLE_MS_OF_MANY = 10_000;
 const MANY = 1000;
 const WAITING_MAX = 1000;
@@ -71,7 +71,7 @@ export class LiveObjects {
       readonly deployment: ObjectDeployment;
       readonly start: (live: LiveObject) => void;
       readonly refuse: (error: unknown) => void;
-      /** Null: the event was forwarded to this engine, which must accept it. */
+      /** Null if the event was forwarded to this engine, which must accept it. */
       readonly forward: ((link: string) => void) | null;
     },
   ): void {
@@ -130,7 +130,7 @@ export class LiveObjects {
     return live;
   }
 
-  /** Forwards it to the engine that has the object, if known. */
+  /** Forwards the event to the engine that has the object, if known. */
   #forwards(live: LiveObject, forward: ((link: string) => void) | null): boolean {
     if (live.elsewhere === null) return false;
     if (forward !== null && performance.now() < live.elsewhere.until) {
@@ -141,7 +141,7 @@ export class LiveObjects {
     return false;
   }
 
-  /** Ends the instance in memory; the next event creates a new one. @returns false: there is none. */
+  /** Ends the instance in memory; the next event creates a new one. @returns false if there is no such object. */
   reset(live: LiveObject): boolean {
     const { isolate } = live;
     if (isolate === null) return false;
@@ -153,7 +153,10 @@ export class LiveObjects {
     return true;
   }
 
-  /** Deletes its stored data and its alarm; events wait meanwhile. Its database remains, with the fence in it. */
+  /**
+   * Deletes the stored data and the alarm of an object; events wait in the meantime. The database remains, because it
+   * contains the fence.
+   */
   async empty(live: LiveObject): Promise<void> {
     const { store } = live;
     if (store === null) throw reset('another engine has taken it over');
@@ -220,7 +223,7 @@ export class LiveObjects {
     if (this.#isLeaving && this.#isUnused(live)) this.#release(live);
   }
 
-  /** This engine is ending: it releases each object as soon as no code of it runs here. */
+  /** This engine is stopping: it releases each object when no code of the object runs here. */
   leaveAll(): void {
     this.#isLeaving = true;
     const isolates = new Set([...this.#live.values()].flatMap(({ isolate }) => isolate ?? []));
@@ -307,7 +310,7 @@ export class LiveObjects {
     return this.#deps.leases.isValid();
   }
 
-  /** Its isolate no longer has it. */
+  /** The isolate no longer has the object. */
   #letGo(live: LiveObject): void {
     live.isolate?.forget(live);
     live.isolate = null;
@@ -326,7 +329,7 @@ export class LiveObjects {
     }
   }
 
-  /** Another engine has it now. */
+  /** Another engine has the object now. */
   shutOut(live: LiveObject): void {
     this.#forget(live);
     for (const waiting of live.waiting.splice(0)) waiting.refuse(reset('another engine has taken it over'));

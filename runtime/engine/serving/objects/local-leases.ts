@@ -1,4 +1,4 @@
-// Leases of durable objects where one process has all of them: `platform dev`, and an engine without Postgres.
+// Leases of durable objects if one process has all of them: `platform dev`, and an engine without Postgres.
 import type { ObjectLeases } from '../../bindings/object-leases.ts';
 
 /** The number of a holder is the time, which also grows over restarts. */

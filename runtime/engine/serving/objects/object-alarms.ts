@@ -63,7 +63,7 @@ export class ObjectAlarms {
   }
 }
 
-/** The alarm in an event of a timer; null: it is a timer of the worker. */
+/** The alarm in an event of a timer; null if it is a timer of the worker. */
 export function dueAlarm({ head, bodies }: EventContent): DueAlarm | null {
   if (!head.includes(OBJECT_TIMERS)) return null;
   const { binding } = JSON.parse(head) as { readonly binding?: unknown };

@@ -8,7 +8,7 @@ export class SocketAccount {
   readonly memory: HostMemory;
   /** Objects in this engine that share this account. */
   objects = 0;
-  /** Bytes that clients have not received, as of each one's last message. */
+  /** Bytes that clients have not received, as of the last message of each. */
   readonly buffered: HeldBytes;
   readonly #sockets = new Set<BridgedSocket>();
 
@@ -44,9 +44,7 @@ export class SocketAccounts {
     this.#memory = memory;
   }
 
-  /**
-   * Adds an object to the account, until it decrements `objects`. @param name `<project>/<what tells previews apart>`.
-   */
+  /** Adds an object to the account, until it decrements `objects`. @param name `<project>/<preview>`. */
   open(name: string): SocketAccount {
     let account = this.#accounts.get(name);
     if (account === undefined) this.#accounts.set(name, (account = new SocketAccount(this.#memory.open(name))));

@@ -32,7 +32,7 @@ const final = new Set(['worker_threw', 'cpu_limit_exceeded']);
 
 export class SocketEventQueue<Event extends QueuedEvent> {
   readonly #deps: SocketEventQueueDeps<Event>;
-  /** In order; those before `#at` are delivered. */
+  /** Events in order; those before `#at` are delivered. */
   #waiting: Event[] = [];
   #at = 0;
   readonly #handed = new Set<Event>();
@@ -48,7 +48,7 @@ export class SocketEventQueue<Event extends QueuedEvent> {
     return this.#handed.size > 0 || this.#at < this.#waiting.length;
   }
 
-  /** @returns false if there is no memory for it. */
+  /** @returns false if there is no memory for the event. */
   push(event: Event): boolean {
     const { memory } = this.#deps;
     const bytes = bytesOf(event);
@@ -73,7 +73,7 @@ export class SocketEventQueue<Event extends QueuedEvent> {
     }
   }
 
-  /** An event has ended. @returns false if it is delivered again, or was dropped. */
+  /** An event has ended. @returns false if the event is delivered again, or was dropped. */
   ended(event: Event, outcome: Outcome): boolean {
     if (!this.#handed.delete(event)) return false;
     if (outcome.kind === 'failed' && !event.isBegun && !final.has(outcome.code)) {

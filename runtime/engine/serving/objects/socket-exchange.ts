@@ -1,5 +1,5 @@
-// An event of a WebSocket that the engine keeps, as an exchange: it has no request, and its response says only that the
-// object is done with it. Made by handler.ts.
+// An event of a WebSocket that the engine keeps, as an exchange. The exchange has no request, and its response only
+// says that the object has finished with the event. Made by handler.ts.
 import type { HostMemory } from '../../bridge/host-memory.ts';
 import { NO_ADDRESS } from '../../http/session-exchange.ts';
 import type { Exchange } from '../../http/listener.ts';

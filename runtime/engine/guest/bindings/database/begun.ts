@@ -10,7 +10,7 @@ const CONTROL_CHARS_MAX = 40;
 
 /** A transaction begun by a statement. */
 export interface Begun {
-  /** Its id; 0 before its BEGIN has returned and after its end. */
+  /** Id of the transaction; 0 before its BEGIN has returned and after its end. */
   transaction: number;
   /** The transaction in which its BEGIN was sent. */
   readonly outer: Begun | undefined;
@@ -41,7 +41,7 @@ export class BegunByStatements {
   current(): Begun | undefined {
     const found = this.#storage.getStore();
     if (found === undefined || found.transaction !== 0) return found;
-    // The transaction's own code is waiting for the BEGIN, so this is concurrent code: it leaves the transaction
+    // The transaction's own code is still waiting for the BEGIN, so this is concurrent code: it leaves the transaction
     // permanently.
     let at: Begun | undefined = found;
     while (at !== undefined && at.transaction === 0) at = at.outer;

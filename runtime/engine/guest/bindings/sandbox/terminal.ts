@@ -136,7 +136,7 @@ export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> 
   const exited = new Promise<TerminalExit>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // It does not have to be awaited.
+  // Callers do not have to await it.
   exited.catch(() => {});
 
   function finish(how: { exit: TerminalExit } | { failure: unknown }): void {

@@ -1,6 +1,6 @@
-// The steps of one attempt at a run of a workflow: completed ones return their stored results, others run, and each is
-// durable on the host before the handler continues. The attempt is over when its handler is, or when it only waits for
-// time or an event. The two kinds of handlers are in ../workflow.ts and class-workflow.ts.
+// The steps of one attempt at a workflow run. Completed steps return their stored results, other steps run, and each
+// result is durable on the host before the handler continues. The attempt is over when its handler is, or when it only
+// waits for time or an event. The two kinds of handlers are in ../workflow.ts and class-workflow.ts.
 import type { LazyDeps } from '../../lazy.ts';
 import { isNonRetryable, namedError, toError, toFailure, type Failure } from './failures.ts';
 import type { StepOptions } from './step-options.ts';
@@ -14,7 +14,7 @@ export interface KnownStep {
   readonly error?: Failure;
   /** Attempts that failed. */
   readonly attempts?: number;
-  /** When it continues, ms since 1970; absent if only an event can wake it. */
+  /** When the run continues, in ms since 1970; absent if only an event can wake it. */
   readonly wakeAt?: number;
 }
 
@@ -63,12 +63,12 @@ export interface Attempt {
 
 /** Longest wait that the host accepts. */
 const DELAY_MS_MAX = 365 * 86_400_000;
-/** Time for a handler between two steps while another one sleeps. */
+/** How long a handler may take between two steps while another step sleeps. */
 const IDLE_MS = 1000;
-/** As on the host, which is checked before a step runs instead of afterwards. */
+/** The host checks the same, but this check runs before a step instead of afterwards. */
 const NAME_BYTES_MAX = 256;
 
-/** Begins an attempt under its lease. */
+/** Begins an attempt with its lease. */
 export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Record<string, KnownStep>>): Attempt {
   const { callHost, clearTimeout, setImmediate, setTimeout, useModule } = deps;
   const { fromStored, toStored } = useModule('stored-values');
@@ -103,7 +103,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
     } finally {
       running--;
     }
-    // Cancelled or paused: nothing of this attempt counts any more.
+    // The run was cancelled or paused: further results of this attempt are ignored.
     if (answer.ended !== undefined) {
       suspend({ status: 'suspended' });
       await new Promise(() => {});
@@ -111,7 +111,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
     return answer;
   };
 
-  /** Never resumes in this attempt. The attempt ends when nothing else runs. */
+  /** The handler never resumes in this attempt. The attempt ends when nothing else runs. */
   const sleepOn = (): Promise<never> => {
     asleep++;
     settle();
@@ -257,7 +257,7 @@ function utf8Bytes(text: string): number {
   return bytes;
 }
 
-/** The error of a handler whose steps differ from the stored ones. */
+/** The error of a handler whose steps differ from the stored steps. */
 export function mismatch(reason: string): Error {
   return namedError(
     'ReplayMismatchError',

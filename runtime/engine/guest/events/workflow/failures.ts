@@ -14,7 +14,7 @@ export function toFailure(error: unknown): Failure & { readonly code: unknown } 
   return { name: typeof name === 'string' ? name : 'Error', message: String(message ?? error), code };
 }
 
-/** An error equal to a stored one. */
+/** Creates an error equal to a stored one. */
 export function toError(failure: Failure | undefined): Error {
   return namedError(failure?.name ?? 'Error', failure?.message ?? 'The step failed');
 }

@@ -1,4 +1,4 @@
-// SubtleCrypto: every operation is an asynchronous host call; keys are sent as numbers, bytes as parts beside the
+// SubtleCrypto: every operation is an asynchronous host call. Keys are sent as numbers, bytes as parts next to the
 // arguments. Arguments are read and copied here synchronously and validated on the host, which implements the Web
 // Cryptography API.
 import { host, type HostReply } from '../../host.ts';
@@ -29,7 +29,7 @@ const algorithmMembers = [
 ];
 const webIdlErrors = new Set(['TypeError', 'RangeError', 'Error']);
 
-/** One call being assembled: arguments for JSON, bytes beside them, keys that the host may have evicted. */
+/** A call that is being assembled: arguments as JSON, separate bytes, and keys that the host may have evicted. */
 class Operation {
   readonly args: Record<string, unknown> = {};
   readonly parts: Uint8Array[] = [];
@@ -102,7 +102,7 @@ function bufferOf(reply: HostReply): ArrayBuffer {
   return toBytes(reply.parts[0], 'The answer').slice().buffer as ArrayBuffer;
 }
 
-// Generated and derived keys exist only on the host, which is notified when the last CryptoKey of one is collected.
+// Generated and derived keys exist only on the host, which is notified when the last CryptoKey for a key is collected.
 let released: FinalizationRegistry<number> | null = null;
 
 function keyFrom(value: unknown): CryptoKey {
@@ -122,7 +122,7 @@ const digestBits: Readonly<Record<string, number>> = {
   'SHA-384': 384,
   'SHA-512': 512,
 };
-// Longer digests are computed on the host: nothing can interrupt one here.
+// Longer digests are computed on the host, because a digest in the isolate cannot be interrupted.
 const OWN_DIGEST_BYTES_MAX = 1_048_576;
 
 let brand: (subtle: SubtleCrypto) => void;
@@ -144,7 +144,7 @@ export class SubtleCrypto {
     operation.bytes(data, 'The data');
     const { name } = (operation.args['algorithm'] = operation.algorithm(algorithm));
     const [bytes] = operation.parts as [Uint8Array];
-    // Not an algorithm of Web Crypto, but used for checksums by other systems.
+    // MD5 is not an algorithm of Web Crypto, but other systems use it for checksums.
     if ((name as string).toUpperCase() === 'MD5')
       return bufferOf(await host.call('crypto.digestPush', { handle: 0, algorithm: 'MD5', last: true }, [bytes]));
     const bits = bytes.byteLength <= OWN_DIGEST_BYTES_MAX ? digestBits[(name as string).toUpperCase()] : undefined;

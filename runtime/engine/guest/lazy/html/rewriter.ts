@@ -16,7 +16,7 @@ import {
 import type { Matcher, SelectableElement } from './selector.ts';
 import { createHtmlTokens, type HtmlToken, type Namespace } from './tokens.ts';
 
-/** Handlers of one `on` call; methods are called on the object itself. */
+/** Handlers of one `on` call; methods are called on the handler object itself. */
 export interface ElementHandlers {
   element?(element: Element): unknown;
   comments?(comment: Comment): unknown;
@@ -100,13 +100,13 @@ class OpenElement implements SelectableElement {
     return this.#token.attributes.find((attribute) => attribute.name === name)?.value ?? null;
   }
 
-  /** Whether its content is removed. */
+  /** Whether the content of the element is removed. */
   get hidesContent(): boolean {
     return this.edits !== null && (this.edits.inner !== null || (this.edits.removed && !this.edits.keepsContent));
   }
 }
 
-/** One run of a document through rules. */
+/** One run of a document through the rewriter's rules. */
 export class Rewriting {
   readonly #rules: Rules;
   readonly #tokens = createHtmlTokens();

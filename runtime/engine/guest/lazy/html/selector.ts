@@ -1,5 +1,5 @@
 // CSS selectors of HTMLRewriter, matched against open elements while the document streams: preceding and enclosing
-// elements are known, following ones are not. Used by rewriter.ts.
+// elements are known, following elements are not. Used by rewriter.ts.
 import {
   AttributeAction,
   parse,
@@ -14,7 +14,7 @@ export interface SelectableElement {
   /** Lower case. */
   readonly name: string;
   readonly parent: SelectableElement | null;
-  /** Index among its parent's children, from 1; and among those with its name. */
+  /** Index among the parent's children, from 1, and among its children with the same name. */
   readonly index: number;
   readonly indexOfType: number;
   attribute(name: string): string | null;

@@ -6,7 +6,7 @@ import { QuoteType, Tokenizer } from 'htmlparser2';
 export interface AttributeToken {
   /** Lower case. */
   readonly name: string;
-  /** As written, with character references. */
+  /** The text as written, with character references. */
   readonly value: string;
   readonly raw: string;
 }
@@ -20,7 +20,7 @@ export type HtmlToken =
       readonly raw: string;
       readonly name: string;
       readonly attributes: readonly AttributeToken[];
-      /** Written with a slash: the element is empty in SVG and MathML; HTML ignores the slash. */
+      /** The tag ends with a slash: the element is empty in SVG and MathML; HTML ignores the slash. */
       readonly selfClosing: boolean;
       readonly namespace: Namespace;
       /** The element has no end tag and no content. */

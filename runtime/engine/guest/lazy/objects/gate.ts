@@ -1,6 +1,6 @@
 // The queue in front of a durable object: events wait while `blockConcurrencyWhile` or the constructor runs; responses
-// of the host wait while the object's code waits for its storage. In order of arrival, each after the synchronous work
-// of the previous one: dispatch.ts checks between two tasks (object-records.ts).
+// of the host wait while the object's code waits for its storage. Events enter in order of arrival, each after the
+// synchronous work of the previous one: dispatch.ts checks between two tasks (object-records.ts).
 import { currentContext, runInContext } from '../../context.ts';
 import { currentInvocation, touch, type InputGate } from '../../invocation.ts';
 import { lookAtGates } from '../../object-records.ts';
@@ -55,7 +55,7 @@ export class Gate implements InputGate {
     changed.push(this);
   }
 
-  /** Lets one in. @returns whether there was one. */
+  /** Lets one in. @returns whether an event was waiting. */
   next(): boolean {
     this.#isChanged = false;
     if (this.reads > 0) return false;

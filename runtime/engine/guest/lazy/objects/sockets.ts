@@ -1,6 +1,6 @@
-// The WebSockets that a durable object has accepted and that this isolate knows. The engine keeps them
-// (serving/objects/object-sockets.ts), even while the object is not in an isolate. Their messages are events of the
-// object.
+// The WebSockets that a durable object has accepted and that this isolate has loaded. The engine keeps them
+// (serving/objects/object-sockets.ts), even while the object is not in an isolate. Messages of these sockets are events
+// of the object.
 import { currentInvocation } from '../../invocation.ts';
 import { host } from '../../host.ts';
 import { SafeMap, toJson } from '../../safe.ts';
@@ -10,7 +10,7 @@ import type { Part } from '../../../bridge/protocol.ts';
 /** Dependencies of accepted sockets on their object. */
 interface SocketOwner {
   readonly id: string;
-  /** Runs an event as soon as it is allowed to enter. */
+  /** Runs an event when it is allowed to enter. */
   run(event: (instance: Record<string, unknown>) => unknown): Promise<unknown>;
 }
 
@@ -90,7 +90,7 @@ export class AcceptedSockets {
   readonly #byId = new SafeMap<number, AcceptedSocket>();
   /** Including closed ones. */
   readonly #accepted = new WeakMap<AcceptedSocket, Accepted>();
-  /** Whether this isolate knows all sockets that the engine keeps. */
+  /** Whether this isolate has loaded all sockets that the engine keeps. */
   #isLoaded = false;
   /** Undefined: the engine's value. */
   #auto: AutoResponse | null | undefined = undefined;
@@ -164,12 +164,12 @@ export class AcceptedSockets {
     return call(instance, 'webSocketClose', [socket, code, reason, clean]);
   }
 
-  /** The socket of an event; null: it no longer belongs to this object. */
+  /** The socket of an event; null means it no longer belongs to this object. */
   #find(event: SocketEvent): AcceptedSocket | null {
     const known = this.#byId.get(event.socket);
     if (known !== undefined) return known;
     if (event.tags !== undefined) return this.#meet(event as KeptSocket);
-    // The host addressed an instance that was reset meanwhile.
+    // The host addressed an instance that has been reset in the meantime.
     const [kept] = this.#page(0, event.socket).sockets;
     return kept === undefined ? null : this.#meet(kept);
   }

@@ -112,7 +112,7 @@ export class SqlStorage {
 
   exec(query: unknown, ...values: readonly unknown[]): SqlStorageCursor {
     if (/^[\s;]*$/.test(String(query))) throw new Error('SQL code did not contain a statement.');
-    // Its writes are part of the open transaction.
+    // Writes are part of the open transaction.
     return new SqlStorageCursor(this.#queue.now(['q', String(query), values.map(toWire)], false) as Rows);
   }
 

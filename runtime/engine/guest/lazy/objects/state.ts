@@ -36,7 +36,7 @@ export class DurableObjectState {
       try {
         return await callback();
       } catch (error) {
-        // As in Cloudflare's API: an object is reset after a failed section.
+        // As in Cloudflare's API, an object is reset after a failed section.
         reset(error as Error);
         throw error;
       }

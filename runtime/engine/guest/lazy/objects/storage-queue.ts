@@ -28,7 +28,7 @@ interface Collected {
 
 /** How a step is requested. */
 interface StepOptions {
-  /** Whether the object admits nothing else until the reply. */
+  /** Whether no other event may enter the object until the reply. */
   readonly closesGate: boolean;
   readonly writes: boolean;
   readonly isUnconfirmed?: boolean;
@@ -43,7 +43,7 @@ export class StorageQueue {
   readonly #gate: Gate;
   #collected: Collected | null = null;
   #last: Promise<void> = Promise.resolve();
-  /** Number of open transactions that last several turns. */
+  /** Number of open transactions that span several turns. */
   openTransactions = 0;
 
   constructor(object: string, gate: Gate) {
@@ -61,7 +61,7 @@ export class StorageQueue {
     return this.#collected?.batch.steps.length ?? 0;
   }
 
-  /** Adds a step to those of this entry. */
+  /** Adds a step to the steps of this entry. */
   add(step: readonly unknown[], options: StepOptions): Promise<unknown> {
     const { batch, waiters } = this.#collect();
     const text = toJson(step);
@@ -119,7 +119,7 @@ export class StorageQueue {
     if (writes || t !== 0) {
       const { batch } = this.#collect();
       batch.writes = true;
-      // No output is sent before the commit.
+      // No output of the object is sent before the commit.
       batch.isUnconfirmed = false;
     }
     const result = v[waiters.length];
@@ -167,7 +167,7 @@ export class StorageQueue {
     return collected;
   }
 
-  /** A transaction of several turns begins (1) or ends (-1). */
+  /** A transaction over several turns begins (1) or ends (-1). */
   count(change: 1 | -1): void {
     this.openTransactions += change;
     const { batch } = this.#collect();

@@ -225,9 +225,9 @@ export interface StorageOwner {
   readonly queue: StorageQueue;
   readonly gate: Gate;
   alone<Result>(section: () => Promise<Result>): Promise<Result>;
-  /** Whether its alarm is running: then `getAlarm` returns only an alarm that was set meanwhile. */
+  /** Whether the alarm is running: `getAlarm` then returns only an alarm that was set since. */
   readonly alarm: { isRunning: boolean; wasSet: boolean };
-  /** Whether its class has a method that an alarm can call. */
+  /** Whether the object's class has a method that an alarm can call. */
   readonly hasAlarm: boolean;
 }
 

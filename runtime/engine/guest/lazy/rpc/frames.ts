@@ -20,7 +20,7 @@ export function toFrame(message: readonly unknown[], parts: readonly Uint8Array[
   return frame;
 }
 
-/** @throws {Error} when it is not a frame of {@link toFrame}. */
+/** @throws {Error} when the part is not a frame of {@link toFrame}. */
 export function fromFrame(frame: Part): { message: readonly unknown[]; parts: readonly Uint8Array[] } {
   if (typeof frame === 'string') return { message: fromJson(frame) as readonly unknown[], parts: [] };
   const length = new DataView(frame.buffer, frame.byteOffset).getUint32(0, true);

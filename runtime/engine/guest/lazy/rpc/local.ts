@@ -48,7 +48,7 @@ export function quietly(run: (() => void) | null): void {
   try {
     run?.();
   } catch {
-    // As the errors of any disposer here.
+    // Errors of a disposer are ignored, like those of any disposer here.
   }
 }
 

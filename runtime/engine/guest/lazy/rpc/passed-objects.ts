@@ -39,7 +39,7 @@ export class PassedObjects implements References, Asking {
   #imports: Map<number, Import> | null = null;
   /** Streams that cross. */
   #streams = 0;
-  /** Number of the last object of this side; 0 is the main one. */
+  /** Number of the last object of this side; 0 is the main object. */
   #last = 0;
   /** Stubs in the message being sent whose ownership passes to the other side. */
   #givenAway: Receiver[] = [];
@@ -98,7 +98,7 @@ export class PassedObjects implements References, Asking {
     return this.#add(value, false);
   }
 
-  /** Like `add`, for a result, which gives its stubs away; callers keep the stubs in arguments. */
+  /** Like `add`, for a result. A result transfers its stubs, while callers keep the stubs in arguments. */
   addToResult(value: object): Reference | null {
     return this.#add(value, true);
   }

@@ -1,4 +1,4 @@
-// References of one side of an RPC session to the other: handles of its objects, and pending calls.
+// References of one side of an RPC session to the other side: handles of its objects, and pending calls.
 import { disposeAll, disposerOf, follow, local } from './local.ts';
 import { innerOf, type Receiver, type Result } from './stubs.ts';
 
@@ -68,7 +68,7 @@ export class Question implements Result, Receiver {
   #settled: { readonly value: unknown } | null = null;
   #isDisposed = false;
 
-  /** @param origin of a question about the result of another; null: it is one about an object. */
+  /** @param origin the call whose result is used; null if the target is an object. */
   constructor(session: Pick<Asking, 'ask'>, id: number, origin: Origin | null) {
     this.#session = session;
     this.#id = id;
@@ -96,7 +96,7 @@ export class Question implements Result, Receiver {
     this.#reject(error);
   }
 
-  /** The other side has ended without answering it. @param ended why, for a question about no result. */
+  /** The other side has ended without answering the call. @param ended why, for a question about no result. */
   goOn(ended: Error): void {
     const origin = this.#origin;
     if (origin === null) {

@@ -21,7 +21,7 @@ const THROW = 3; // question, error
 const RELEASE = 4; // object, how many of its references
 const FINISH = 5; // question: its result is not called any more
 const LEAVE = 6; // of the host: ends the session as soon as no call runs
-// Like RETURN and THROW, when neither side holds references: the session ends.
+// Like RETURN and THROW, but neither side holds references: the session ends.
 const RETURN_LAST = 7;
 const THROW_LAST = 8;
 
@@ -29,7 +29,7 @@ const THROW_LAST = 8;
 const MAIN = 0;
 /** Limit for a message. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
-/** Limit for unanswered calls of one session, either way. */
+/** Limit for unanswered calls of one session, in either direction. */
 const PENDING_MAX = 10_000;
 
 const CLOSED = 'The RPC session was closed by the other side';
@@ -41,9 +41,9 @@ function toError(reason: Error | string): Error {
 
 /** Error handling for the caller. */
 export interface SessionErrors {
-  /** The other side's code threw it. */
+  /** The code of the other side threw this error. */
   thrown(error: unknown): void;
-  /** Why the session failed; null: it was closed normally. @returns the error for pending calls. */
+  /** Why the session failed; null if it was closed normally. @returns the error for pending calls. */
   failed(error: Error | null): Error;
 }
 
@@ -63,12 +63,13 @@ export class RpcSession {
   #running = 0;
   #isLeaving = false;
   #lastQuestion = 0;
-  /** Why it has ended, as an error or a message; null: it has not. */
+  /** Why the session has ended, as an error or a message, or null. */
   #ended: Error | string | null = null;
 
   /**
-   * @param main what the other side calls; null: this side opens the session and calls the other's.
-   * @param errors changes errors before the caller sees them; null: unchanged.
+   * @param main the object that the other side calls; null means that this side opens the session and calls the other
+   * side's object.
+   * @param errors changes errors before the caller sees them; null if unchanged.
    */
   constructor(transport: RpcTransport, main: SessionMain | null, errors: SessionErrors | null = null) {
     this.#transport = transport;
@@ -84,7 +85,7 @@ export class RpcSession {
     transport.onClosed = onClosed;
   }
 
-  /** The other side's main object, for this session's only user. */
+  /** The main object of the other side, for this session's only user. */
   readonly main: Receiver = { send: (path, args) => this.ask(MAIN, path, args) };
 
   /** Reads a frame that came with the session's opening. */
@@ -312,14 +313,15 @@ export class RpcSession {
     }
   }
 
-  /** Whether the response being sent is the last that the other side needs: most calls are one message each way. */
+  /** Whether this response is the last one that the other side needs: most calls are one message in each direction. */
   get #isAnsweredWhole(): boolean {
     const isOnly = this.#running === 0 && this.#answers.size === 1;
     return !this.#opens && isOnly && this.#passed.isEmpty && !this.#passed.hasStreams;
   }
 
   /**
-   * The other side has sent its response and ended. Its unread calls continue with the result, which is on this side.
+   * The other side has sent its response and ended. Unread calls of the other side continue with the result, which is
+   * on this side.
    */
   #endAnswered(): void {
     const left = Array.from(this.#questions.values());

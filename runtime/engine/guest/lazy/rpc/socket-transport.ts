@@ -24,7 +24,7 @@ export function openSocketTransport(name: HostCallName, args: object): RpcTransp
       receive: (data: Part) => {
         if (state === 'open') transport.onFrame(data);
       },
-      // The reply to the host call says why.
+      // The reply to the host call has the reason.
       closing: () => {},
       closed: () => {},
       failed: () => {},

@@ -73,7 +73,7 @@ export function readableOver(call: Call, release: () => void): object {
       if (chunk === null) {
         release();
         controller.close();
-        // A reader with a buffer of its own waits for an answer.
+        // A reader with its own buffer waits for an answer.
         controller.byobRequest?.respond(0);
         return;
       }

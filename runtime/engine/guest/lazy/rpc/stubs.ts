@@ -9,7 +9,7 @@ export interface Receiver {
    * @throws when the receiver is disposed; a failure of the call itself is in the result.
    */
   send(path: readonly string[], args: readonly unknown[] | null): Result;
-  /** Another handle of the same object. */
+  /** Creates another handle of the same object. */
   dup?(): Receiver;
   dispose?(): void;
 }
@@ -33,19 +33,19 @@ interface Inner {
 const inners = new WeakMap<object, Inner>();
 const { get: weakGet, set: weakSet } = WeakMap.prototype;
 
-/** Null for anything that is not a stub. */
+/** Null for any value that is not a stub. */
 export function innerOf(value: unknown): Inner | null {
   if (typeof value !== 'function' && (typeof value !== 'object' || value === null)) return null;
   return (Reflect.apply(weakGet, inners, [value]) as Inner | undefined) ?? null;
 }
 
-/** For `instanceof`. The shim of `cloudflare:workers` has classes of its own, with the same prototypes. */
+/** For `instanceof`. The shim of `cloudflare:workers` has separate classes with the same prototypes. */
 export const prototypes = { stub: {}, promise: {}, property: {} };
 
 const { getPrototypeOf } = Object;
 const nothing = Object.freeze({});
 
-/** Traps of a proxy. One object each and no closures: two proxies are made for a call. */
+/** Traps of a proxy. A stub is one object without closures, because each call creates two proxies. */
 class StubTraps implements ProxyHandler<() => void> {
   readonly #inner: Inner;
   readonly #members: (key: string | symbol) => unknown;
@@ -111,7 +111,7 @@ function proxyOf(inner: Inner, members: (key: string | symbol) => unknown): obje
   return proxy;
 }
 
-/** A stub of an object of another side. It is not a thenable, so that async functions can return it. */
+/** A stub of an object of another side. A stub is not a thenable, so that async functions can return it. */
 export function createStub(receiver: Receiver): object {
   return proxyOf({ kind: 'stub', receiver, path: [] }, (key) => {
     if (key === 'then') return nothing;
@@ -129,7 +129,7 @@ export function createStub(receiver: Receiver): object {
 /** The result of a call: a promise, and a stub of the future result. */
 export function createPromise(result: Result): object {
   const { promise, receiver } = result;
-  // An `await` still throws the error. Without this, each call of a chain would report it as unhandled.
+  // An `await` still throws the error. Without this, each call of a chain would be reported as unhandled.
   promise.catch(() => {});
   return proxyOf({ kind: 'promise', receiver, path: [] }, (key) => {
     if (key === Symbol.dispose) return () => result.dispose();
@@ -158,7 +158,7 @@ function thenable(key: string | symbol, promiseOf: () => Promise<unknown>): unkn
   }
 }
 
-/** Set on the prototypes of classes whose instances are passed by reference; their bases are in builder/shims/. */
+/** Set on the prototypes of classes whose instances are passed by reference. The base classes are in builder/shims/. */
 const TARGET = Symbol.for('platform.rpc.target');
 
 /** Whether an object is passed by reference. */
@@ -171,8 +171,8 @@ export function missing(name: string): TypeError {
 }
 
 /**
- * A member that other sides may reach: of an instance, what its classes declare, without private members, fields and
- * the base; of a plain object or a function, its own properties.
+ * A member that other sides can call. For an instance, these are the members that its classes declare, without private
+ * members, fields and the base class; for a plain object or a function, its own properties.
  *
  * @param isEntry a worker's handler object or an instance of an entrypoint, whatever its class.
  * @throws {TypeError} for any other.

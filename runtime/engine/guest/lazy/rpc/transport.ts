@@ -1,14 +1,14 @@
-// The transport of an RPC session's frames. It is the only dependency of session.ts on the outside; socket-transport.ts
-// is one over a socket of the bridge, and tests join two in memory.
+// The transport of an RPC session's frames. The transport is the only external dependency of session.ts.
+// socket-transport.ts implements it over a socket of the bridge, and tests connect two transports in memory.
 import type { Part } from '../../../bridge/protocol.ts';
 
 /**
- * A pair of ends, each a transport, that carry frames both ways, in order and whole. A frame is a text, or bytes where
- * it has binary content.
+ * A pair of transports that carry complete frames in both directions, in order. A frame is a text, or bytes where it
+ * has binary content.
  *
- * A session sets `onFrame` and `onClosed` before it returns to its caller; the transport calls them from tasks of its
- * own, never from inside `send` or `close`. After `close`, and after it has called `onClosed`, `send` does nothing and
- * neither is called any more.
+ * A session sets `onFrame` and `onClosed` before it returns to its caller. The transport calls them from separate
+ * tasks, never from inside `send` or `close`. After `close` or `onClosed`, `send` has no effect and neither callback is
+ * called again.
  *
  * @example
  * transport.onFrame = onFrame;
@@ -22,6 +22,6 @@ export interface RpcTransport {
   close(): void;
   /** A frame of the other end. */
   onFrame: (frame: Part) => void;
-  /** The session is over. @param error why; null: the other end closed it in order. */
+  /** The session is over. @param error the reason; null means that the other end closed it normally. */
   onClosed: (error: Error | null) => void;
 }

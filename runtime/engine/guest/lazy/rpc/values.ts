@@ -1,6 +1,6 @@
-// Values of RPC messages as JSON and binary parts, and back: what structuredClone takes, and what is passed by
-// reference (functions, RpcTargets, streams) or rebuilt (Request, Response, Headers, URL). Used by session.ts, whose
-// `References` number what is passed by reference.
+// Values of RPC messages as JSON and binary parts: everything that structuredClone accepts, and values that are passed
+// by reference (functions, RpcTargets, streams) or rebuilt (Request, Response, Headers, URL). Used by session.ts, whose
+// `References` number the values that are passed by reference.
 import { blobBytes, createBlob, isBlob } from '../../web/blob.ts';
 import { DOMException } from '../../web/dom-exception.ts';
 import { Headers } from '../../web/headers.ts';
@@ -10,11 +10,11 @@ import { isReadableStream } from '../../web/streams.ts';
 import { URL } from '../../web/url.ts';
 import { isWritableStream } from './streams.ts';
 
-/** Numbers what a message passes by reference. */
+/** Numbers the values that a message passes by reference. */
 export interface References {
-  /** A number for a function, an RpcTarget or a stub of another session; null: the value is passed by value. */
+  /** A number for a function, an RpcTarget or a stub of another session; null if the value is passed by value. */
   add(value: object): Reference | null;
-  /** As `add`, for the result of a call. */
+  /** Like `add`, for the result of a call. */
   addToResult(value: object): Reference | null;
   addSource(stream: object): number;
   addSink(stream: object): number;
@@ -24,10 +24,10 @@ export interface References {
   sink(id: number): object;
 }
 
-/** `f`: a number of the sender's. `x`: one of the receiver's own. */
+/** `f`: a number of the sender's. `x` is an object of the receiver. */
 export type Reference = readonly ['f' | 'x', number];
 
-/** A value in a message: itself where JSON can write it, else a list that begins with its kind. */
+/** A value in a message: the value itself if JSON supports it, else a list that begins with its kind. */
 type Written = string | number | boolean | null | readonly [kind: string, ...rest: unknown[]];
 
 const STANDARD_ERRORS: Readonly<Record<string, ErrorConstructor>> = {
@@ -98,7 +98,7 @@ export class ValueWriter {
     return this.#platform(value) ?? this.#builtIn(value);
   }
 
-  /** Names and values in turn. A getter may delete what follows. */
+  /** Names and values, alternating. A getter may delete the following properties. */
   #entries(value: object): unknown[] {
     const entries: unknown[] = [];
     for (const key of keys(value))
@@ -131,7 +131,7 @@ export class ValueWriter {
     if (ArrayBuffer.isView(value)) {
       const { buffer, byteOffset, byteLength } = value;
       const name = classOf.call(value).slice(8, -1);
-      // Only its own bytes are sent, unless the message also has the buffer.
+      // Only the bytes of the view are sent, unless the message also has the buffer.
       const shared = this.#known.get(buffer);
       if (shared !== undefined)
         return ['v', name, ['r', shared], byteOffset, name === 'DataView' ? byteLength : (value as Uint8Array).length];
@@ -180,7 +180,7 @@ export class ValueWriter {
       if (key === 'name' || key === 'message' || key === 'stack') continue;
       own.push(key, this.write((error as unknown as Readonly<Record<string, unknown>>)[key]));
     }
-    // Errors of the platform have one that `for in` does not list.
+    // Errors of the platform have a property that `for in` does not list.
     const code = Object.getOwnPropertyDescriptor(error, 'code');
     if (code?.enumerable === false && typeof code.value === 'string') own.push('code', code.value);
     const cause = hasOwn(error, 'cause') && !keys(error).includes('cause') ? [this.write(error.cause)] : [];
@@ -190,7 +190,7 @@ export class ValueWriter {
   }
 }
 
-/** Reads what {@link ValueWriter} has written. @throws {Error} for anything else. */
+/** Reads values that {@link ValueWriter} has written. @throws {Error} for anything else. */
 export class ValueReader {
   #references: References;
   #parts: readonly Uint8Array[];

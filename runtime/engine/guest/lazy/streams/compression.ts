@@ -1,5 +1,5 @@
-// CompressionStream and DecompressionStream: zlib runs on the host, a chunk at a time. The output of one chunk may
-// take several replies, so that a small input cannot fill the memory at once.
+// CompressionStream and DecompressionStream: zlib runs on the host, a chunk at a time. The output of one chunk may take
+// several replies, so that a small input cannot fill the memory in one step.
 import type { ReadableStream, TransformStream, WritableStream } from 'web-streams-polyfill';
 import type { LazyDeps } from '../../lazy.ts';
 

@@ -1,10 +1,10 @@
-// Bytes of a TCP socket on their way to the host: writes wait until the host has room, and while TLS begins.
+// Sends bytes of a TCP socket to the host: writes wait until the host has room, and while TLS starts.
 import type { HostBody } from '../../host.ts';
 
 /** Larger writes cross in pieces, each once the host has room. */
 const PIECE_BYTES = 128 * 1024;
 
-/** One write that waits. */
+/** One pending write. */
 interface Write {
   readonly bytes: Uint8Array;
   at: number;
@@ -13,7 +13,7 @@ interface Write {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes that wait, in order. */
+/** Pending writes, in order. */
 class Writes {
   first: Write | null = null;
   last: Write | null = null;
@@ -35,12 +35,12 @@ export class Outgoing implements HostBody {
   /** Bytes that were taken over; the host receives as many. */
   sent = 0;
   #writes = new Writes();
-  /** While TLS begins: what may only follow it. */
+  /** The writes that must follow TLS, while it starts. */
   #later: Writes | null = null;
   #waiter: ((piece: Uint8Array | null) => void) | null = null;
   #isEnded = false;
   #failure: { readonly error: unknown } | null = null;
-  /** Called when nothing waits any more. */
+  /** Called when no write is pending any more. */
   #onIdle: (() => void) | null = null;
   #freeAfterEntry: (bytes: Uint8Array) => void;
 
@@ -98,7 +98,7 @@ export class Outgoing implements HostBody {
     this.#serve();
   }
 
-  /** From here on nothing is sent but what was written before; resolves when that is taken. */
+  /** Holds back further writes; resolves when the earlier ones are sent. */
   hold(): Promise<void> {
     this.#later = new Writes();
     return new Promise((resolve) => {
