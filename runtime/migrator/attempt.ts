@@ -1,6 +1,6 @@
-// One attempt at a run: opens the artifact, migrates each of its databases one migration after the other, and records
-// each. None is applied twice: a database records its migrations in the transaction of each, and is queried before
-// every one (docs/decisions/93-the-database-says-what-is-applied.md). Called by migrator.ts.
+// One attempt at a run: opens the artifact, applies the migrations of each database one after the other, and records
+// each of them. No migration is applied twice: a database records its migrations in the transaction of each, and is
+// queried before every migration (docs/decisions/93-the-database-says-what-is-applied.md). Called by migrator.ts.
 import { storeProblem } from '#artifacts/store/stored.ts';
 import { pendingMigrations } from '#core/database-migrations.ts';
 import { isFailure } from '#core/failure.ts';
@@ -30,13 +30,13 @@ export interface AttemptDeps {
   readonly limits: MigratorLimits;
   /** Name of this process in the audit. */
   readonly member: string;
-  /** The process is to end: nothing more is started. */
+  /** The process is stopping: no further migration is started. */
   readonly stopping: AbortSignal;
 }
 
 type Files = readonly (readonly [name: string, sql: string])[];
 
-/** An interruption of an attempt that says nothing about the migrations: it is repeated, and not counted. */
+/** An interruption of an attempt that is not caused by the migrations: the attempt is repeated, and not counted. */
 interface Interruption {
   /** `broken`: not repeated here, the lease expires by itself. */
   readonly why: 'away' | 'stopped' | 'broken';
@@ -93,11 +93,11 @@ function auditedDatabases(
   run: ClaimedRun,
   preview: string | null,
 ): { readonly databases: MigratedDatabases; interruption(): Interruption | null } {
-  /** By database: its changed files are recorded once. */
+  /** By database, so that its changed files are recorded once. */
   const compared = new Set<string>();
   let interruption: Interruption | null = null;
 
-  /** A failure of record keeping, or an unavailable service, ends the attempt and says nothing about a migration. */
+  /** A failure of record keeping, or an unavailable service, ends the attempt without a result for the migration. */
   async function keeping<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -162,7 +162,7 @@ function auditedDatabases(
       const ms = done.length === 0 ? null : performance.now() - began;
       await keeping(() => endMigration(sql, run, migration, { error: null, ms }));
     } catch (error) {
-      // Its row stays open: the next attempt determines the result.
+      // The row of the migration stays open: the next attempt determines the result.
       if (interruption !== null) throw error;
       // An interrupted attempt may still be running, in a remote database.
       const known = await asking(() => databases.migrations(place, alone)).catch(() => null);

@@ -1,5 +1,5 @@
-// The rows of `control.database_migration_audit`: one per migration and run, inserted before the migration is applied
-// and completed after it, so that none is missing whenever the process dies. Called by attempt.ts.
+// The rows of `control.database_migration_audit`: one per migration and run. A row is inserted before the migration is
+// applied and completed afterwards, so that none is missing if the process dies. Called by attempt.ts.
 import { Failure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { ClaimedRun } from './claims.ts';
@@ -16,7 +16,7 @@ export interface AuditedMigration {
 const MESSAGE_CHARS_MAX = 4000;
 
 /**
- * Records that a migration is about to be applied, and verifies the lease, in one step.
+ * Records that a migration will be applied next, and verifies the lease, in one step.
  *
  * @param member the process. @throws {Failure} `lease_lost`
  */

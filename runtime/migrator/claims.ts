@@ -1,5 +1,5 @@
-// Rows of `control.migration_run`: which one is claimed next, its lease, its end. A run whose holder is gone is due
-// again when its lease expires. No project database is used here.
+// Rows of `control.migration_run`: the next row to claim, its lease, its end. A run whose holder has died is due again
+// when its lease expires. This module uses no project database.
 import type { Sql } from '#postgres/sql.ts';
 
 /** A claimed run. */
@@ -10,7 +10,7 @@ export interface ClaimedRun {
   /** Name of the project: the namespace of its databases. */
   readonly projectName: string;
   readonly artifact: string;
-  /** Branch of the databases; null: production's. */
+  /** Branch of the databases; null means production's. */
   readonly branch: string | null;
   /** Account that requested it. */
   readonly requestedBy: string | null;
@@ -19,7 +19,7 @@ export interface ClaimedRun {
   readonly lease: string;
   /** Since the request. */
   readonly ageMs: number;
-  /** Why it is no longer needed. */
+  /** Why the run is no longer needed. */
   readonly obsolete: string | null;
 }
 
@@ -37,7 +37,7 @@ const AGAIN_MS = 1000;
 const UNIQUE_VIOLATION = '23505';
 
 /**
- * The next due run; for a project with a running one, only that one.
+ * The next due run. For a project with a running run, only that run.
  *
  * @param own runs of this process: if their lease has expired all the same, another process continues.
  */
@@ -67,7 +67,7 @@ export async function claimRun(
             AND b.removed_at IS NOT NULL) THEN 'The branch was removed' END AS obsolete`;
     return row ?? null;
   } catch (error) {
-    // Another migrator has just begun one of the same project.
+    // Another migrator has just begun a run of the same project.
     if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return null;
     throw error;
   }
@@ -99,7 +99,7 @@ function storable(end: RunEnd): RunEnd {
   ) as RunEnd;
 }
 
-/** Releases it for another attempt without counting this one: the obstacle was not its own. */
+/** Releases the run for another attempt without counting this one, because the run did not cause the obstacle. */
 export async function releaseRun(sql: Sql, { id, lease }: ClaimedRun): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`

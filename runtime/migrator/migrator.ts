@@ -15,7 +15,7 @@ interface MigratorOptions extends Omit<AttemptDeps, 'stopping'> {
 export interface Migrator {
   /** Number of running runs. */
   readonly running: number;
-  /** Starts nothing more, and waits for the migration that each run is applying. */
+  /** Starts no further runs, and waits for the migration that each run is applying. */
   close(): Promise<void>;
 }
 
