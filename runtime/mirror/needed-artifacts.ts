@@ -5,7 +5,7 @@ import type { RouteRecord } from '#core/manifest.ts';
 const NEWEST = 3;
 
 /**
- * @param before the record that engines of this machine currently use; null: none.
+ * @param before the record that engines of this machine currently use, or null.
  * @returns `first`: artifacts of deployments that production or a branch points to, and of new deployments. `later`:
  * artifacts of the others, which are reachable only by their own URLs.
  */

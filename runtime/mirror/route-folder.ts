@@ -1,5 +1,5 @@
 // The folder `routes` of this machine, as the mirror writes it: the records' files, and `mirror`, a note with the
-// platform that they belong to and the time when they were last complete. No other process writes there.
+// platform that they belong to and the time when they were last complete. No other process writes to this folder.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseRouteRecord } from '#artifacts/route-record.ts';
@@ -42,7 +42,7 @@ export async function recordIn(folder: string, name: string): Promise<RouteRecor
   }
 }
 
-/** Parses a record. @throws {Error} if it is another project's, or invalid. */
+/** Parses a record. @throws {Error} if the record belongs to another project, or is invalid. */
 export function recordOf(name: string, text: string): RouteRecord {
   const record = parseRouteRecord(text);
   if (`${record.project}.json` !== name) throw new Error(`${name} is the record of ${record.project}`);
