@@ -1,6 +1,6 @@
-// The socket on which one server calls its bindings: it identifies the server, requires the token of this process,
-// and forwards calls to an engine, where the deployment's worker executes them in its isolate. Requests to the AI
-// gateway are also sent here (from egress.ts) and need the gateway's own token. Made per server.
+// The socket on which one server calls its bindings. The socket identifies the server, requires the token of this
+// process, and forwards calls to an engine, where the deployment's worker executes them in its isolate. Requests to the
+// AI gateway are also sent here (from egress.ts) and need the gateway's own token. Made per server.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';

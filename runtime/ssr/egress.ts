@@ -1,6 +1,6 @@
-// Outgoing connections of one server, whose network has none: the server names a destination on a Unix socket
-// (preload.cjs does that for it), and gets the path of another socket that leads there, if the policy for requests of
-// tenants allows it. Made per server by server-process.ts.
+// Outgoing connections of one server, whose network has none. The server sends a destination to a Unix socket
+// (preload.cjs does this), and gets the path of another socket that leads there, if the policy for requests of tenants
+// allows it. Created per server by server-process.ts.
 import { chmodSync, rmSync } from 'node:fs';
 import {
   connect,
@@ -115,7 +115,7 @@ export async function openEgress({
     });
   }
 
-  /** A path for one connection. */
+  /** The socket path for one connection. */
   function offer(outside: Socket, asking: Socket): void {
     const file = path.join(folder, `out-${++last}.sock`);
     const single = createServer({ allowHalfOpen: true }, (inside) => {
@@ -149,7 +149,7 @@ export async function openEgress({
 }
 
 function refuse(asking: Socket, code: string, reason: string): void {
-  // It may never read that.
+  // The server may never read the response.
   asking.end(`${code} ${reason}\n`, () => asking.destroy());
 }
 

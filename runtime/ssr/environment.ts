@@ -1,5 +1,5 @@
-// The variables of a server process: those of its deployment, and those that describe its environment. Nothing of the
-// platform's own. Pure. Called by server-process.ts.
+// The variables of a server process: those of its deployment, and those that describe its environment. The environment
+// contains no variables of the platform. Pure. Called by server-process.ts.
 import { dirname } from 'node:path';
 import { AI_URL_VARIABLE } from '#core/ai-caller.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -17,7 +17,7 @@ interface ServerVariables {
   readonly memoryMbMax: number;
 }
 
-/** In its own network every port is free. */
+/** In its own network, every port is free. */
 const SERVER_PORT = 3000;
 /** Share of its memory for JavaScript objects; the rest is for code, buffers and child processes. */
 const HEAP_PART = 0.75;

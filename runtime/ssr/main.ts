@@ -1,5 +1,5 @@
-// Root of the process that runs servers of ssr projects beside the handler: confines them, starts them for engines,
-// and stops them. Started by the supervisor on demand; it holds no key of the platform.
+// Main module of the process that runs servers of ssr projects next to the handler: confines them, starts them for
+// engines, and stops them. Started by the supervisor on demand; it has no key of the platform.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -74,7 +74,7 @@ async function start(): Promise<() => Promise<void>> {
     known?.say({ type: 'line', key, level, text });
   };
   const used = new Map<string, string>();
-  /** Each run has a folder of its own, so that socket names are never reused. */
+  /** Each run has its own folder, so that socket names are never reused. */
   let lastRun = 0;
   const servers = new Servers({
     limits: limits.ssr,
@@ -149,8 +149,8 @@ async function start(): Promise<() => Promise<void>> {
 }
 
 /**
- * Parent folder of the servers' folders. Engines may write to the same folder, as another user: nothing owned by
- * another user is changed, and no existing name is used.
+ * Parent folder of the servers' folders. Engines may write to the same folder, as another user. Therefore files of
+ * other users are not changed, and existing names are not used.
  */
 async function makeRuns(sockets: string): Promise<string> {
   for (const name of await readdir(sockets)) {
@@ -176,7 +176,7 @@ function enginesOf(engines: ReadonlySet<Engine>, key: string): string[] {
   return known.sort((a, b) => Number(b.keys.has(key)) - Number(a.keys.has(key))).map(({ calls }) => calls);
 }
 
-/** One engine, as long as it is connected. */
+/** One engine, while it is connected. */
 class Engine {
   /** Servers that it has requested. */
   readonly keys = new Set<string>();

@@ -1,5 +1,5 @@
 // In a container: makes the control groups below its own writable, so that the kernel enforces the limits of each
-// server (core/process/confinement/control-groups.ts). Requires CAP_SYS_ADMIN; without it nothing changes, and
+// server (core/process/confinement/control-groups.ts). Requires CAP_SYS_ADMIN; without it, nothing is changed, and
 // servers are monitored. Called once by main.ts, before the first server.
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 const INIT = 'init';
 const REMOUNT_MS = 5000;
 
-/** Access to this machine's groups; default: the real ones. */
+/** Access to this machine's groups; by default the real ones. */
 interface GroupAccess {
   readonly mount?: string;
   readonly isWritable?: (folder: string) => Promise<boolean>;
@@ -35,7 +35,7 @@ export async function openOwnGroups(given: GroupAccess = {}): Promise<void> {
       // The root of this container's view; a group of the machine is not changed.
       if (isUnified) await shareControllers(folder);
     } catch {
-      // Not permitted: missing groups are replaced by monitoring.
+      // Not permitted: servers are monitored instead.
     }
   }
 }

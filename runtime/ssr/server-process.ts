@@ -1,5 +1,5 @@
-// One server of an ssr project: a confined process in its own network, from its start until all of it is gone.
-// servers.ts decides when there is one; independent of engines.
+// One server of an ssr project: a confined process in its own network, from its start until all its processes have
+// ended. servers.ts decides when it runs; this module is independent of engines.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { watch, type FSWatcher } from 'node:fs';
@@ -24,7 +24,7 @@ import { serverEnvironment, shellVariables } from './environment.ts';
 /** Options of a server. */
 interface ServerStart {
   readonly confinement: Confinement;
-  /** Its slot number, which determines its user. */
+  /** Slot number of the server, which determines its user. */
   readonly slot: number;
   readonly limits: SsrLimits;
   /** Folder of the unpacked archive. */
@@ -52,7 +52,7 @@ export interface OpenCalls {
   readonly close: () => void;
 }
 
-/** Why a server ended, in words for its author. */
+/** Why a server ended, in words for the author of its project. */
 interface ServerEnd {
   readonly reason: string;
 }
@@ -60,7 +60,7 @@ interface ServerEnd {
 const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
 /** Paths inside the confinement. */
 const CODE = '/app';
-/** Parts of its folder: one it writes to, and one with sockets for its calls. */
+/** Parts of its folder: one that it writes to, and one with sockets for its calls. */
 const OWN = 'own';
 const DOORS = 'doors';
 const SOCKET = 'http.sock';
@@ -103,7 +103,7 @@ export class ServerProcess {
     const doors = path.join(run, DOORS);
     await rm(run, { recursive: true, force: true });
     await mkdir(own, { recursive: true, mode: 0o700 });
-    // Only the platform writes there, so files it opens by name are those it created.
+    // Only the platform writes there, so files that it opens by name are files that it created.
     await mkdir(doors, { mode: 0o755 });
     if (uid !== null) {
       await chmod(run, 0o711);
@@ -160,8 +160,8 @@ export class ServerProcess {
         isServing: true,
         hostname: 'server',
       },
-      // Its variables are read inside the confinement: outside, one such as LD_PRELOAD or PATH would run its code
-      // before that.
+      // The variables are read inside the confinement: outside, a variable such as LD_PRELOAD or PATH would run the
+      // server's code before that.
       ['sh', '-c', `. "$0"\n${shellCommand(given.start)}`, variables],
     );
     const child = spawn(file, args, {
@@ -198,7 +198,7 @@ export class ServerProcess {
             resolve();
           });
           socket.once('error', ({ code }: NodeJS.ErrnoException) => {
-            // The socket exists, but nothing listens yet.
+            // The socket exists, but no process listens yet.
             if (code === 'ECONNREFUSED') setTimeout(look, CONNECT_MS);
           });
         };
@@ -232,7 +232,7 @@ export class ServerProcess {
     if (this.#child.pid !== undefined) signal(-this.#child.pid, 'SIGKILL');
   }
 
-  /** Its processes without those of the fence. */
+  /** Processes of the server, without those of the confinement. */
   async #inside(entries: readonly ProcessEntry[]): Promise<number[]> {
     const inode = await this.#namespace;
     const below = processesOf(entries, this.#child.pid ?? 0, null);
@@ -258,7 +258,7 @@ export class ServerProcess {
   /** Checks limits that no control group enforces. */
   async #look(): Promise<void> {
     const { run } = this.#given;
-    // That folder may be on a disk.
+    // The folder may be on a disk.
     if ((await readdir(path.join(run, OWN))).some((name) => name !== SOCKET))
       this.kill('it wrote to the folder of its socket: only /tmp is for files (SSR_TMP_MAX_BYTES)');
     const hit = await this.#groups.hit();
@@ -267,7 +267,7 @@ export class ServerProcess {
     if ((await this.residentBytes()) > this.#given.limits.memoryMbMax * MB) this.kill(this.#tooMuchMemory());
   }
 
-  /** Its memory that is not shared with a file. */
+  /** Memory of the server that is not shared with a file. */
   async residentBytes(): Promise<number> {
     const entries = await readProcessesLately(WATCH_MS / 2);
     const inside = new Set(await this.#inside(entries));
@@ -302,13 +302,13 @@ export class ServerProcess {
   }
 }
 
-/** Without a shell around a single command: signals reach it, and it saves memory. */
+/** No shell is used for a single command, so that signals reach it, and to save memory. */
 function shellCommand(start: string): string {
   const [, variables = '', command] = /^((?:[A-Za-z_]\w*=[\w./:@-]*\s+)*)([\w./:@=,\s-]+)$/.exec(start) ?? [];
   return command === undefined || /^(?:cd|exec|set|export)\s/.test(command) ? start : `${variables}exec ${command}`;
 }
 
-/** Number of the process namespace created by the fence; null: none. */
+/** Number of the process namespace created by the fence, or null. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   let text = '';
   try {

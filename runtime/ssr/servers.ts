@@ -36,7 +36,7 @@ interface Entry {
   idleSince: number;
   startedAt: number;
   isStopping: boolean;
-  /** It accepts no connections, and is being ended. */
+  /** The server accepts no connections, and is being ended. */
   isLost: boolean;
 }
 
@@ -98,12 +98,12 @@ export class Servers {
     entry.idleSince = this.#now();
   }
 
-  /** Releases everything of a holder that is gone. */
+  /** Releases all servers of a holder that has disconnected. */
   releaseAll(holder: Holder): void {
     for (const key of this.#entries.keys()) this.release(key, holder);
   }
 
-  /** It does not answer on its socket. */
+  /** The server does not respond on its socket. */
   lost(key: string, socket: string): void {
     const entry = this.#entries.get(key);
     if (entry?.process?.socket !== socket || entry.isStopping) return;

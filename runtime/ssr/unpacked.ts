@@ -19,9 +19,9 @@ interface UnpackedDeps {
 
 /** Provides the folder of an archive. */
 interface Unpacked {
-  /** @throws {PlatformError} if it cannot be used. */
+  /** @throws {PlatformError} if the folder cannot be used. */
   folderOf(artifact: string, server: ServerRules): Promise<string>;
-  /** Deletes old ones, except these folders. */
+  /** Deletes old folders, except these. */
   clean(used: ReadonlySet<string>): Promise<void>;
 }
 
