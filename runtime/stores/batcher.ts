@@ -1,17 +1,17 @@
-// Batches calls to the database: one flush takes the calls of a tick of the event loop, the next one all that arrived
-// meanwhile. A single call does not wait. Used by the stores over Postgres, where a round trip and a commit cost more
-// than the data. Independent of the kind of data.
+// Batches calls to the database: one flush takes the calls of a tick of the event loop, and the next flush takes all
+// calls that arrived since. A single call does not wait. Used by the stores over Postgres, where a round trip and a
+// commit cost more than the data. Independent of the kind of data.
 
 interface BatcherOptions<Item> {
   /** Sends these items and settles each; never rejects. */
   readonly flush: (items: readonly Item[]) => Promise<void>;
   /** Items of one flush. */
   readonly itemsMax: number;
-  /** Concurrent flushes. Further ones begin only while the first takes long. */
+  /** Concurrent flushes. Further flushes begin only if the first one takes long. */
   readonly flushesMax: number;
-  /** How long an item waits for a running flush before it gets one of its own. */
+  /** How long an item waits for a running flush before it gets a separate flush. */
   readonly waitMs: number;
-  /** Size of an item; one flush takes up to `sizeMax`, or one item. */
+  /** Size of an item; one flush takes items up to `sizeMax`, or one item. */
   readonly sizeOf?: (item: Item) => number;
   readonly sizeMax?: number;
   /** Items with the same key are in one flush at a time, so that they keep their order. */

@@ -1,6 +1,6 @@
-// Limits the memory of one namespace's uploads, whatever their number: above the limit only the oldest continues, the
-// others wait, and so do their clients. So the maximum is the limit plus one upload, and no upload waits for a
-// waiting one. Pure.
+// Limits the memory of one namespace's uploads, independently of their number: above the limit, only the oldest upload
+// continues, and the others wait, as do their clients. Therefore the maximum is the limit plus one upload, and no
+// upload waits for a waiting one. Pure.
 
 /** One upload. */
 export interface Share {

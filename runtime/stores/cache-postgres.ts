@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto';
 import type { CacheStore } from '../engine/bindings/cache.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 
-/** One write in this many deletes expired records, and those above the limit, soonest to expire first. */
+/**
+ * One write in this many deletes expired records, and records above the limit, beginning with those that expire first.
+ */
 const SWEEP_EVERY = 200;
 const SWEEP_ROWS = 2000;
 

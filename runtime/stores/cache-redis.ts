@@ -7,7 +7,7 @@ import type { CacheStore } from '../engine/bindings/cache.ts';
 
 const CONNECT_MS = 5000;
 
-/** Connects; afterwards reconnects automatically when the server is gone, and calls meanwhile fail at once. */
+/** Connects, and reconnects automatically when the server is unavailable. Calls fail immediately in the meantime. */
 export async function openCacheRedis(
   url: string,
   onTrouble: (error: Error) => void,
@@ -15,7 +15,7 @@ export async function openCacheRedis(
   const client = createClient({
     url,
     disableOfflineQueue: true,
-    // Not permitted for the engines' user.
+    // The engines' user is not allowed to do this.
     disableClientInfo: true,
     socket: {
       connectTimeout: CONNECT_MS,
@@ -44,7 +44,7 @@ export async function openCacheRedis(
       const head = value.toString('utf8', 5, 5 + headBytes);
       return { head, body: value[0] === 0 ? null : new Uint8Array(value.subarray(5 + headBytes)) };
     },
-    // One value per record: whether there is a body, the length of the head, the head, the body.
+    // A record is one value: whether there is a body, the length of the head, the head, the body.
     async set(project, key, { head, body }, lifeMs) {
       const start = Buffer.alloc(5);
       start[0] = body === null ? 0 : 1;

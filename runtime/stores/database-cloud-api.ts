@@ -21,7 +21,7 @@ export interface DatabaseCloudSettings {
   readonly apiToken: string;
   /** `DBCLOUD_GROUP_AUTH_TOKEN`: grants access to the databases of the group. */
   readonly groupToken: string;
-  /** `DBCLOUD_PITR_RETENTION_DAYS`: how far back a branch may start; null: the cloud decides. */
+  /** `DBCLOUD_PITR_RETENTION_DAYS`: how far back a branch may start; null if the cloud decides. */
   readonly retentionDays: number | null;
 }
 

@@ -1,5 +1,5 @@
 // Requests to a database of a libSQL cloud, and its interactive transactions: each is a stream of the cloud, which
-// ends with the transaction or after DB_TRANSACTION_MS. Called by database-cloud.ts. Knows only the SQL of
+// ends with the transaction or after DB_TRANSACTION_MS. Called by database-cloud.ts. This module only uses the SQL of
 // transactions.
 import { randomInt } from 'node:crypto';
 import type { DatabaseLimits } from '#core/limits.ts';
@@ -11,14 +11,14 @@ import { tooBig } from './database-cloud-fence.ts';
 import { toHranaRefusal, type HranaAnswer, type HranaRequest, type HranaStatement } from './hrana.ts';
 
 interface Stream {
-  /** Its database; the number alone grants no access. */
+  /** Database of the stream; the number alone grants no access. */
   readonly name: string;
   readonly address: string;
   baton: string | null;
   /** Requests of one stream are sequential: each needs the baton of the previous one. */
   tail: Promise<unknown>;
   readonly timer: NodeJS.Timeout;
-  /** Number of messages that it adds to the outbox. */
+  /** Number of messages that the transaction adds to the outbox. */
   sends: number;
 }
 

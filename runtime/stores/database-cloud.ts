@@ -1,5 +1,5 @@
-// `DB_STORAGE_MODE=managed-cloud`: the store of databases over a libSQL cloud. The cloud limits what SQL may do; this
-// file has the operations, with checks that make both modes behave alike. Requests and transactions are in
+// `DB_STORAGE_MODE=managed-cloud`: the store of databases over a libSQL cloud. The cloud limits the SQL. This file has
+// the operations, with checks that make both modes behave the same. Requests and transactions are in
 // database-cloud-streams.ts.
 import { writeFile } from 'node:fs/promises';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
@@ -37,7 +37,7 @@ import {
   type HranaValue,
 } from './hrana.ts';
 
-/** Operations besides those of every store. */
+/** Operations in addition to those of every store. */
 export interface DatabaseCloud
   extends DatabaseStore, Pick<DatabaseOwner, 'migrate' | 'migrations' | 'backup' | 'remove'> {
   /** Creates a new database with the content of another, now or `at` a time within the retention. */
@@ -177,7 +177,7 @@ export function createDatabaseCloud(
         fail(index, error as SqlRefusal);
       }
     }
-    // Once, and again from each statement that has to be rewritten.
+    // Once, and again starting with each statement that must be rewritten.
     const given = statements.map(({ sql }) => own(sql));
     for (let done = 0; done < given.length;) {
       const steps = given.slice(done).map((stmt, index): HranaStep => ({

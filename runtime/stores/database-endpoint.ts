@@ -49,7 +49,7 @@ export class DatabaseEndpoint {
     this.#deps = deps;
   }
 
-  /** Whether it is reached over a socket of this machine. */
+  /** Whether the service is reached over a socket of this machine. */
   get isLocal(): boolean {
     return 'socketPath' in this.#deps.address;
   }

@@ -1,5 +1,5 @@
 // The tables of homes: the database services, and which of them is the home of each project. Each change of a home
-// increments its number. Used by runtime/databases/homes/, which makes the decisions; nothing here reads a clock.
+// increments its number. Used by runtime/databases/homes/, which makes the decisions. This module reads no clock.
 import { openPostgres, type Session } from '#postgres/connection.ts';
 
 /** A database service, as it has announced itself. */
@@ -49,13 +49,13 @@ export interface HomesTable {
   /** A page of a service's projects. */
   some(service: string, count: number): Promise<string[]>;
   /**
-   * Takes a project from a service that has not renewed since. @returns null: it has renewed, or another service was
-   * faster.
+   * Takes a project from a service that has not renewed since. @returns null if the other service has renewed its
+   * lease, or a third service was faster.
    */
   take(project: string, from: Pick<ServiceRow, 'id' | 'renewals'>, to: string): Promise<HomeRow | null>;
   /** Records that its databases are restored. @returns false: it has another home now. */
   restored(home: HomeRow): Promise<boolean>;
-  /** Transfers a project to another service. @returns its new number; null: it had another home. */
+  /** Transfers a project to another service. @returns its new number; null if it had another home. */
   hand(home: HomeRow, to: string): Promise<number | null>;
   /** Moves of a service's projects that an operator requested. */
   wanted(service: string): Promise<{ readonly project: string; readonly to: string }[]>;

@@ -1,5 +1,5 @@
-// One connection of the database service's client: sends frames in one write per tick, matches responses to requests.
-// database-service.ts handles a lost connection.
+// One connection of the database service's client: sends frames in one write per tick, and matches responses to
+// requests. database-service.ts handles a lost connection.
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { InFlight } from '#core/in-flight.ts';
@@ -16,7 +16,7 @@ export interface Sent {
   payload: string;
   /** Number of processes that exited during the request. */
   attempts: number;
-  /** When it was first sent to a process that no longer has its database; absent: never. */
+  /** When the request was first sent to a process that no longer has its database; absent if never. */
   wanderingSince?: number;
   /** The charged owner; absent for requests of the platform itself. */
   readonly owner?: StatementOwner | undefined;
@@ -80,7 +80,7 @@ export class DatabaseLink {
     });
   }
 
-  /** Sends a request, or resends one that was lost with another connection. */
+  /** Sends a request, or resends a request that was lost with another connection. */
   send(request: Sent): void {
     if (this.#sent.size >= this.#limits.inFlightMax) {
       const reason = `more than ${this.#limits.inFlightMax} requests wait for it`;

@@ -36,7 +36,7 @@ const PEER_MS = 500;
 const PAUSE_MS = 200;
 /** Interval of looking for new services. */
 const PEERS_MS = 2000;
-/** Timeout of one of several services for returning a shard; the request is then repeated. */
+/** How long one of several services may take to return a shard; the request is then repeated. */
 const ROUTE_MS = 3000;
 const [LOOK_MS, SILENT_MS] = [1000, 2000];
 
@@ -47,12 +47,14 @@ export class DatabaseRoutes {
   readonly #looking = new Set<DatabaseLink>();
   readonly #found = new Map<string, DatabaseLink>();
   readonly #finding = new Map<string, Promise<DatabaseLink>>();
-  /** By address, starting with the configured ones. */
+  /** By address, beginning with the configured services. */
   readonly #endpoints = new Map<string, DatabaseEndpoint>();
   readonly #given: readonly DatabaseEndpoint[];
   /** Addresses of services on other machines, from the last request for them. */
   #peers: readonly string[] = [];
-  /** Whether there were others: one of them may have, or take over, the databases of an unresponsive machine. */
+  /**
+   * Whether there were other services: one of them may have, or take over, the databases of an unresponsive machine.
+   */
   #hadPeers = false;
   #peersAt = 0;
   readonly #watch: NodeJS.Timeout;
@@ -245,7 +247,7 @@ export class DatabaseRoutes {
     this.#given[0]!.askPeers().catch(() => {});
   }
 
-  /** A frozen machine keeps its connections, while another one takes its projects. */
+  /** A frozen machine keeps its connections, while another machine takes over its projects. */
   #lookAtSilent(): void {
     if (this.#opened.size > 0) this.#refreshPeers();
     if (!this.#hadPeers) return;

@@ -1,5 +1,5 @@
-// The client of the database service: finds the process that owns a database, and handles requests whose process
-// ended: they are retried if nothing can happen twice, and otherwise fail with a clear error.
+// The client of the database service: finds the process that owns a database, and handles requests whose process ended.
+// Such requests are retried if no effect can happen twice, and otherwise fail with a clear error.
 import { join } from 'node:path';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -59,12 +59,12 @@ export interface DatabaseOwner {
   /** Which of these migrations were applied; creates no database. @throws {PlatformError} `migration_changed`. */
   migrations(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<KnownMigrations>;
   /**
-   * Imports a file of the service's machine, SQL or a SQLite file, into the database, all or nothing; continues after
-   * the response.
+   * Imports a file of the service's machine (SQL or a SQLite file) into the database atomically; continues after the
+   * response.
    *
-   * @param what.id identifies the import; without `file` only its progress is returned.
-   * @param what.replace existing content is deleted first.
-   * @param what.waitMs how long the response may wait for the end.
+   * @param what.id identifies the import; without `file`, only its progress is returned.
+   * @param what.replace existing content is deleted first. @param what.waitMs how long the response may wait for the
+   * end.
    * @throws {SqlRefusal} when too many are running, and in a managed cloud.
    */
   import(
@@ -82,10 +82,10 @@ export interface DatabaseOwner {
   /**
    * Replaces it by a copy of another database of the same namespace.
    *
-   * @param keepAs the replaced one, with all that was committed, becomes a database of this name.
+   * @param keepAs name under which the replaced database is stored, with all commits.
    */
   restoreFrom(place: DatabasePlace, resource: string, keepAs?: string): Promise<void>;
-  /** Which moments its replica has, in milliseconds since 1970; null: none. @throws {SqlRefusal} without replicas. */
+  /** Which moments its replica has, in milliseconds since 1970, or null. @throws {SqlRefusal} without replicas. */
   replica(place: DatabasePlace): Promise<{ range: { oldest: number; newest: number } | null }>;
   /**
    * A new database of the same namespace with the content of a moment.
@@ -99,14 +99,14 @@ export interface DatabaseOwner {
   /**
    * A new database with the same content; `shared` when the file system shares the blocks.
    *
-   * @param options.unlessThere an existing one is kept, and `made` is false.
+   * @param options.unlessThere an existing database is kept, and `made` is false.
    */
   branch(
     place: DatabasePlace,
     resource: string,
     options?: { readonly unlessThere?: boolean },
   ): Promise<{ bytes: number; shared: boolean; made: boolean }>;
-  /** @returns whether there was one. */
+  /** @returns whether there was a database. */
   remove(place: DatabasePlace): Promise<boolean>;
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
   /** Bytes of all files by namespace, including branches and snapshots; null in a managed cloud. */
@@ -114,12 +114,12 @@ export interface DatabaseOwner {
   /**
    * Moves a project's databases and durable objects to the database service of another machine.
    *
-   * @throws {SqlRefusal} if there is no such machine, or they cannot be moved now; they stay where they were.
+   * @throws {SqlRefusal} if there is no such machine, or the databases cannot be moved now; they stay where they are.
    */
   move(namespace: string, to: string): Promise<void>;
   /** Deletes the files of a namespace that are not databases, such as damaged ones that were set aside. */
   sweep(namespace: string): Promise<void>;
-  /** Its slow statements since it was opened, longest total duration first. */
+  /** Slow statements of the database since it was opened, longest total duration first. */
   slow(place: DatabasePlace): Promise<readonly SlowStatement[]>;
 }
 
@@ -132,7 +132,7 @@ const ATTEMPTS_MAX = 3;
 const LEAST_MS = 0.01;
 const ELSEWHERE_PAUSE_MS = 50;
 const VERDICT_MS = 3000;
-/** If the process exits, incomplete statements are rolled back, and scripts continue after the applied ones. */
+/** If the process exits, incomplete statements are rolled back, and scripts continue after the applied statements. */
 const repeatable = new Set<number>([ops.query, ops.batch, ops.exec, ops.begin, ops.migrate]);
 const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|update|delete|replace)\b))/i;
 
@@ -240,7 +240,7 @@ export function createDatabaseClient(
     },
     async import(place, what) {
       if (what.file !== undefined) await needHere(place);
-      // A restarted service does not know that it had been started.
+      // A restarted service does not know that the import had been started.
       const attempts = what.file === undefined ? ATTEMPTS_MAX : 1;
       return routes.ask<ImportState>(ops.import, `${place.namespace}/${place.resource}`, what, attempts);
     },
@@ -280,7 +280,7 @@ export function createDatabaseClient(
   };
 }
 
-/** Why a shard ended. @throws {Failure} if its service has exited, too. */
+/** Why a shard ended. @throws {Failure} if the service has exited, too. */
 async function verdictOf(endpoint: FoundShard['endpoint'], question: unknown): Promise<Verdict> {
   for (let attempt = 1; ; attempt++)
     try {

@@ -7,7 +7,7 @@ import { closeEventStores, eventStoresOver, eventTables, type EventStores } from
 import type { Sql } from './sql.ts';
 import { openSqliteSql } from './sql-sqlite.ts';
 
-/** Over a SQLite file, which processes of this machine may share; `:memory:` stores nothing. */
+/** Stores over a SQLite file, which processes of this machine may share; `:memory:` stores nothing. */
 export function openEventsSqlite(options: {
   file: string;
   limits: DeliveryLimits;

@@ -15,7 +15,7 @@ import { likePrefix, type Sql } from './sql.ts';
 import { createCronStore, createTimerStore } from './timer-sql.ts';
 import { createWorkflowStore } from './workflow-sql.ts';
 
-/** Their tables in a SQLite file; postgres/migrations/ defines them. */
+/** The tables of these stores in a SQLite file; postgres/migrations/ defines them. */
 export const eventTables: readonly string[] = [
   'lane',
   'queue_message',
@@ -35,7 +35,7 @@ interface StoreLimits {
   /** Remaining storage of organizations. */
   readonly storage: StorageGuard;
   readonly queueBytesMax: number;
-  /** Limits concurrent statements of a project; null: no limit. */
+  /** Limits concurrent statements of a project; null means no limit. */
   readonly limit: ProjectLimit | null;
 }
 
@@ -51,17 +51,17 @@ export interface EventStores {
   /** Index of databases with messages for queues. */
   readonly outboxes: OutboxIndex;
   readonly wake: Wake;
-  /** A broker's membership among those over this database. */
+  /** A broker's membership among the brokers over this database. */
   join(onTrouble: (error: unknown) => void): Promise<Presence>;
   /**
-   * Deletes all messages, timers and runs of a namespace, including those in progress and those of its previews. Its
-   * lanes are kept: engines and brokers cache their numbers.
+   * Deletes all messages, timers and runs of a namespace, including those in progress and those of its previews. Lanes
+   * are kept, because engines and brokers cache their numbers.
    */
   clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
   close(): Promise<void>;
 }
 
-/** All stores except those that each kind of database implements itself. */
+/** All stores, except those that each kind of database implements itself. */
 export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores, 'join' | 'close'> {
   return {
     queue: createQueueStore(sql, wake, limits),
@@ -72,7 +72,7 @@ export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): O
     wake,
     async clear(namespace) {
       const row = sql.technology === 'postgres' ? 'ctid' : 'rowid';
-      // Steps, events and logs are deleted with their runs. In batches, since statements have a timeout.
+      // Steps, events and logs are deleted with their runs. Deleted in batches, since statements have a timeout.
       const drop = async (table: string): Promise<number> => {
         const batch = `DELETE FROM ${table} WHERE ${row} IN (SELECT ${row} FROM ${table} WHERE lane_id IN (
           SELECT id FROM lane WHERE namespace = $1 OR namespace LIKE $2 ESCAPE '!') LIMIT ${CLEARED_AT_ONCE}) RETURNING 1`;

@@ -13,7 +13,7 @@ export function holds(condition: FileCondition | null, head: FileHead | null): b
   return uploadedAfter === undefined || (head !== null && head.uploadedAt > uploadedAfter);
 }
 
-/** The bytes of a range in a file of this size; null when it begins after the end. */
+/** The bytes of a range in a file of this size; null when the range begins after the end. */
 export function resolveRange(range: FileRange | null, size: number): { offset: number; length: number } | null {
   if (range === null) return { offset: 0, length: size };
   if ('suffix' in range) return { offset: Math.max(0, size - range.suffix), length: Math.min(size, range.suffix) };

@@ -13,13 +13,13 @@ interface Digests {
   /** The same for large arrays, in several ticks. */
   updateInTurns(bytes: Uint8Array): Promise<void>;
   /**
-   * @param known digests that the caller has computed. @throws {PlatformError} `invalid_argument` for one that
+   * @param known digests that the caller has computed. @throws {PlatformError} `invalid_argument` for a digest that
    * differs.
    */
   check(known?: FileDigests): void;
 }
 
-/** Computes the expected ones; MD5 is left to the caller if it needs it anyway. */
+/** Computes the expected digests. MD5 is left to the caller if the caller needs it anyway. */
 export function createDigests(expected: FileDigests, ownMd5 = true): Digests {
   const names = Object.keys(expected).filter((name) => !(ownMd5 && name === 'md5')) as (keyof FileDigests)[];
   const sums = names.map((name) => createHash(name));

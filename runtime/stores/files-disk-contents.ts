@@ -13,15 +13,15 @@ import type { FileBody, FileWrite } from '../engine/bindings/files.ts';
 import { createDigests } from './file-digests.ts';
 import { CACHED_BYTES_MAX, OpenFileCache, type CachedFile } from './open-file-cache.ts';
 
-/** One content, or one of several that form a file. */
+/** One content, or one of several contents that form a file. */
 export interface Content {
   readonly name: string;
   readonly size: number;
 }
 
 /**
- * Contents of one body that are opened before it is read; the names of others must be kept for a while after the file
- * is deleted.
+ * Number of contents of one body that are opened before it is read. Names of further contents must be kept for a while
+ * after the file is deleted.
  */
 export const OPEN_AT_ONCE = 64;
 const CHUNK_BYTES = 256 * 1024;
@@ -43,7 +43,10 @@ export interface Contents {
     note: (bytes: number) => void,
     digests?: FileWrite['digests'],
   ): Promise<Content & { readonly md5: string }>;
-  /** Several contents as one; the first are open when it resolves. @throws {Error} ENOENT when one of these is gone. */
+  /**
+   * Several contents as one stream; the first contents are open when it resolves. @throws {Error} ENOENT when one of
+   * these contents was deleted.
+   */
   read(contents: readonly Content[], offset: number, length: number): Promise<FileBody>;
   /** A reader that has them open reads them to their end. */
   drop(contents: readonly Content[]): Promise<void>;
@@ -100,7 +103,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
           size += chunk.byteLength;
           if (size > bytesMax)
             throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
-          // Another thread writes while this one computes the digest, with pauses for other work: a megabyte takes 2
+          // Another thread writes while this thread computes the digest, with pauses for other work: a megabyte takes 2
           // ms.
           if (whole === null) {
             gathered.push(chunk);
@@ -119,7 +122,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
         }
         if (gatheredBytes > 0) await writeGathered();
         await writing;
-        // Not before it is written and its digest is known.
+        // The content is added only after it is written and its digest is known.
         if (whole !== null) freeBuffer(whole);
         await file.datasync();
         const etag = md5.digest('hex');

@@ -17,7 +17,7 @@ export function createFlush(log: string): Flush {
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | null = null;
   async function sync(): Promise<void> {
-    // It exists from the first commit until the last process closes the index.
+    // The file exists from the first commit until the last process closes the index.
     file ??= open(log, 'r+');
     await (await file).datasync();
   }

@@ -1,5 +1,5 @@
-// Reads a copy of the index of files-disk.ts: files, and their contents. For backup and restore; it never opens a
-// live index.
+// Reads a copy of the index of files-disk.ts: files, and their contents. For backup and restore; it never opens an
+// index that is in use.
 import type { FileDigests, FileHeaders, FilePlace } from '../engine/bindings/files.ts';
 import type { Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';

@@ -1,4 +1,4 @@
-// The rows of files-disk.ts: files, uploads and their parts, what each namespace uses, and contents to delete later.
+// The rows of files-disk.ts: files, uploads and their parts, the usage of each namespace, and contents to delete later.
 // Each method that writes is one transaction. Contents themselves are files (files-disk-contents.ts).
 import { createHash, randomBytes } from 'node:crypto';
 import type Database from 'better-sqlite3';
@@ -8,13 +8,13 @@ import { contentBytes, FILE_BYTES, textBytes, type FileTexts } from './file-byte
 import { holds } from './file-conditions.ts';
 import type { Content } from './files-disk-contents.ts';
 
-/** Files deleted in one transaction, which runs on the main thread. */
+/** Maximum number of files deleted in one transaction, which runs on the main thread. */
 const CLEARED_AT_ONCE = 200;
 
 /** A file or an upload whose row was deleted. */
 export interface Gone {
   readonly contents: readonly Content[];
-  /** Counted bytes besides the contents. */
+  /** Counted bytes in addition to the contents. */
   readonly texts: number;
 }
 
@@ -41,7 +41,7 @@ interface PartRow extends Content {
 type UploadTexts = Pick<FileTexts, 'headers' | 'metadata'>;
 type GoneRow = FileTexts & Pick<FileRow, 'contents'>;
 
-/** How long contents that a reader opens one after the other are kept after their file is deleted. */
+/** How long the contents of a deleted file are kept for a reader that opens them one after the other. */
 const DROPPED_MS = 60 * 60 * 1000;
 const nothing: Gone = { contents: [], texts: 0 };
 const at = 'namespace = ? AND resource = ? AND key = ?';
@@ -85,7 +85,7 @@ export class FileRows {
     return new Map(this.#statements.allUsed.all().map(({ namespace, bytes }) => [namespace, bytes]));
   }
 
-  /** A row that names these contents, with a version of its own. */
+  /** A row that names these contents, with its own version. */
   rowOf(
     contents: readonly Content[],
     etag: string,
@@ -104,7 +104,7 @@ export class FileRows {
   }
 
   /**
-   * Writes a file, and returns the one it replaces; null: the condition does not hold.
+   * Writes a file, and returns the file that it replaces; null if the condition does not hold.
    *
    * @throws {PlatformError} `quota_exceeded`, when the namespace would exceed its limit.
    */
@@ -248,7 +248,7 @@ export class FileRows {
     });
   }
 
-  /** Notes contents to delete later, and returns the names of those that are due. */
+  /** Records contents to delete later, and returns the names of those that are due. */
   dropLater(contents: readonly Content[]): string[] {
     const now = this.#now();
     return this.#write(() => {
@@ -285,7 +285,7 @@ function prepare(db: Database.Database) {
     uploads: db.prepare<unknown[], FileTexts & { readonly id: string }>(
       `SELECT id, key, headers, metadata FROM uploads WHERE namespace = ? AND resource = ? LIMIT ${CLEARED_AT_ONCE}`,
     ),
-    // Goes from one resource to the next in the primary key, instead of reading all files on the main thread.
+    // Moves from one resource to the next in the primary key, instead of reading all files on the main thread.
     resources: db.prepare<unknown[], { readonly resource: string }>(
       `WITH RECURSIVE known (namespace, resource) AS (
          SELECT ?, (SELECT min(resource) FROM files WHERE namespace = ?)

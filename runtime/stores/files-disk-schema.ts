@@ -1,4 +1,4 @@
-// The tables of the index of files-disk.ts, and its migrations. Which rows mean what: files-disk-rows.ts.
+// The tables of the index of files-disk.ts, and its migrations. files-disk-rows.ts explains the meaning of the rows.
 import type Database from 'better-sqlite3';
 import { FILE_BYTES } from './file-bytes.ts';
 import type { Content } from './files-disk-contents.ts';
@@ -20,13 +20,13 @@ CREATE TABLE IF NOT EXISTS parts (
 CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
 CREATE TABLE IF NOT EXISTS used (namespace TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID, STRICT`;
 
-/** Version of what `used` counts. */
+/** Version of the method that counts `used`. */
 const COUNT_VERSION = 2;
 
 /** Opens an index and migrates it; creates it if necessary. */
 export function openFilesTables(file: string): Database.Database {
   const db = openSqliteFile(file);
-  // `flushed` makes a commit durable, off the main thread and for all waiting callers at once.
+  // `flushed` makes a commit durable, off the main thread and for all waiting callers together.
   db.pragma('synchronous = NORMAL');
   db.pragma('foreign_keys = ON');
   db.exec(schema);
@@ -42,7 +42,7 @@ function addDigests(db: Database.Database): void {
     db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
 }
 
-/** Counts existing files if there is no count yet, or an older one that had only their bytes. */
+/** Counts existing files if there is no count yet, or only an older one that had only their bytes. */
 function countOnce(db: Database.Database): void {
   if ((db.pragma('user_version', { simple: true }) as number) >= COUNT_VERSION) return;
   const texts = ['key', 'headers', 'metadata'].map((column) => `length(CAST(${column} AS BLOB))`).join(' + ');
@@ -55,7 +55,7 @@ function countOnce(db: Database.Database): void {
   db.pragma(`user_version = ${COUNT_VERSION}`);
 }
 
-/** Contents named by rows, at one moment: parts may become a file meanwhile. */
+/** Contents that rows name, at one moment: parts may become a file in the meantime. */
 export function knownContents(db: Database.Database): Set<string> {
   return db.transaction(() => {
     const known = new Set<string>();

@@ -1,7 +1,7 @@
 // Files in a folder: contents (files-disk-contents.ts), and a SQLite index of them (files-disk-rows.ts), which several
-// processes may open at once. A content is on disk before its row is, and its row replaces the old one in one
-// transaction, so that a reader, and a crash at any moment, finds the old file or the new one. Contents without a row
-// after a crash are removed when they are a day old.
+// processes may open at the same time. A content is on disk before its row. The row replaces the old row in one
+// transaction, so that a reader, and a restart after a crash, finds either the old or the new file. Contents without a
+// row after a crash are removed when they are a day old.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { createFlush, type Flush } from './files-disk-flush.ts';
 import { FileRows, toHead, type FileRow, type Gone } from './files-disk-rows.ts';
 import { knownContents, openFilesTables } from './files-disk-schema.ts';
 
-/** A reader whose contents are gone reads the row again, as often as it has changed meanwhile. */
+/** A reader whose contents were deleted reads the row again, as often as it has changed. */
 const ATTEMPTS_MAX = 100;
 
 /** Options of {@link openFilesDisk}. */
@@ -134,7 +134,7 @@ function pageOf(
       break;
     }
     if (jump === null) return { files, prefixes, cursor: null };
-    // After everything that begins with it.
+    // A key after all keys that begin with this one.
     from = `${jump}\u{10ffff}`;
   }
 }

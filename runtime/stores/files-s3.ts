@@ -78,7 +78,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       const value = headers[name as keyof FileHeaders];
       if (value !== undefined) fields[header] = value;
     }
-    // S3 gives files without a type a default one.
+    // S3 gives files without a type a default type.
     if (headers.contentType === undefined) fields['x-amz-meta-untyped'] = '1';
     return fields;
   }
@@ -124,7 +124,7 @@ export function openFilesS3(options: S3Options): FileStore & {
     if (document.name === 'Error') throw refusal(400, document);
   }
 
-  /** Sends a body in pieces; the parts of an interrupted one are discarded. */
+  /** Sends a body in pieces; the parts of an interrupted upload are discarded. */
   async function upload(
     { namespace }: FilePlace,
     texts: number,
@@ -335,7 +335,7 @@ export function openFilesS3(options: S3Options): FileStore & {
 /** A part is held in memory, so that its hash is known before it is sent. */
 const PART_BYTES_MAX = 128 * 1024 * 1024;
 
-/** A body in pieces; the last is marked, and the only one that may be short. */
+/** A body in pieces. The last piece is marked, and only it may be short. */
 async function* pieces(
   body: Readable | Uint8Array,
   share: Share,

@@ -1,5 +1,5 @@
 // The protocol of a libSQL cloud: Hrana over HTTP, `POST /v2/pipeline`. Converts values, results and errors to and
-// from ours (core/database-request.ts). Called by database-cloud.ts and database-cloud-streams.ts; sends nothing
+// from ours (core/database-request.ts). Called by database-cloud.ts and database-cloud-streams.ts; it sends nothing
 // itself. Pure.
 import { SqlRefusal, toWire, type StoredValue, type WireValue } from '#core/database-request.ts';
 

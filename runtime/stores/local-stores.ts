@@ -1,5 +1,4 @@
-// The stores of `platform dev`: SQLite files and folders below `.platform/`, with nothing to install. Opened by
-// dev.ts.
+// The stores of `platform dev`: SQLite files and folders below `.platform/`, without an installation. Opened by dev.ts.
 import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';

@@ -1,5 +1,5 @@
-// Hands emails of apps to the API process, through Postgres: engines share memory with hostile code, so they get no
-// password of a mail server. Their role may call two functions, which limit size and rate.
+// Passes emails of apps to the API process through Postgres: engines share memory with hostile code, so they get no
+// password of a mail server. The engines' role may call two functions, which limit size and rate.
 import { withoutPreview } from '#core/preview.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 
@@ -35,7 +35,7 @@ export function createMailPostgres(
       const [row] = await sql.all<{ on: boolean }>('SELECT sends_mail() AS on');
       isOn = row?.on === true;
     } catch (error) {
-      // As before. At first: on, since addresses are then verified.
+      // As before. Initially on, since addresses are then verified.
       log('warn', `mail: its setting cannot be read: ${(error as Error).message}`);
     }
     return isOn;
@@ -48,7 +48,7 @@ export function createMailPostgres(
       }
       return known;
     },
-    /** @throws {Error} if it was not accepted; without address and text. */
+    /** @throws {Error} if the email was not accepted; the message has no address and text. */
     async sendMail({ to, subject, text }: Mail, namespace: string): Promise<void> {
       const line = subject.replace(/\p{Cc}+/gu, ' ').slice(0, SUBJECT_CHARS_MAX);
       const [row] = await sql.all<{ refusal: string | null }>(

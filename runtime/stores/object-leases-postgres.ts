@@ -13,8 +13,8 @@ import type { Sql } from './sql.ts';
  */
 const [RENEW_MS, GONE_MS, LAPSED_MS] = [400, 1500, 1000];
 /**
- * A renewal within this time of the one before, by the clock of Postgres, came before others could take objects. The
- * rest until {@link GONE_MS} is for their statements.
+ * If a renewal is within this time of the previous one, by the clock of Postgres, no other engine could have taken
+ * objects. The rest until {@link GONE_MS} is for their statements.
  */
 const CONTINUOUS_MS = 1250;
 
@@ -44,7 +44,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
   const holder = randomBytes(12).toString('base64url');
   /** The end of the lease, counted from the last successful renewal. */
   const end = new LeaseEnd(LONG_AGO, now);
-  /** Others may have taken objects before the last renewal. */
+  /** Other engines may have taken objects before the last renewal. */
   let hasLost = false;
   let renewing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -93,9 +93,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
   const unheld = `l.fence < (${NOW} - ${keptMs}) * 1000 AND NOT EXISTS (
     SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${GONE_MS})`;
 
-  /**
-   * In this order, so that an engine that takes an object meanwhile has seen the floor written by the previous call.
-   */
+  /** In this order, so that an engine that takes an object in the meantime has seen the floor of the previous call. */
   async function sweep(): Promise<void> {
     await sql.all(`DELETE FROM object_lease l WHERE l.fence <= (SELECT fence FROM object_floor) AND ${unheld}`);
     await sql.all(

@@ -1,6 +1,6 @@
-// An open-file cache for recently read files. Only small ones, since an open file that is deleted keeps its space.
-// Opening and closing a file on other threads cost as much as reading it, and recently read data is in memory, so it
-// can be read on this thread. For files that never change.
+// An open-file cache for recently read files. Only small files are cached, since an open file that is deleted keeps its
+// disk space. Opening and closing a file on other threads cost as much as reading it, and recently read data is in
+// memory, so it can be read on this thread. For files that never change.
 import { readSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 

@@ -9,7 +9,7 @@ export interface OutboxPlace extends DatabasePlace {
   readonly touchedAt: number;
 }
 
-/** The index. Its writes are durable. */
+/** The index. Writes to the outbox index are durable. */
 export interface OutboxIndex {
   /** Messages may be added to this outbox from now on; it is checked from `checkAt` on. */
   touch(place: DatabasePlace, now: number, checkAt: number): Promise<void>;

@@ -1,6 +1,7 @@
-// The outbox: messages that workers send inside a transaction of their database are stored in a table of it and moved
-// to their queues after the commit, by the engine that served it, or by the sweep of another one if that engine is
-// gone. The queue remembers each row's id, so that a row taken twice is stored as one message.
+// The outbox: messages that workers send inside a transaction of their database are stored in a table of this database.
+// After the commit, the engine that served the transaction moves them to their queues, or the sweep of another engine
+// does if that engine has died. The queue remembers each row's id, so that a row that is moved twice is stored as one
+// message.
 import { outboxOps, SqlRefusal } from '#core/database-request.ts';
 import type { OutboxMessage } from '#core/database-outbox.ts';
 import { fixedLimits } from '#core/limits.ts';
@@ -26,8 +27,7 @@ export interface OutboxDeps {
 /** A running outbox. */
 export interface RunningOutbox extends Outbox {
   /**
-   * Checks every due database of the index; resolves when all were checked. @param all also those that are not due
-   * yet.
+   * Checks every due database of the index; resolves when all were checked. @param all also rows that are not due yet.
    */
   sweep(all?: boolean): Promise<void>;
   /** Stops; pending work finishes or fails. */
@@ -42,7 +42,7 @@ interface Drain {
 /** Delayed, so that the start does not wait for it. */
 const FIRST_SWEEP_MS = 500;
 const RETRY_MS = 250;
-/** Databases read from the index at a time, and those drained concurrently. */
+/** Number of databases read from the index at a time, and number drained concurrently. */
 const SWEEP_PLACES = 100;
 const SWEEP_TOGETHER = 8;
 /** Added to the idle time after which a database leaves the index: a transaction may still be in progress. */
@@ -71,7 +71,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
         // The store is temporarily unavailable.
       })
       .finally(() => {
-        // With jitter, so that engines started together do not sweep together.
+        // With jitter, so that engines that started together do not sweep together.
         if (!closed) timer = setTimeout(() => tick(false), sweepMs * (0.75 + Math.random() / 2)).unref();
       });
   }
@@ -121,7 +121,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
     }
   }
 
-  /** Sends rows, those of one sender to one queue together. */
+  /** Sends rows; those of one sender to one queue are sent together. */
   async function pass(
     place: DatabasePlace,
     rows: readonly (readonly [id: unknown, message: unknown])[],
@@ -143,7 +143,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
         const namespace = ofPreview(place.namespace, previewIn(place.resource));
         groups.set(key, (group = { to: { namespace, resource }, sender, messages: [] }));
       }
-      // Its own id if the worker set none: a row that is taken twice is stored once.
+      // The row's own id if the worker set none: a row that is moved twice is stored once.
       group.messages.push({ id: id as string, payload, dueAt, dedupeId: dedupeId ?? (id as string), orderingKey });
     }
     for (const { to, sender, messages } of groups.values()) await queue.send(to, sender, messages, time);
@@ -156,7 +156,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       const names = [resource, project, branch, binding, dedupeId ?? '-', orderingKey ?? '-'];
       if (!names.every(isName) || typeof payload !== 'string' || !Number.isSafeInteger(dueAt)) return null;
       if (trace !== undefined && !(typeof trace === 'string' && TRACE.test(trace))) return null;
-      // Only for forged rows: the guest encodes what a worker sends.
+      // Only needed for forged rows, because the guest encodes messages of a worker.
       JSON.parse(payload);
       // The clock may have been set back since.
       return { ...message, dueAt: Math.min(dueAt, now() + limits.delayMsMax) };

@@ -1,7 +1,7 @@
-// Storage limits of a project for state and queues: an estimate per project, so that no write waits for a count. It
-// is counted at the first write and once an hour, and writes in between are added as if they replaced nothing; only
-// when the estimate reaches the limit, a write waits for a new count before it is refused. Engines learn of each
-// other's writes only through these counts.
+// Storage limits of a project for state and queues: an estimate per project, so that no write waits for a count. Usage
+// is counted at the first write and once an hour. Writes in between are added as if they replaced nothing. Only when
+// the estimate reaches the limit, a write waits for a new count before it is refused. Engines learn of each other's
+// writes only through these counts.
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
 import { unlimitedStorage, type StorageGuard } from '#core/storage-left.ts';
@@ -14,7 +14,7 @@ import { likePrefix, type Sql } from './sql.ts';
 interface Estimate {
   bytes: number;
   countedAt: number;
-  /** Time until it may be counted again. */
+  /** Time until usage may be counted again. */
   pauseMs: number;
   counting: Promise<void> | null;
 }
@@ -62,7 +62,7 @@ export class ProjectLimit {
     } else return this.#counted(namespace, estimate).then(() => this.add(namespace, bytes));
   }
 
-  /** As `admit`, for callers that cannot wait: call `settled` first. */
+  /** Like `admit`, for callers that cannot wait: call `settled` first. */
   add(namespace: string, bytes: number): void {
     const estimate = this.#of(namespace);
     if (bytes > 0 && estimate.bytes + bytes > this.#bytesMax)
@@ -167,8 +167,8 @@ export function limitTimers(store: TimerStore, storage: StorageGuard): TimerStor
 }
 
 /**
- * Workflows that refuse new runs and events if the organization's storage is full. Running ones may continue to
- * write, within the limit of their history.
+ * Workflows that refuse new runs and events if the organization's storage is full. Running runs may continue to write,
+ * within the limit of their history.
  */
 export function limitWorkflows(store: WorkflowStore, storage: StorageGuard): WorkflowStore {
   return {

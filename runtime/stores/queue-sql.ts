@@ -1,5 +1,5 @@
-// Queues over `Sql`: workers send messages, and the broker claims and settles them. Sends that arrive during a flush
-// are part of the next one.
+// Queues over `Sql`: workers send messages, and the broker claims and settles them. Messages that arrive during a flush
+// are part of the next flush.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -30,7 +30,7 @@ interface QueueDeliveries {
   /**
    * Moves a message to the dead letters of its queue.
    *
-   * @param deadLetter default `<queue>_dlq`; null: it stays in its queue, and is not delivered again.
+   * @param deadLetter default `<queue>_dlq`; null if it stays in its queue, and is not delivered again.
    */
   deadLetter(row: MessageRow, reason: string, now: number, deadLetter?: string | null): Promise<void>;
   /** Deletes expired messages of lanes without a consumer. */
@@ -44,7 +44,7 @@ interface Sending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Messages per flush, concurrent flushes, and how long a message waits for a running one. */
+/** Messages per flush, concurrent flushes, and how long a message waits for a running flush. */
 const ITEMS_MAX = 500;
 const FLUSHES_MAX = 4;
 const WAIT_MS = 5;
@@ -108,7 +108,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     try {
       await insert(sql, batch);
     } catch (error) {
-      // One of them may be the cause; after a lost connection the outcome is unknown.
+      // One of the messages may be the cause; after a lost connection, the outcome is unknown.
       if (batch.length === 1 || (error as { code?: unknown }).code === 'store_unavailable')
         for (const { reject } of batch) reject(error);
       else for (const sending of batch) await flush([sending]);
@@ -117,7 +117,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     for (const { resolve } of batch) resolve();
   }
 
-  /** Stores messages with a dedupe id, unless it is known. */
+  /** Stores messages with a dedupe id, unless the id is known. */
   function sendOnce(
     lane: number,
     sender: EventSender,
@@ -126,7 +126,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
   ): Promise<string[]> {
     return sql.transaction(async (inside) => {
       const ids = new Map<NewMessage, string>();
-      // In a global order, so that two batches never deadlock.
+      // Locks are taken in a global order, so that two batches never deadlock.
       const marked = messages
         .filter(({ dedupeId }) => dedupeId !== null)
         .toSorted((a, b) => (a.dedupeId! < b.dedupeId! ? -1 : 1));
@@ -258,7 +258,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         1,
         rows.map(({ seq }) => seq),
       );
-      // If it is lost in a crash, the messages are delivered once more.
+      // If this deletion is lost in a crash, the messages are delivered once more.
       await sql.asyncCommit(`DELETE FROM queue_message WHERE ${condition}`, value);
     },
     async deadLetter(row, reason, now, deadLetter = deadLettersOf({}, row.resource)) {

@@ -1,5 +1,5 @@
-// The number of a home of databases. Each start of a replicating database service gets a higher one, so two services
-// never write the same objects of a bucket, and the older one detects that it was replaced.
+// The number of a home of databases. Each start of a replicating database service gets a higher number. Therefore two
+// services never write the same objects of a bucket, and the older service detects that it was replaced.
 import { openPostgres } from '#postgres/connection.ts';
 
 /** Numbers of an installation. */

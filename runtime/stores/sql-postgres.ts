@@ -1,6 +1,6 @@
-// `Sql` over pools of Postgres connections: one for standalone statements, one for those that need not wait for the
-// disk, and one for transactions, so that none waits behind another kind's locks. Opened by the roots and passed to
-// the stores.
+// `Sql` over pools of Postgres connections: one pool for standalone statements, one for statements that do not wait for
+// the disk, and one for transactions, so that none waits for the locks of another kind. Opened by the roots and passed
+// to the stores.
 import { PlatformError } from '#core/errors.ts';
 import { openPostgres, type PostgresValue, type Statements } from '#postgres/connection.ts';
 import { isConnectionError, sqlState } from '#postgres/postgres-error.ts';
@@ -30,7 +30,7 @@ const session = {
 const diskFull = '53100';
 
 /**
- * Runs a statement; errors of an unavailable server become `store_unavailable`, and those of its full disk
+ * Runs a statement. Errors of an unavailable server become `store_unavailable`, and errors of its full disk become
  * `quota_exceeded`.
  */
 function guarded<Result>(running: Promise<Result>): Promise<Result> {

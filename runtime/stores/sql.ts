@@ -12,8 +12,7 @@ export interface Sql {
   /** @throws {PlatformError} `store_unavailable` when the database cannot be reached. */
   all<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
   /**
-   * The same for changes that may be lost in a server crash shortly afterwards, as if they had never happened:
-   * claims.
+   * The same for changes that may be lost in a server crash shortly afterwards, as if they had never happened: claims.
    */
   asyncCommit<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
   /** Runs `work` in a transaction; rolls back if it throws. */
@@ -32,7 +31,7 @@ export function oneOf(
     : { condition: `${column} IN (SELECT value FROM json_each($${parameter}))`, value: `[${numbers.join(',')}]` };
 }
 
-/** Greater than every key: none has so many bytes. */
+/** Greater than every key, because no key has this many bytes. */
 const lastKey = '\u{10ffff}'.repeat(300);
 
 /** The first key, in byte order, after all with a prefix: the database reads no further. */

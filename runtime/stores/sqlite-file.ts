@@ -1,4 +1,4 @@
-// A SQLite file of the platform, which several processes may open at once. Used by stores over such a file.
+// A SQLite file of the platform, which several processes may open at the same time. Used by stores over such a file.
 import Database from 'better-sqlite3';
 import { sqliteMigrations } from '#postgres/sqlite-migrations.ts';
 
@@ -14,8 +14,8 @@ const PAUSE_MS = 5;
 export function openSqliteFile(file: string): Database.Database {
   const db = new Database(file, { timeout: BUSY_MS });
   const deadline = performance.now() + BUSY_MS;
-  // SQLite waits for locks, but not for a process that switches the same new file to WAL at once, because waiting
-  // could deadlock.
+  // SQLite waits for locks, but not for a process that switches the same new file to WAL at the same time, because
+  // waiting could deadlock.
   for (;;) {
     try {
       db.pragma('journal_mode = WAL');

@@ -29,7 +29,7 @@ interface Read {
 interface Write {
   readonly place: StatePlace;
   readonly key: string;
-  /** The columns of a row in order; null deletes it. */
+  /** The columns of a row in order; null deletes the row. */
   readonly row: readonly unknown[] | null;
   readonly bytes: number;
   readonly resolve: () => void;
@@ -132,11 +132,11 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     }
   }
 
-  /** The last write of each key counts; earlier ones count as overwritten. */
+  /** Only the last write of each key counts; earlier writes count as overwritten. */
   async function writeTogether(batch: readonly Write[]): Promise<void> {
     const last = new Map<string, Write>();
     for (const change of batch) last.set(toId(change.place, change.key), change);
-    // In a global order, so that two engines never deadlock.
+    // Locks are taken in a global order, so that two engines never deadlock.
     const ordered = [...last].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, change]) => change);
     const rows = ordered.flatMap(({ row }) => (row === null ? [] : [row]));
     const gone = ordered.filter(({ row }) => row === null);
@@ -152,8 +152,8 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
         await sql.all(deleteAll, ...(keys as never[]));
       }
     } catch (error) {
-      // One of them may be the cause, and the others must not fail with it; after a lost connection the outcome is
-      // unknown.
+      // One of the updates may be the cause, and the others must not fail with it; after a lost connection, the outcome
+      // is unknown.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
       else for (const change of batch) await writeAlone(change);
       return;
@@ -180,7 +180,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     const { namespace, resource } = batch[0]!.place;
     const isOnePlace = batch.every(({ place }) => place.namespace === namespace && place.resource === resource);
     const found = new Map<string, Row>();
-    // The later ones also began before this statement.
+    // The later updates also began before this statement.
     const now = Math.max(...batch.map(({ now: time }) => time));
     try {
       const rows = isOnePlace
@@ -221,7 +221,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     while (!(await tryApply(place, key, updates)));
   }
 
-  /** False: the row was created meanwhile; a missing row cannot be locked. */
+  /** False if the row was created in the meantime, because a missing row cannot be locked. */
   async function tryApply(
     { namespace, resource }: StatePlace,
     key: string,
@@ -346,7 +346,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   };
 }
 
-/** No part of a place contains NUL. */
+/** No part of a resource address contains NUL. */
 function toId({ namespace, resource }: StatePlace, key: string): string {
   return `${namespace}\0${resource}\0${key}`;
 }

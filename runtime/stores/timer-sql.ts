@@ -30,7 +30,7 @@ interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
   readonly timezone: string;
-  /** `queue`: a run that became due during the previous one follows at once. */
+  /** `queue`: a run that became due during the previous run follows immediately. */
   readonly overlap?: 'skip' | 'queue';
 }
 

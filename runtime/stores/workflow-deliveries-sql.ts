@@ -14,7 +14,7 @@ interface RunRow extends LaneRow {
   readonly branch: string;
   readonly created_at: number;
   readonly trace: string | null;
-  /** Null: no attempt has started yet. */
+  /** Null if no attempt has started yet. */
   readonly started_at: number | null;
 }
 
@@ -28,7 +28,7 @@ type RunEnd =
 export interface WorkflowDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<RunRow>;
-  /** Begins an attempt: returns its lease, and the run's completed steps. Null: the lease is lost. */
+  /** Begins an attempt: returns its lease, and the run's completed steps. Null if the lease is lost. */
   begin(row: RunRow, now: number): Promise<{ lease: string; steps: StoredStep[] } | null>;
   settle(row: RunRow, end: RunEnd, now: number): Promise<void>;
   /** Whether a step of the run has ended since. */

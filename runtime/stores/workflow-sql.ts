@@ -69,7 +69,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
     wake.notify('workflow', found.lane_id, now);
   }
 
-  /** Its number in the history; null: there is none. */
+  /** Number of the step in the history, or null. */
   async function findStep(
     inside: Sql,
     { seq }: Found,

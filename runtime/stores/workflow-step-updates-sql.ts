@@ -10,7 +10,7 @@ import type { Sql, SqlValue } from './sql.ts';
 interface PendingUpdate {
   /** The parameters of one statement, in order. */
   readonly row: readonly SqlValue[];
-  /** Whether the run is paused; null: it was not stored. */
+  /** Whether the run is paused; null if it was not stored. */
   readonly resolve: (paused: number | null) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -95,14 +95,14 @@ export function createWorkflowStepUpdates(
       const stored = new Map(rows.map(({ execution_seq: seq, name, paused }) => [idOf(seq, name), paused]));
       for (const { row, resolve } of batch) resolve(stored.get(idOf(row[0], row[nameColumn])) ?? null);
     } catch (error) {
-      // One of them may be the cause; after a lost connection the outcome is unknown.
+      // One of the updates may be the cause; after a lost connection, the outcome is unknown.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
       else await writeAlone(batch);
     }
     await writeAlone(twice);
   }
 
-  /** The limit that refused the update; null: none. */
+  /** The limit that refused the update, or null. */
   async function refusal(on: Sql, namespace: string, lease: string, name: string): Promise<PlatformError | null> {
     const [found] = await on.all<{ steps: number; bytes: number; known: number }>(
       `SELECT ${stepsOf} AS steps, ${historyBytes} AS bytes, CASE WHEN ${isKnown} THEN 1 ELSE 0 END AS known FROM ${ofRun}`,
