@@ -21,12 +21,12 @@ interface Holder {
 
 /** Interval of heartbeats. */
 const BEAT_MS = 2000;
-/** Another machine is considered gone after missing this many heartbeats. */
+/** Another machine counts as lost after missing this many heartbeats. */
 const SILENT_BEATS = 4;
 
 /** Options of a claim. */
 interface ClaimOptions {
-  /** Another platform took the folder, because no heartbeat was visible: this one has to end. */
+  /** Another platform took the folder, because no heartbeat was visible: this platform must stop. */
   readonly onLost: (reason: string) => void;
   readonly beatMs?: number;
   readonly machine?: string;
@@ -36,8 +36,7 @@ interface ClaimOptions {
  * Claims a data folder. If the last holder was another machine, waits until its heartbeat has been absent for long
  * enough.
  *
- * @returns releases the claim.
- * @throws {Error} that names the holder, and what to do.
+ * @returns releases the claim. @throws {Error} that names the holder and the solution.
  */
 export async function claimFolder(folder: string, options: ClaimOptions): Promise<() => void> {
   const { onLost, beatMs = BEAT_MS, machine = machineId() } = options;

@@ -18,7 +18,7 @@ interface LocalRecord {
   readonly privateOrigin: string | null;
   /** Origin of the management API; absent without a control plane. */
   readonly apiOrigin?: string;
-  /** Token of the first admin; null: it was revoked or removed. */
+  /** Token of the first admin; null if it was revoked or removed. */
   readonly apiToken?: string | null;
   /** Token for the private port. */
   readonly token: string;

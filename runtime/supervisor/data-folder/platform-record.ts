@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Checks whether a platform may start on a folder.
  *
- * @throws {Error} that names the obstacle, and what to do.
+ * @throws {Error} that names the obstacle and the solution.
  */
 export function checkDataFolder(environment: Environment, folder: string): void {
   const problem = startProblem(folder, schemaVersion(), environment['PLATFORM_UPGRADE'] ?? '');
@@ -37,7 +37,7 @@ export function leaveRecord(
 }
 
 /**
- * The same before anything is created there, so that an interrupted first start leaves no folder of unknown version.
+ * The same check before the folder is created, so that an interrupted first start leaves no folder of unknown version.
  */
 export function leaveFirstRecord(
   environment: Environment,

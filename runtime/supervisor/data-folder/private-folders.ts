@@ -1,6 +1,6 @@
 // Restricts the data folder to the platform's own user: it contains variables, code and data of projects. New files
-// are created with their modes; this fixes files left open by an older version or by hand. Called by the supervisor,
-// or by an engine without one.
+// are created with their modes; this fixes files left open by an older version or by hand. Called by the supervisor, or
+// by an engine that runs without a supervisor.
 import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,5 @@
-// The supervisor's settings. It reads as few as possible: engines validate their own and report errors.
+// The supervisor's settings. The supervisor reads as few variables as possible: engines validate their own variables
+// and report errors.
 import { availableParallelism } from 'node:os';
 import { checkDatabaseUrls } from '#core/database-url.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';

@@ -3,7 +3,7 @@
 import type { Agent } from 'node:http';
 import { Failure } from '#core/failure.ts';
 
-// Not imported: an import reads all exports and so loads Node's HTTP client, 67 ms of CPU in every process.
+// Not imported, because an import reads all exports and so loads Node's HTTP client: 67 ms of CPU in every process.
 const http = process.getBuiltinModule('node:http');
 
 /** One call. */
@@ -12,7 +12,7 @@ interface EngineCall {
   readonly path: string;
   /** Body of a POST; a GET without it. */
   readonly body?: Uint8Array;
-  /** In addition to the body's length; the type defaults to JSON. */
+  /** Headers in addition to the body's length; the content type is JSON by default. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Until the response is complete. */
   readonly timeoutMs: number;
@@ -23,8 +23,8 @@ interface EngineCall {
 }
 
 /**
- * Keeps connections to engines open between calls: opening one costs more than a small call. Idle ones do not keep
- * the process alive.
+ * Keeps connections to engines open between calls, because opening a connection costs more than a small call. Idle
+ * connections do not keep the process alive.
  */
 export function createEngineConnections(): Agent {
   return new http.Agent({ keepAlive: true, maxFreeSockets: KEPT_MAX });

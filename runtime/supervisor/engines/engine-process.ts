@@ -17,9 +17,9 @@ export interface EngineDeps {
   /** Private folder of the engines' sockets. */
   readonly sockets: string;
   readonly onMessage: (engine: EngineProcess, message: FromEngine, handle: SentHandle | null) => void;
-  /** It has exited; its `blamed` is known a moment later. */
+  /** The process has exited; `blamed` is known a moment later. */
   readonly onExit: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null) => void;
-  /** All its messages have been read. */
+  /** Called when all messages of the engine have been read. */
   readonly onClosed: (engine: EngineProcess) => void;
 }
 
@@ -38,7 +38,7 @@ export class EngineProcess {
   restarts = 0;
   /** `booted`: ready for an assignment; `assigned`: opening its sockets. */
   state: 'starting' | 'booted' | 'assigned' | 'listening' | 'draining' | 'gone' = 'starting';
-  /** Its HTTP listener, and the reason if it is node:http; null: it does not listen. */
+  /** HTTP listener of the engine, and the reason if it is node:http; null if it does not listen. */
   listener: { readonly technology: 'node' | 'uws'; readonly reason: string | null } | null = null;
   /** Deployments whose code was running at its last report. */
   running: readonly DeploymentKey[] = [];
@@ -50,9 +50,9 @@ export class EngineProcess {
   lostThreads = 0;
   /** From the last `measure`. */
   rssBytes = 0;
-  /** Time of its last message. */
+  /** Time of the engine's last message. */
   heardAt = Date.now();
-  /** Whether the supervisor ended it. */
+  /** Whether the supervisor ended the engine. */
   expected = false;
   #child: ChildProcess;
   #crashNote = '';
@@ -110,14 +110,14 @@ export class EngineProcess {
   }
 
   /**
-   * The deployment whose code the crashing thread ran. Its engine shares its memory with hostile code, so only this
-   * one statement is trusted.
+   * The deployment whose code the crashing thread ran. The engine shares its memory with hostile code, so only this one
+   * statement is trusted.
    */
   blamed(signal: NodeJS.Signals | null): DeploymentKey | null {
     const lines = this.#crashNote.split('\n');
     const [number, deployment] = (lines.at(-2) ?? '').split(' ') as [string, string?];
-    // A WebAssembly trap that V8 handles is recorded as well: the record counts only if the process died of that
-    // signal.
+    // A WebAssembly trap that V8 handles is recorded as well. Therefore the record counts only if the process died of
+    // that signal.
     return signal !== null &&
       signal === signalNames[number] &&
       deployment !== undefined &&
@@ -138,8 +138,8 @@ export class EngineProcess {
   }
 
   /**
-   * Lets it finish its work. @param deadlineMs after which it is killed. @param patient others serve in its place
-   * meanwhile.
+   * Lets it finish its work. @param deadlineMs after which it is killed. @param patient other engines serve in the
+   * meantime.
    */
   drain(deadlineMs: number, patient: boolean): void {
     if (this.state === 'gone' || this.state === 'draining') return;
@@ -193,7 +193,7 @@ export class EngineProcess {
   }
 }
 
-/** As recorded by the native half. */
+/** As the native half recorded it. */
 const signalNames: Readonly<Record<string, NodeJS.Signals>> = {
   4: 'SIGILL',
   5: 'SIGTRAP',

@@ -1,6 +1,6 @@
-// The secret with which engines sign sessions and file URLs. It is derived from AUTH_SECRET, so that all machines of
-// an installation share it and no engine has AUTH_SECRET itself; without AUTH_SECRET, one is generated and stored in
-// the data folder. A separate handler gets it as ENGINE_SECRET, and never sees AUTH_SECRET.
+// The secret with which engines sign sessions and file URLs. The secret is derived from AUTH_SECRET, so that all
+// machines of an installation share it and no engine has AUTH_SECRET itself. Without AUTH_SECRET, a secret is generated
+// and stored in the data folder. A separate handler gets it as ENGINE_SECRET, and never sees AUTH_SECRET.
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { secretProblem } from '#core/process/generated-secrets.ts';

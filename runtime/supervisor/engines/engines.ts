@@ -1,6 +1,5 @@
-// The engine processes: their number, replacement, and how to replace one without dropping a request. A spare is
-// always booted, so that a dead engine is replaced within milliseconds. Independent of crash ledgers: main.ts is
-// notified of every death.
+// The engine processes: their number, and how to replace one without dropping a request. A spare is always booted, so
+// that a dead engine is replaced within milliseconds. Independent of crash ledgers: main.ts is notified of every death.
 import type { EngineDeps, EngineProcess } from './engine-process.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
@@ -16,12 +15,12 @@ interface EnginesDeps {
   readonly processes: number;
   readonly spares: number;
   readonly port: number;
-  /** The listening socket that all of them share; null: each opens its own. */
+  /** The listening socket that all of them share; null means that each opens its own. */
   readonly socket: SentHandle | null;
   readonly drainMs: number;
   /** Engines started or stopped. */
   readonly onChange: () => void;
-  /** It is about to serve: sends it the initial state. */
+  /** The engine will serve next: sends it the initial state. */
   readonly onAssigned: (engine: EngineProcess) => void;
   /** An engine accepts requests. */
   readonly onListening: (engine: EngineProcess) => void;
@@ -32,14 +31,14 @@ interface EnginesDeps {
     signal: NodeJS.Signals | null,
     delayMs: number,
   ) => void;
-  /** No engine has served yet, and this one cannot start with its configuration: a restart would not help. */
+  /** No engine has served yet, and this one cannot start with its configuration, so a restart would not help. */
   readonly onFatal: (code: number) => void;
   /** Any other message. */
   readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
 }
 
 const BACKOFF_MS_MAX = 5000;
-/** An engine that dies younger than this did not start properly: starting the next one is delayed longer each time. */
+/** An engine that dies younger than this did not start properly: each following start is delayed longer. */
 const YOUNG_MS = 3000;
 const HAND_OVER_MS = 3000;
 /** Added to the engine's own deadline. */
@@ -110,7 +109,9 @@ export class Engines {
     if (place.engine !== null) this.#dismiss(place.engine);
   }
 
-  /** Replaces an engine by another process, which listens before the old one stops. False if that is in progress. */
+  /**
+   * Replaces an engine by another process, which listens before the old process stops. False if that is in progress.
+   */
   recycle(engine: EngineProcess): boolean {
     const place = this.#placeOf(engine);
     if (place === undefined || place.successor !== null || typeof place.key !== 'number') return false;
@@ -143,7 +144,7 @@ export class Engines {
     this.#sockets.close();
     for (const engine of this.#free) engine.kill();
     for (const { engine, successor } of [...this.#places, ...this.#apart.values()]) {
-      // Of a shared socket, new connections wait for the next start: then no request may meet a closed one.
+      // With a shared socket, new connections wait for the next start, so no client may meet a closed connection.
       engine?.drain(this.#deps.drainMs + KILL_MS, this.#deps.socket !== null);
       if (successor !== null && successor !== 'wanted') successor.kill();
     }
@@ -205,7 +206,8 @@ export class Engines {
   }
 
   /**
-   * A ready process gets the listening socket of the one it replaces, so that no connection is lost between the two.
+   * A ready process gets the listening socket of the process that it replaces, so that no connection is lost between
+   * the two.
    */
   #succeed(place: Place, engine: EngineProcess): void {
     const old = place.engine;
@@ -216,7 +218,7 @@ export class Engines {
       return;
     }
     old.send({ type: 'hand-over' });
-    // If it does not answer, it is replaced all the same.
+    // If the engine does not answer, it is replaced anyway.
     setTimeout(() => this.#inherit(place, null), HAND_OVER_MS).unref();
   }
 
@@ -236,7 +238,7 @@ export class Engines {
       if (place === undefined) handle?.close();
       else this.#inherit(place, handle);
     } else if (message.type === 'listening') {
-      // It may meanwhile have been told to end, or be gone.
+      // The process may have been told to stop in the meantime, or have exited.
       if (engine.state !== 'assigned') {
         handle?.close();
         return;
@@ -314,7 +316,8 @@ export class Engines {
       this.#deps.onDeath(engine, code, signal, delayMs);
     }
     this.#fill();
-    // After a death, the remaining engines learn who is gone together with the cause: `onDeath` and its consequences.
+    // After a death, the remaining engines learn the dead engine and the cause at the same time: `onDeath` and its
+    // consequences.
     if (engine.expected) this.#deps.onChange();
   }
 

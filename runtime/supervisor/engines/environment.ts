@@ -1,5 +1,5 @@
-// The environment of an engine: the settings it reads, and nothing else. An engine shares its memory with hostile
-// code, so it must not contain keys and passwords of other services.
+// The environment of an engine contains only the settings that it reads. An engine shares its memory with hostile code,
+// so it must not contain keys and passwords of other services.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { limitVariables } from '#core/limits.ts';

@@ -1,7 +1,7 @@
-// Copies of the engines' listening sockets, for engines.ts. The system distributes new connections over all of them
-// randomly, and resets those waiting in a closed one. So a dead engine's socket stays open, and another engine
-// accepts its connections until its replacement listens. If no engine is left, connections wait. A socket that systemd
-// opened is shared by all engines: then none is orphaned.
+// Copies of the engines' listening sockets, for engines.ts. The system distributes new connections randomly over all
+// sockets, and resets connections that wait in a closed socket. So a dead engine's socket stays open, and another
+// engine accepts its connections until its replacement listens. If no engine is left, connections wait. A socket that
+// systemd opened is shared by all engines: then none is orphaned.
 import type { SentHandle } from '#core/process/socket-activation.ts';
 import type { EngineProcess } from './engine-process.ts';
 
@@ -29,7 +29,7 @@ export class ListeningSockets {
     if (typeof engine.place === 'number') this.#end(engine.place);
   }
 
-  /** It stops listening, and its successor already listens. */
+  /** The engine stops listening, and its successor already listens. */
   release(engine: EngineProcess): void {
     this.#owned.get(engine)?.close();
     this.#owned.delete(engine);

@@ -17,7 +17,7 @@ export interface QuarantinedDeployment {
 /** The deployment that caused an engine to be replaced. */
 export interface BlamedDeployment {
   readonly deployment: DeploymentKey;
-  /** Its organization; null without a control plane. */
+  /** Organization of the deployment; null without a control plane. */
   readonly organization: string | null;
   /** CPU used by its lost threads. */
   readonly burntMs: number;
@@ -62,9 +62,9 @@ export type FromEngine =
   | {
       readonly type: 'listening';
       readonly port: number;
-      /** Null: it has no listener, like a quarantine engine. */
+      /** HTTP listener of the engine; null if it has none, like a quarantine engine. */
       readonly technology: 'node' | 'uws' | null;
-      /** Why it is node:http; null: it is not. */
+      /** Why the listener is node:http, or null. */
       readonly reason: string | null;
     }
   /** The listening socket is attached, if the listener can give it up. */
@@ -78,15 +78,17 @@ export type FromEngine =
       readonly forwarded: number;
       readonly lostThreads: number;
     }
-  /** Usage of its deployments since the last one; once a second, if any. */
+  /** Usage of its deployments since the last report; once a second, if there is any. */
   | { readonly type: 'usage'; readonly rows: readonly UsageRow[] }
-  /** Lines, invocations and spans: JSON, one record per line (core/telemetry.ts); once a second, if any. */
+  /**
+   * Log lines, invocations and spans: JSON, one record per line (core/telemetry.ts); once a second, if there are any.
+   */
   | { readonly type: 'telemetry'; readonly records: string }
   /** A request has arrived for a quarantined deployment without an engine. */
   | { readonly type: 'want'; readonly deployment: DeploymentKey }
   /** An on-demand service is needed. */
   | { readonly type: 'want-service'; readonly service: 'ssr' }
-  /** Its final metrics, before it ends: a `MetricsReport`. */
+  /** The engine's final metrics, before it exits: a `MetricsReport`. */
   | { readonly type: 'report'; readonly report: unknown }
   /** A deployment has cost it a thread. `organization`: its owner, with a control plane. */
   | {
@@ -96,5 +98,5 @@ export type FromEngine =
       /** `heap`: its heap overflowed inside V8; `endless`: nothing can end its code. */
       readonly reason: 'heap' | 'endless';
     }
-  /** It has to be replaced. `blamed`: the deployment that caused it, treated as if it had crashed the engine. */
+  /** The engine must be replaced. `blamed`: the deployment that caused it, treated as if it had crashed the engine. */
   | { readonly type: 'recycle'; readonly reason: string; readonly blamed: BlamedDeployment | null };

@@ -10,21 +10,21 @@ interface ClaimedPort {
 }
 
 /**
- * Claims a port, 0 for a free one; engines listen on it afterwards.
+ * Claims a port, or a free one for 0; engines listen on it afterwards.
  *
  * @param isOpen a socket listens on it already, which systemd opened for this platform.
  * @throws {Error} `EADDRINUSE`, `EACCES` from the system.
  */
 export async function claimPort(host: string, port: number, isOpen = false): Promise<ClaimedPort> {
   const isLinux = process.platform === 'linux';
-  // Otherwise another program may get a free port before the first engine listens. Nobody else knows it yet.
+  // Otherwise another program may get a free port before the first engine listens. No other program knows the port yet.
   const isHeld = port === 0 && isLinux;
   const probe = createServer((socket) => socket.destroy()).unref();
   if (!isOpen) await listen(probe, { host, port, reusePort: isHeld });
   const chosen = isOpen ? port : (probe.address() as AddressInfo).port;
   if (isLinux) {
-    // An abstract socket: it disappears with its holder, and is unique per network namespace, like ports. It also
-    // refuses a second platform at moments when no engine listens.
+    // An abstract socket: it disappears with its holder, and is unique per network namespace, like ports. The socket
+    // also refuses a second platform while no engine listens.
     const guard = createServer((socket) => socket.destroy());
     try {
       await listen(guard, { path: `\0platform-handler-${chosen}` });

@@ -5,7 +5,7 @@ import type { Figure } from '#core/process/figures.ts';
 /** Name of a deployment in the supervisor: `<project>/<deployment id>`. */
 export type DeploymentKey = string;
 
-/** `spare`: booted, serves nothing yet, replaces the next engine that dies. */
+/** `spare`: booted, serves no requests yet, and replaces the next engine that dies. */
 export type EngineRole = 'serving' | 'quarantine' | 'spare';
 
 /** One engine process. */
@@ -16,7 +16,7 @@ export interface EngineState {
   readonly role: EngineRole;
   /** `ready`: a booted spare. `draining`: takes no new work and ends when its current work is done. */
   readonly state: 'starting' | 'ready' | 'listening' | 'draining';
-  /** Its slot: a number for serving ones, the deployment of a quarantine, null for a spare. */
+  /** Slot of the engine: a number for serving ones, the deployment of a quarantine, null for a spare. */
   readonly place: number | DeploymentKey | null;
   /** ISO time. */
   readonly startedAt: string;
@@ -43,14 +43,14 @@ export interface QuarantineState {
   readonly strikes: number;
   /** Answered with 503 until then (ISO time); null if it is served, in a dedicated engine. */
   readonly until: string | null;
-  /** For the operator, in words. */
+  /** The reason in words, for the operator. */
   readonly reason: string;
 }
 
 /** The crash ledger's entry of a deployment. */
 export interface LedgerEntry {
   readonly deployment: DeploymentKey;
-  /** Deaths of engines whose crashing thread was running it, and threads that they lost because of it. */
+  /** Deaths of engines whose crashing thread was running the deployment, and threads that they lost because of it. */
   readonly exact: number;
   /** Deaths of unknown cause of engines that were serving it. */
   readonly suspected: number;
@@ -64,7 +64,7 @@ export interface ServiceState {
   readonly pid: number | null;
   readonly state: 'starting' | 'ready' | 'waiting' | 'stopped';
   readonly restarts: number;
-  /** Its last reported metrics; absent before the first, and after its end. */
+  /** The process's last reported metrics; absent before the first report and after its exit. */
   readonly figures?: readonly Figure[];
 }
 
@@ -77,7 +77,7 @@ export interface SupervisorState {
   readonly ledger: readonly LedgerEntry[];
   /** Engines that ended unexpectedly. */
   readonly deaths: number;
-  /** Requests in engines when they died, as far as known. */
+  /** Known number of requests in engines when they died. */
   readonly lostRequests: number;
   readonly services: readonly ServiceState[];
 }

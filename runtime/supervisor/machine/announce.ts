@@ -1,5 +1,5 @@
-// Announces this machine in Postgres for as long as the supervisor runs. Started by main.ts once the database is
-// there; the library is loaded only then.
+// Announces this machine in Postgres for as long as the supervisor runs. Started by main.ts when the database is ready;
+// the library is loaded only then.
 import { statfs } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -10,7 +10,7 @@ interface OwnMachineDeps {
   readonly environment: NodeJS.ProcessEnv;
   readonly config: SupervisorConfig;
   readonly version: string;
-  /** Address of the private port; null: none. */
+  /** Address of the private port, or null. */
   readonly privateHost: string | null;
   readonly log: Logger;
   /** Ends the engines: running requests finish, WebSockets close with 1012. */
@@ -18,13 +18,13 @@ interface OwnMachineDeps {
   /** Handlers that the edge of this machine sends requests to, as `host:port`. @param at for `edgeReadAt`. */
   readonly onServing: (upstreams: readonly string[], at: string) => void;
   readonly edgeReadAt: () => string | null;
-  /** Age of the routes of this machine; null: no mirror runs here. */
+  /** Age of the routes of this machine; null if no mirror runs here. */
   readonly routesAgeSeconds: () => number | null;
   /** This machine may not be a part of the installation. */
   readonly onRefused: (reason: string) => void;
 }
 
-/** Ports and parts, which are known once everything runs. */
+/** Ports and parts, which are known when all parts run. */
 interface RunningParts {
   readonly url: string;
   readonly privatePort: number | null;
@@ -35,10 +35,10 @@ interface RunningParts {
 /** This machine. */
 interface OwnMachine {
   readonly settings: MachineSettings;
-  /** Origin of the private port for other machines; null: it is not reachable. */
+  /** Origin of the private port for other machines; null if it is not reachable. */
   origin(privatePort: number | null): string | null;
   start(running: RunningParts): void;
-  /** Whether it takes no new requests. */
+  /** Whether the machine takes no new requests. */
   readonly isDraining: boolean;
   close(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export function createOwnMachine(deps: OwnMachineDeps): OwnMachine {
     });
   }
 
-  /** All edges know a handler by one address: then they send a host to the same one. */
+  /** All edges use one address for a handler, so that they send a host to the same handler. */
   function upstreamsOf({ state, serving }: MachineLook): string[] {
     const local =
       serves && state === 'up' && settings.address === null ? [new URL(originOf(config.host, ownPort)).host] : [];

@@ -1,6 +1,6 @@
 // `POST /_platform/deliver` on the private port: passes one event (queue message, timer, cron run, workflow step) to
-// an engine and returns its response. It does not parse events, and never delivers one twice: another engine is tried
-// only if the first was not reached.
+// an engine and returns its response. This route does not parse events, and never delivers an event twice: another
+// engine is tried only if the first one was not reached.
 import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
 import { encodeEvent, EVENT_HEADERS, EVENT_TYPE, traceHeaders, tracesOf } from '#core/event-codec.ts';
 import { eventKinds, isEventKind } from '#core/event.ts';
@@ -107,7 +107,7 @@ function candidates({ deployment, project }: Envelope, { state, homes, want }: D
   const listening = engines.filter((engine) => engine.state === 'listening');
   const apart = quarantine.find((entry) => isIt(entry.deployment));
   if (apart !== undefined) {
-    // No other engine may run it: it kills engines.
+    // No other engine may run the event, because it kills engines.
     const own = listening.filter(({ role, place }) => role === 'quarantine' && place === apart.deployment);
     if (apart.until === null && own.length > 0) return own;
     if (apart.until === null) want?.(apart.deployment);

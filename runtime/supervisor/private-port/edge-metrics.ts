@@ -1,4 +1,4 @@
-// Caddy's own metrics, from its admin socket. Used by the private port; nothing else of the admin API is exposed.
+// Caddy's own metrics, from its admin socket. Used by the private port, which exposes no other part of the admin API.
 import { ADMIN_HOST } from '#core/process/edge-proxy.ts';
 
 const { request } = process.getBuiltinModule('node:http');
@@ -8,7 +8,7 @@ const BYTES_MAX = 16 * 1024 * 1024;
 /** @throws {Error} if Caddy does not answer. */
 export function readEdgeMetrics(socketPath: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    // Without compression, and in the older format, which the platform also uses.
+    // Requested without compression, and in the older format, which the platform also uses.
     const headers = { host: ADMIN_HOST, accept: 'text/plain;version=0.0.4' };
     const sent = request({ socketPath, path: '/metrics', headers, timeout: ANSWER_MS_MAX }, (response) => {
       let text = '';

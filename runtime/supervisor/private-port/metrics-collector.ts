@@ -104,7 +104,7 @@ function supervisorFigures(): Sample[] {
   ];
 }
 
-/** Metrics of processes beside engines. An on-demand one that has ended is not up. */
+/** Metrics of processes other than engines. An on-demand process that has exited is not up. */
 function serviceSamples({
   name,
   pid,

@@ -12,7 +12,7 @@ import type { DeploymentKey, EngineState, SupervisorState } from '../engines/sta
 /** Timeout of an operation in its engine. */
 interface Operation {
   readonly msMax: number;
-  /** Passed through unparsed: it may contain a file, or its response may. */
+  /** Forwarded unparsed: the request or the response may contain a file. */
   readonly isLarge?: boolean;
   /** Concerns all projects, and names none. */
   readonly isOfAll?: boolean;
@@ -84,7 +84,7 @@ export function createOperations(
     throw new PlatformError('no_engine');
   }
 
-  /** The first engine alone, so that a worker that crashes its engine crashes only one. */
+  /** Only the first engine, so that a worker that crashes its engine crashes only one. */
   async function warm(body: Buffer, key: DeploymentKey): Promise<EngineAnswer> {
     const apart = state().quarantine.find(({ deployment }) => deployment === key);
     if (apart !== undefined) return failedStart('deployment_quarantined', { strikes: apart.strikes });
@@ -96,7 +96,7 @@ export function createOperations(
         started.push(JSON.parse(answer.body.toString('utf8')) as Warmed);
         return started.at(-1)!.warmed ? null : json({ ...started.at(-1), engines: started.length });
       } catch (error) {
-        // It is being replaced: its successor starts the deployment on demand.
+        // The engine is being replaced: its successor starts the deployment on demand.
         return (error as Failure<'engine_call'>).reason === 'unreached' ? null : failedStart('engine_lost', {});
       }
     };

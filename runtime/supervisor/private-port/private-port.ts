@@ -1,6 +1,6 @@
 // The private port: health, status, metrics and delivery of events, for operators and the platform's own services.
-// Runs in the supervisor, which has no tenant code; calls engines over their Unix sockets. It must not be reachable
-// from outside.
+// Runs in the supervisor, which has no tenant code; calls engines over their Unix sockets. The port must not be
+// reachable from outside.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { lastBackup } from '#core/process/backup-runs.ts';
@@ -26,7 +26,7 @@ import type { UsageLedger } from './usage.ts';
 // Imported, it would also load Node's HTTP client, and every process would start 65 ms of CPU later.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** As for every listener; without `keepAliveTimeoutBuffer`, Node closes a second later than announced. */
+/** As for every listener: without `keepAliveTimeoutBuffer`, Node closes a connection a second later than announced. */
 const IDLE_MS = 5000;
 
 /** Dependencies of the private port. */
@@ -40,10 +40,10 @@ export interface PrivatePortDeps extends Omit<DeliveryDeps, 'state'> {
   readonly state: () => SupervisorState;
   /** The platform is stopping: it is alive, and not ready. */
   readonly isStopping: () => boolean;
-  /** Without engines here: whether the other parts are ready. */
+  /** Without engines on this machine: whether the other parts are ready. */
   readonly isReady?: () => boolean;
   readonly metricsDeploymentsMax: number;
-  /** Unix socket of Caddy's metrics; null: there is no edge here. */
+  /** Unix socket of Caddy's metrics; null if there is no edge here. */
   readonly edgeMetricsSocket?: () => string | null;
   /** The last backup, if this supervisor makes backups. */
   readonly backups?: () => LastBackup | null;
@@ -249,7 +249,7 @@ async function status({ version, state, isStopping }: PrivatePortDeps): Promise<
     rssBytes: process.memoryUsage.rss(),
     stopping: isStopping(),
     ...own,
-    // Their metrics are only for /metrics.
+    // Metrics of services are only for /metrics.
     services: services.map(({ name, pid, state: at, restarts }) => ({ name, pid, state: at, restarts })),
     engines: asked,
   };

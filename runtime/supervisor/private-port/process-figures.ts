@@ -12,11 +12,11 @@ interface ProcessFigures {
   readonly cpuSeconds: number;
 }
 
-/** Null if unavailable: the process is gone, or the system is not Linux. */
+/** Null if unavailable: the process has exited, or the system is not Linux. */
 export function readProcessFigures(pid: number): ProcessFigures | null {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
-    // After the name, which may contain anything.
+    // Parsed after the name, which may contain any character.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (kilobytes === undefined) return null;

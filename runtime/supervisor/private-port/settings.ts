@@ -18,8 +18,8 @@ const TOKEN_CHARS_MIN = 16;
 /**
  * The settings; null when the port is switched off (`HANDLER_PRIVATE_PORT=off`).
  *
- * @param makeToken used if none is set: required on this machine too, because untrusted builds run there.
- * @throws {Error} naming the variable, its value and what to do.
+ * @param makeToken used if none is set: required on this machine too, because untrusted builds run there. @throws
+ * {Error} that names the variable, its value and the solution.
  */
 export function privatePortSettings(
   environment: Readonly<Record<string, string | undefined>>,

@@ -56,7 +56,7 @@ export class TelemetryBuffer {
   /**
    * Returns available records, after at most `waitMs`.
    *
-   * @param question `{acknowledged, waitMs?}`: id of the batch that was stored; anything else returns the last one
+   * @param question `{acknowledged, waitMs?}`: id of the batch that was stored; any other value returns the last batch
    * again.
    * @throws {PlatformError} `bad_request`.
    */

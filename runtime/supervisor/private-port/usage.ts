@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { mergeUsage, type TimedUsageRow, type UsageBatch, type UsageRow } from '#core/usage-row.ts';
 
-/** Limit for rows; beyond it, routes are merged as `*`. From half of it on, rows are summed by hour. */
+/** Limit for rows; beyond it, routes are merged as `*`. From half of this number on, rows are summed by hour. */
 const ROWS_MAX = 50_000;
 /** Rows per batch. */
 const BATCH_MAX = 10_000;
@@ -36,7 +36,7 @@ export class UsageLedger {
     this.#rows.set(key, before === undefined ? { ...row, hour, minute } : mergeUsage(before, row));
   }
 
-  /** @param acknowledged id of the batch that was stored; anything else returns the last one again. */
+  /** @param acknowledged id of the batch that was stored; any other value returns the last batch again. */
   take(acknowledged: unknown): UsageBatch {
     if (this.#given !== null && this.#given.id !== acknowledged) return this.#given;
     this.#given = null;

@@ -31,7 +31,7 @@ const SUSPECTED_MAX = 3;
 /** Deployments in the ledger; the oldest are dropped. */
 const ENTRIES_MAX = 1000;
 
-/** The ledger with one more death. If one deployment is certainly to blame, all others are cleared. */
+/** The ledger with one more death. If one deployment is certainly the cause, all others are cleared. */
 export function withDeath(ledger: Ledger, { blamed, organization: told, running, at }: Death): Ledger {
   const next = new Map(ledger);
   for (const deployment of blamed === null ? running : [blamed]) {
@@ -55,8 +55,8 @@ export function withDeath(ledger: Ledger, { blamed, organization: told, running,
 const none: Blame = { organization: null, exact: 0, suspected: 0, lastAt: 0 };
 
 /**
- * Deaths caused by an organization's deployments count for each of them that causes one itself, so that many
- * deployments cannot exceed the limit of one; pauses depend on a deployment's own deaths.
+ * Deaths that deployments of an organization cause count for each of its deployments that causes one itself, so that
+ * many deployments cannot exceed the limit of one. Pauses depend on a deployment's own deaths.
  */
 function sharedBy(ledger: Ledger, organization: string | null): number {
   if (organization === null) return 0;
@@ -70,12 +70,12 @@ export function strikesOf(ledger: Ledger, deployment: DeploymentKey): number {
   return Math.max(exact, suspected - (SUSPECTED_MAX - EXACT_MAX));
 }
 
-/** Whether it is to be quarantined. */
+/** Whether a deployment must be quarantined. */
 export function isDangerous(ledger: Ledger, deployment: DeploymentKey): boolean {
   return strikesOf(ledger, deployment) >= EXACT_MAX;
 }
 
-/** After good behavior: one more death quarantines it again. */
+/** After good behavior, one more death quarantines it again. */
 export function withRelease(ledger: Ledger, deployment: DeploymentKey): Ledger {
   const record = ledger.get(deployment);
   if (record === undefined) return ledger;
@@ -85,7 +85,7 @@ export function withRelease(ledger: Ledger, deployment: DeploymentKey): Ledger {
   return next;
 }
 
-/** Without entries too old to count; the same object if there are none. */
+/** Without entries that are too old to count; the same object if there are none. */
 export function faded(
   ledger: Ledger,
   now: number,

@@ -1,5 +1,5 @@
 // Which deployments are quarantined because they kill engines or cost them threads, for how long, and when they are
-// released. Contains the policy and no processes: the supervisor reports deaths and events of quarantine engines, and
+// released. Contains the policy but no processes: the supervisor reports deaths and events of quarantine engines, and
 // asks before it starts one. The time is a parameter.
 import type { QuarantinedDeployment } from '../engines/messages.ts';
 import type { DeploymentKey, QuarantineState } from '../engines/state.ts';
@@ -19,7 +19,7 @@ interface QuarantinePolicy {
   /** First pause; doubled after every further death. */
   readonly backoffMs: number;
   readonly backoffMsMax: number;
-  /** How long it must serve without a death to be released. */
+  /** How long a deployment must serve without a death to be released. */
   readonly probationMs: number;
   /** And how many requests it must serve. */
   readonly requestsMin: number;
@@ -48,7 +48,7 @@ interface Restricted {
   /** Served in a dedicated engine; otherwise only paused. */
   readonly apart: boolean;
   readonly reason: string;
-  /** When its engine began to serve; 0 without one. */
+  /** When the deployment's engine began to serve; 0 if there is none. */
   servedFrom: number;
   served: number;
 }
@@ -74,7 +74,7 @@ export class Quarantine {
   }
 
   /**
-   * An engine died, or has lost a thread. @param apart the deployment of that quarantine engine; then the cause is
+   * An engine died, or has lost a thread. @param apart the deployment of that quarantine engine; the cause is then
    * certain.
    *
    * @returns deployments that are now paused or quarantined because of it.
@@ -106,7 +106,7 @@ export class Quarantine {
     this.#restricted.set(deployment, { since, lastAt: at, strikes, until, apart, reason, servedFrom: 0, served: 0 });
   }
 
-  /** Whether a dedicated engine may be started for it now. */
+  /** Whether a dedicated engine may be started for the deployment now. */
   mayServe(deployment: DeploymentKey, now: number): boolean {
     const restricted = this.#restricted.get(deployment);
     return restricted !== undefined && restricted.apart && restricted.until <= now;
@@ -116,26 +116,26 @@ export class Quarantine {
     return this.#restricted.get(deployment)?.apart === true;
   }
 
-  /** Its engine serves: probation begins. */
+  /** The engine of the deployment serves: probation begins. */
   onServing(deployment: DeploymentKey, now: number): void {
     const restricted = this.#restricted.get(deployment);
     if (restricted !== undefined) restricted.servedFrom = now;
   }
 
-  /** Its engine has answered this many requests so far. */
+  /** The engine of the deployment has answered this many requests so far. */
   onServed(deployment: DeploymentKey, served: number): void {
     const restricted = this.#restricted.get(deployment);
     if (restricted !== undefined) restricted.served = served;
   }
 
-  /** Its idle engine was stopped: requests it served well still count. */
+  /** The idle engine of the deployment was stopped: requests that it served without a crash still count. */
   onIdle(deployment: DeploymentKey): void {
     const restricted = this.#restricted.get(deployment);
     if (restricted !== undefined) restricted.servedFrom = 0;
   }
 
   /**
-   * Releases deployments that behaved well, ends pauses, drops old entries. Returns the released ones.
+   * Releases deployments that behaved well, ends pauses, drops old entries. Returns the released deployments.
    *
    * @param isFull all engines serve and a spare is ready: otherwise a second death would leave no engine to serve,
    * and pauses are extended.
@@ -164,7 +164,7 @@ export class Quarantine {
     return next;
   }
 
-  /** State for engines. @param link socket of a deployment's engine; null without one. */
+  /** State for engines. @param link socket of a deployment's engine, or null. */
   list(link: (deployment: DeploymentKey) => string | null): QuarantinedDeployment[] {
     return [...this.#restricted].map(([deployment, { strikes, until, apart }]) => ({
       deployment,

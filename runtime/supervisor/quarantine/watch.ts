@@ -1,5 +1,6 @@
-// Monitors engines: attributes deaths to the deployments that caused them, gives those a dedicated engine, replaces
-// engines that use too much memory or are silent, and sends all engines the assignments. Made by ../main.ts.
+// Monitors engines: attributes deaths to the deployments that caused them, gives these deployments a dedicated engine,
+// replaces engines that use too much memory or do not respond, and sends the assignments to all engines. Made by
+// ../main.ts.
 import type { Logger } from 'pino';
 import type { Limits } from '#core/limits.ts';
 import type { EngineProcess } from '../engines/engine-process.ts';
@@ -12,7 +13,7 @@ import { Quarantine, type Deed } from './quarantine.ts';
 
 /** Requests a deployment must serve in quarantine to be released. */
 const REQUESTS_MIN = 3;
-/** Engines report once a second: one whose main thread is blocked for this long serves nothing. */
+/** Engines report once a second: an engine whose main thread is blocked for this long serves no requests. */
 const SILENCE_MS = 30_000;
 /** Interval of checking a pause that only waits for all engines to be ready. */
 const LOOK_MS = 50;
@@ -85,7 +86,7 @@ export class EngineWatch {
     this.#deps.log.error({ engine: id, place, code, signal, delayMs, lostRequests: load }, 'Engine exited');
   }
 
-  /** An engine is gone and all its messages are read: determines the cause. */
+  /** An engine has exited and all its messages are read: determines the cause. */
   closed(engine: EngineProcess): void {
     if (engine.expected || this.#stopped) return;
     const signal = this.#exits.get(engine) ?? null;

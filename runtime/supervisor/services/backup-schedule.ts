@@ -12,7 +12,7 @@ import { takeLock } from '#artifacts/file-lock.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Environment of a backup: locations of data, and nothing for serving. */
+/** Environment of a backup: locations of data, and no variables for serving. */
 const kept =
   /^(?:PATH|TZ|TMPDIR|HOME|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|DATABASE_URL|PG[A-Z]+|ENCRYPTION_KEY|AUTH_SECRET|(?:BACKUP|DB|FILES_S3)_[A-Z0-9_]+)$/;
 /** Maximum duration of a timer. */
@@ -58,7 +58,7 @@ export function startBackupSchedule(environment: Environment, folder: string): B
   }
 
   function begin(): void {
-    // One at a time: a time that comes while one is running is skipped.
+    // One backup at a time: a scheduled time during a running backup is skipped.
     if (child !== null) return;
     child = fork(script, {
       execPath: program,
@@ -95,7 +95,7 @@ export function startBackupSchedule(environment: Environment, folder: string): B
   };
 }
 
-/** A killed backup has reported nothing; one made by a command may be running. */
+/** A killed backup has reported no result. A backup that a command started may be running. */
 function noteCutOff(folder: string): void {
   if (backupRuns(folder).every(({ endedAt }) => endedAt !== null)) return;
   const lock = takeLock(join(folder, 'locks', 'backup'));

@@ -1,5 +1,5 @@
 // Runs the builder: on demand, when the control plane requests it, and only with a control plane. The builder runs
-// untrusted code in separate processes, which get nothing of its environment.
+// untrusted code in separate processes, which get none of its variables.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { buildExecutor } from '#core/sandbox/build-executor.ts';
@@ -25,7 +25,7 @@ interface BuilderServiceDeps {
   readonly port: number;
   /** URL of the database's owner. */
   readonly databaseUrl: () => string;
-  /** Whether it runs permanently: no control plane here can request it. */
+  /** Whether the builder runs permanently, because no control plane here can request it. */
   readonly stays: boolean;
   /** Whether this supervisor also runs servers for Node. */
   readonly runsServers: boolean;

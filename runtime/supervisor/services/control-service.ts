@@ -21,11 +21,11 @@ export interface ControlState {
   readonly port: number;
   readonly firstRun: {
     /**
-     * Token of the first admin, for the commands of the platform's user on this machine; null: it was deleted or
+     * Token of the first admin, for the commands of the platform's user on this machine; null if it was deleted or
      * revoked.
      */
     readonly token: string | null;
-    /** Whether this start created it. */
+    /** Whether this start created the token. */
     readonly isNew: boolean;
   };
 }
@@ -36,18 +36,18 @@ interface ControlServiceDeps {
   readonly folder: string;
   /** URL of the database's owner; '' while it is not known. */
   readonly databaseUrl: () => string;
-  /** Identifies requests from the edge; '': there is none. */
+  /** Identifies requests from the edge; '' if there is no edge. */
   readonly edgeToken: string;
   /** Where handlers are. */
   readonly handlers: () => Handlers;
-  /** Address for the web process; null: from the environment. */
+  /** Address for the web process; null means from the environment. */
   readonly webProxy: WebProxy | null;
-  /** Socket of the AI gateway, for requests with a token; null: there is none. */
+  /** Socket of the AI gateway, for requests with a token, or null. */
   readonly aiSocket: string | null;
   /** The operator's settings of the gateway, without keys; null as above. */
   readonly operatorAi: OperatorAi | null;
   readonly onReady: (state: ControlState) => void;
-  /** It requests another service, such as the builder. */
+  /** The process requests another service, such as the builder. */
   readonly onWant: (service: string) => void;
 }
 
@@ -57,7 +57,7 @@ export function hasControl(environment: Environment, folder: string): boolean {
   return folder !== '' && get('API_PORT') !== '' && get('API_PORT') !== 'off' && get('DATABASE_URL') !== 'none';
 }
 
-/** Variables that the process receives from the operator's environment, besides those set by the supervisor. */
+/** Variables that the process receives from the operator's environment, in addition to those set by the supervisor. */
 export function controlEnvironment(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
 }

@@ -9,10 +9,10 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables for the service: its own, and none of other services. */
+/** Variables for the service, without those of other services. */
 const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|DB_[A-Z0-9_]+|DBCLOUD_[A-Z_]+)$/;
 
-/** The service, and the way to tell it of Postgres, which is ready later. */
+/** The service, and the way to pass it the URL of Postgres, which is ready later. */
 interface DatabaseServiceSpec extends ServiceSpec {
   /** @param url for the tables of bindings: replicas get their number there. */
   usePostgres(url: string): void;
@@ -31,7 +31,7 @@ export function databaseService(environment: Environment, folder: string, socket
     ...Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name))),
     ...replicas,
   };
-  // Without a data folder nothing starts: engines report it.
+  // Without a data folder, the service does not start: engines report this.
   if (own['DB_URL'] || (folder === '' && !own['DB_STORAGE_DIR'])) return null;
   const env = {
     ...own,
@@ -74,8 +74,8 @@ export function databaseService(environment: Environment, folder: string, socket
 }
 
 /**
- * Name and address of this machine, where other machines can have database services too: they reach this one's port,
- * and the same Postgres. Without them, the service has all databases.
+ * Name and address of this machine, if other machines can have database services too: they reach this machine's port,
+ * and use the same Postgres. Without them, the service has all databases.
  */
 function amongOthers(environment: Environment): Record<string, string> {
   const get = (name: string): string => environment[name]?.trim() ?? '';

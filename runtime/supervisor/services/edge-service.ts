@@ -1,4 +1,4 @@
-// Runs the edge (Caddy with runtime/edge/ beside it): only if PUBLIC_HTTPS is on.
+// Runs the edge (Caddy and runtime/edge/) if PUBLIC_HTTPS is on.
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables of the operator's environment for the process: none of other services. */
+/** Variables of the operator's environment for the process, without those of other services. */
 const KEPT =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|CADDY_BIN|TRUSTED_PROXIES|HANDLER_DOMAIN|PUBLIC_(?:PORT|API_URL)|AUTH_URL|DOCS_URL|(?:API|UI|DOCS)_PORT|(?:EDGE|ACME)_[A-Z_]+)$/;
 
 /**
- * The token by which engines and the API identify requests from the edge: `EDGE_TOKEN`, else one for this start; ''
- * if there is no edge here or elsewhere. @throws {Error} for a weak one.
+ * The token by which engines and the API identify requests from the edge: `EDGE_TOKEN`, else a token for this start; ''
+ * if there is no edge here or elsewhere. @throws {Error} for a weak token.
  */
 export function edgeToken(environment: Environment): string {
   const given = environment['EDGE_TOKEN']?.trim() ?? '';
@@ -27,9 +27,9 @@ export function edgeToken(environment: Environment): string {
 /** The edge of this machine. */
 export interface EdgeService {
   readonly spec: ServiceSpec;
-  /** It shall send requests to these handlers, `host:port`, as machines announced them at a moment. */
+  /** Tells the edge the current handlers, as `host:port`, which machines announced. */
   setHandlers(upstreams: readonly string[], at: string): void;
-  /** The last such moment after which it did; null: none. */
+  /** The last such moment after which it did, or null. */
   usedAt(): string | null;
 }
 

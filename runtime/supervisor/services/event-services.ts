@@ -8,7 +8,7 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables for these services: their own, and none of other services. */
+/** Variables for these services, without those of other services. */
 const ofPostgres =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|DISK_FREE_BYTES_MIN|LOG_LEVEL|LOG_FORMAT|NO_COLOR|DATABASE_URL|ENGINE_DATABASE_URL|SANDBOX_DATABASE_URL|SANDBOX_PROVIDER|PG[A-Z]+)$/;
 const ofBroker =
@@ -25,7 +25,7 @@ interface EventServiceDeps {
   readonly onOwnerUrl: (url: string) => void;
   /** The sandbox service's database URL. */
   readonly onSandboxUrl: (url: string) => void;
-  /** Whether a broker runs here: without a private port nothing can be delivered. */
+  /** Whether a broker runs here: without a private port, no event can be delivered. */
   readonly delivers: boolean;
   /** Where handlers are. */
   readonly handlers: () => Handlers;

@@ -34,7 +34,7 @@ export function gatewaySockets(sockets: string): GatewaySockets {
 /**
  * Variables for engines to reach a gateway: that of this machine, or through the API at `AI_GATEWAY_URL`.
  *
- * @param sockets null: none runs here.
+ * @param sockets null means none runs here.
  * @throws {Error} when `AI_GATEWAY_URL` is not a URL.
  */
 export function engineAi(environment: Environment, sockets: GatewaySockets | null): Record<string, string> {

@@ -16,7 +16,7 @@ export function isKnownDatabase(folder: string, url: string): boolean {
   }
 }
 
-/** Records that it answered. Nothing is stored in a read-only folder, such as a migrator's in a container. */
+/** Records that it answered. In a read-only folder, such as that of a migrator in a container, nothing is stored. */
 export function rememberDatabase(folder: string, url: string): void {
   if (folder === '' || url === '' || url.toLowerCase() === 'none' || isKnownDatabase(folder, url)) return;
   try {
@@ -26,7 +26,7 @@ export function rememberDatabase(folder: string, url: string): void {
   }
 }
 
-/** It contains a password: only a digest is stored, to detect the same URL. */
+/** The URL contains a password: only a digest is stored, to detect the same URL. */
 function digestOf(url: string): string {
   return `${createHash('sha256').update(url).digest('hex')}\n`;
 }

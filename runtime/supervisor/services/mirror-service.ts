@@ -1,5 +1,6 @@
 // Runs the mirror, which brings routes and artifacts to this machine's folder: with `ARTIFACTS_S3_*`, where machines
-// share none. It gets the engines' account in Postgres, the key of the bucket, and what unseals routes.
+// share none. The mirror gets the engines' account in Postgres, the key of the bucket, and the key that decrypts
+// routes.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';

@@ -1,4 +1,4 @@
-// Runs the sandbox service: if SANDBOX_PROVIDER selects a kind of machine, or it is a chosen part. It gets the
+// Runs the sandbox service: if SANDBOX_PROVIDER selects a kind of machine, or it is a chosen part. The service gets the
 // container engine, and the part of the database that its role may see.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export function sandboxService({
   /** Data folder. */
   readonly folder: string;
   readonly databaseUrl: () => string;
-  /** Address of this machine's AI gateway; null: there is none. */
+  /** Address of this machine's AI gateway, or null. */
   readonly aiUrl: string | null;
 }): ServiceSpec {
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));

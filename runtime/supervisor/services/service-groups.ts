@@ -1,5 +1,5 @@
-// All processes of this supervisor besides engines, in the groups in which they start and stop. Made by main.ts, which
-// decides their order; one file each says how a process is started.
+// All processes of this supervisor besides engines, in the groups in which they start and stop. Created by main.ts,
+// which decides the order. Each process has a file that defines how it is started.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -30,9 +30,9 @@ interface ServiceGroupDeps {
   readonly sockets: string;
   /** The public port. */
   readonly port: number;
-  /** Identifies requests from the edge; '': there is none. */
+  /** Identifies requests from the edge; '' if there is no edge. */
   readonly edgeSecret: string;
-  /** Variables of engines: gets those that lead to these processes. */
+  /** Variables of engines: the addresses of these processes are added. */
   readonly engineVariables: Record<string, string>;
   readonly hasPrivatePort: boolean;
   /** Handlers for the API and the broker: here, or elsewhere. */
@@ -48,26 +48,28 @@ interface ServiceGroupDeps {
 export interface ServiceGroups {
   /** Databases, broker and gateway: engines need them. */
   readonly base: Services;
-  /** Brings routes to this machine where it shares no folder. Started before engines, which serve without it, too. */
+  /**
+   * Brings routes to this machine where it shares no folder. Started before engines, which can also serve without it.
+   */
   readonly mirror: Services;
-  /** Started before engines, for which its requests wait: it also serves while the database is unavailable. */
+  /** Started before engines, whose requests wait for it. The edge also serves while the database is unavailable. */
   readonly edge: Services;
-  /** API, migrator, builder and sites. Started last, and stopped first: requests are served without them. */
+  /** API, migrator, builder and sites. Started last and stopped first, because requests are served without them. */
   readonly control: Services;
   /** Separate: without its container engine everything else is served. */
   readonly sandboxes: Services;
   /** Unix socket of Caddy's metrics; null while there is none. */
   edgeMetricsSocket(): string | null;
-  /** The edge of this machine; null: none. */
+  /** The edge of this machine, or null. */
   readonly caddy: EdgeService | null;
   /** URL of the database's owner; '' while it is not known, or if this machine does not have it. */
   ownerUrl(): string;
   states(): ServiceState[];
 }
 
-/** Which processes run here, and what they share. */
+/** The processes that run here, and their shared dependencies. */
 interface Plan extends ServiceGroupDeps {
-  /** Database URLs, as soon as they are known. */
+  /** Database URLs, when they are known. */
   readonly urls: { owner: string; sandbox: string };
   readonly aiSockets: ReturnType<typeof gatewaySockets>;
   readonly databases: ServiceSpec | null;
@@ -192,7 +194,7 @@ function mirrorSpecs({ environment, config, engineVariables, hasPrivatePort, han
   return spec === null ? [] : [spec];
 }
 
-/** @param want requests one of these processes; false: it does not run here. */
+/** @param want requests one of these processes; false if it does not run here. */
 function controlSpecs(plan: Plan, want: (service: string) => boolean): ServiceSpec[] {
   const { environment, config, sockets, urls, runsControl } = plan;
   const { parts, folder } = config;

@@ -1,6 +1,6 @@
-// The platform's other processes (database, database service, broker): started in order, each when the previous one
-// is ready, restarted with back-off when they die, stopped in reverse. Used by main.ts; independent of their
-// functions.
+// The platform's other processes (database, database service, broker). Processes are started in order, each when the
+// previous one is ready, restarted with back-off when they die, and stopped in reverse order. Used by main.ts;
+// independent of their functions.
 import type { ChildProcess } from 'node:child_process';
 import { figuresOf, type Figure } from '#core/process/figures.ts';
 import type { ServiceState } from '../engines/state.ts';
@@ -9,7 +9,8 @@ import type { ServiceState } from '../engines/state.ts';
 export interface ServiceSpec {
   readonly name: string;
   /**
-   * Starts the process. It is ready when it sends `{type: 'ready'}` (or `listening`); its messages go to `onMessage`.
+   * Starts the process. The service is ready when it sends `{type: 'ready'}` (or `listening`); its messages go to
+   * `onMessage`.
    */
   readonly start: () => ChildProcess;
   readonly onMessage?: (message: unknown) => void;
@@ -52,11 +53,11 @@ export class Services {
     }));
   }
 
-  /** Resolves when all are ready. @throws {Error} when one dies or times out before it was first ready. */
+  /** Resolves when all are ready. @throws {Error} when a service dies or times out before it was first ready. */
   async start(): Promise<void> {
     for (const service of this.#services) {
       if (this.#stopping) return;
-      // Started again after a failure: those before it are running.
+      // Started again after a failure, while the services before it are running.
       if (service.spec.isOnDemand !== true && service.state === 'stopped') await this.#run(service);
     }
   }
@@ -138,11 +139,11 @@ export class Services {
     service.state = 'waiting';
     const delayMs = service.deaths === 1 ? 0 : Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (service.deaths - 2));
     this.#hooks.onDeath(service.spec.name, code, signal, delayMs);
-    // Its end arrives as `exit` again: nothing to do here.
+    // The end of the process also arrives as `exit`, which handles it.
     service.timer = setTimeout(() => void this.#run(service).catch(() => {}), delayMs);
   }
 
-  /** In reverse order, each after the previous one is gone. */
+  /** Stopped in reverse order, each after the previous one has exited. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const service of this.#services.toReversed()) {

@@ -1,5 +1,5 @@
-// Runs the process of servers of ssr projects (runtime/ssr/): when an engine needs the first one. It gets no key and
-// no password: untrusted code runs in its child processes.
+// Runs the process of servers of ssr projects (runtime/ssr/): when an engine needs the first one. The process gets no
+// key and no password, because untrusted code runs in its child processes.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { limitVariables, type Limits } from '#core/limits.ts';

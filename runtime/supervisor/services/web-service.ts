@@ -7,11 +7,11 @@ import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables of the operator's environment for the process: none of other services. */
+/** Variables of the operator's environment for the process, without those of other services. */
 const KEPT =
   /^(?:PATH|HOME|TZ|TMPDIR|XDG_CACHE_HOME|NODE_(?:ENV|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|PLATFORM_CACHE_DIR|API_HOST|AUTH_URL|(?:UI|DOCS|WEB)_[A-Z_]+)$/;
 
-/** State of the web process when it is ready; null: that port is off. */
+/** State of the web process when it is ready; null means that port is off. */
 export interface WebState {
   readonly uiPort: number | null;
   readonly docsPort: number | null;
@@ -25,12 +25,12 @@ export interface WebProxy {
 
 interface WebServiceDeps {
   readonly environment: Environment;
-  /** Null: from the environment. */
+  /** Null means from the environment. */
   readonly proxy: WebProxy | null;
   readonly onReady: (state: WebState) => void;
 }
 
-/** Null if there is nothing to serve. */
+/** Null if there is no site to serve. */
 export function webService({ environment, proxy, onReady }: WebServiceDeps): ServiceSpec | null {
   const isOff = (name: string): boolean => environment[name]?.trim().toLowerCase() === 'off';
   if (isOff('UI_PORT') && isOff('DOCS_PORT')) return null;

@@ -15,7 +15,7 @@ interface ClaimedPlace {
   readonly port: number;
   /** Call it when an engine listens there. */
   shared(): void;
-  /** Its listening socket, if systemd opened it. */
+  /** Listening socket of the port, if systemd opened it. */
   readonly socket: SentHandle | null;
   /** Version of the program. */
   readonly version: string;
@@ -43,7 +43,7 @@ export async function claimPlace(
     : { port: wanted, shared() {} };
   if (folder !== '') keepPrivate(folder);
   if (ownsFolder) process.on('exit', await claimFolder(folder, { onLost }));
-  // With the lock, so that no restore begins afterwards.
+  // Done with the lock, so that no restore begins afterwards.
   if (folder !== '') checkDataFolder(environment, folder);
   const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string };
   const about = { version, program: join(import.meta.dirname, '../../..') };

@@ -1,4 +1,4 @@
-// All engines of this supervisor, their crash ledger, and what they report: usage and telemetry. Made by main.ts.
+// All engines of this supervisor, their crash ledger, and their reports: usage and telemetry. Made by main.ts.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { SentHandle } from '#core/process/socket-activation.ts';
@@ -15,7 +15,7 @@ interface EngineGroupDeps {
   readonly config: SupervisorConfig;
   /** The claimed public port. */
   readonly port: number;
-  /** The listening socket that engines share; null: each opens its own. */
+  /** The listening socket that engines share; null means that each opens its own. */
   readonly socket: SentHandle | null;
   /** Variables of engines that start from now on. */
   readonly environment: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ interface EngineGroupDeps {
 
 type ReportMessage = Extract<FromEngine, { readonly type: 'report' }>;
 
-/** The engines with what watches them. */
+/** The engines, and the parts that monitor them. */
 export interface EngineGroup {
   readonly engines: Engines;
   readonly watch: EngineWatch;
