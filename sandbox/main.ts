@@ -29,7 +29,10 @@ import { startSandboxes } from './service/sandboxes.ts';
 
 const CONNECTIONS_MAX = 8;
 const HEADERS_BYTES_MAX = 64 * 1024;
-/** Same as the other listeners. Without `keepAliveTimeoutBuffer`, Node closes a second later than announced. */
+/**
+ * The same settings as the other listeners. Without `keepAliveTimeoutBuffer`, Node closes a connection a second later
+ * than announced.
+ */
 const IDLE_MS = 5000;
 const INSTALLATION_CHARS = 12;
 /** Margin for a lease renewed just before its replica died. */
@@ -139,7 +142,7 @@ async function start(): Promise<() => Promise<void>> {
     routes,
   );
   closeIdleLate(server);
-  // Another replica sends a call's body only once the sandbox is held here.
+  // Another replica sends a call's body only after the sandbox is held here.
   server.on('checkContinue', routes);
   server.on('upgrade', routes.upgrade);
   server.on('connection', (socket) => {

@@ -17,7 +17,7 @@ export interface RunningCommand {
   readonly pid: number;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Its exit code; 128 plus the signal number if a signal ended it. */
+  /** Exit code of the command; 128 plus the signal number if a signal ended it. */
   readonly exited: Promise<number>;
   /** Sends a signal to all of its processes. */
   kill(signal: NodeJS.Signals): void;

@@ -1,4 +1,5 @@
-// `exec` and `execStream`: foreground commands. They are killed at their time limit, or when the caller disconnects.
+// `exec` and `execStream`: foreground commands. Commands are killed at their time limit, or when the caller
+// disconnects.
 import type { ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import { PlatformError } from '#core/errors.ts';

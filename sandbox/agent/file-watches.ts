@@ -10,7 +10,7 @@ import { createEventStream } from './event-stream.ts';
 import { fileError } from './file-errors.ts';
 import type { Paths } from './paths.ts';
 
-/** Maximum buffered changes for a slow reader. Further ones are dropped, which is reported by an event. */
+/** Maximum buffered changes for a slow reader. Further events are dropped, which a separate event reports. */
 const WAITING_MAX = 1000;
 
 export function createFileWatches(paths: Paths): (fields: Fields, response: ServerResponse) => Promise<void> {

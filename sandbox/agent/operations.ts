@@ -1,4 +1,5 @@
-// The agent's operations: from untrusted arguments to a JSON response, or one that the operation writes itself.
+// The agent's operations: from untrusted arguments to a JSON response, or to a response that the operation writes
+// itself.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { toVariables, type Fields } from '#core/sandbox/arguments.ts';
 import type { AskedOperation } from '#core/sandbox/operations.ts';
@@ -26,7 +27,7 @@ interface AgentCall {
   readonly gone: AbortSignal;
 }
 
-/** Returns the JSON response; undefined: no content, or the operation has written its response. */
+/** Returns the JSON response; undefined means no content, or the operation has written its response. */
 type Operation = (call: AgentCall) => unknown;
 
 export function createOperations(settings: AgentSettings): Readonly<Record<AskedOperation, Operation>> {

@@ -13,7 +13,7 @@ export interface OutputLog {
   /** All retained output. */
   text(): string;
   readonly truncated: boolean;
-  /** The output at an offset, and the next offset; null: nothing yet. Offsets start at 0. */
+  /** The output at an offset, and the next offset; null means that there is no output yet. Offsets start at 0. */
   from(at: number): { readonly event: LogEvent; readonly after: number } | null;
   /** Registers a callback for new output. @returns a function that removes it. */
   follow(onMore: () => void): () => void;
@@ -26,7 +26,7 @@ export function createOutputLog(charsMax: number): OutputLog {
   const kept: { type: 'stdout' | 'stderr'; data: string; at: number }[] = [];
   const followers = new Set<() => void>();
   let chars = 0;
-  // Offsets in characters: of the first retained one, and of the next one.
+  // Offsets in characters: of the first retained character, and of the next one.
   let next = 0;
   let exitCode: number | null = null;
   const tell = (): void => {

@@ -1,4 +1,5 @@
-// Our programs in the PATH of sandbox commands. They come last, so that programs of the image take precedence.
+// Our programs in the PATH of sandbox commands. These programs are last in PATH, so that programs of the image take
+// precedence.
 import path from 'node:path';
 
 /** Paths relative to the repository's root. */

@@ -1,6 +1,6 @@
 // Standard streams for commands, which commands.ts starts. Node gives a child socket pairs, which programs cannot open
-// by name: `echo text > /dev/stderr` fails. These pipes have a name until both ends are open, and a command's input is
-// an unnamed file.
+// by name: `echo text > /dev/stderr` fails. Therefore output uses pipes that have a name until both ends are open, and
+// input is an unnamed file.
 import { execFile } from 'node:child_process';
 import {
   closeSync,
@@ -30,14 +30,14 @@ interface StandardStreams {
 
 export interface Pipes {
   /**
-   * @param input the command's input; null: none.
+   * @param input the command's input, or null.
    * @returns null if pipes cannot be created: `mkfifo` is missing, or the temporary folder is full.
    */
   take(input: Uint8Array | null): Promise<StandardStreams | null>;
 }
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
-/** Node cannot create FIFOs, and starting mkfifo is slow: creating all of these takes 4 ms, one takes 3. */
+/** Node cannot create FIFOs, and starting mkfifo is slow: creating all of these takes 4 ms, and one takes 3. */
 const NAMES_AT_ONCE = 64;
 const NAMES_LEAST = 16;
 const MAKE_MS = 5000;
@@ -87,7 +87,7 @@ export function createPipes(): Pipes {
     };
     const pipe = (): { reads: number; writes: number } => {
       const name = names.pop()!;
-      // Opened before the other end, which waits for it. That one is blocking, as programs expect.
+      // Opened before the other end, which waits for it. The other end is blocking, as programs expect.
       const reads = keep(name, O_RDONLY | O_NONBLOCK);
       const writes = keep(name, O_WRONLY);
       unlinkSync(name);

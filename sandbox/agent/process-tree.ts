@@ -7,7 +7,7 @@ import { MARK_VARIABLE } from './settings.ts';
 const ROUNDS_MAX = 50;
 
 /**
- * @param group process group of the command; null: not known.
+ * @param group process group of the command; null if not known.
  * @param mark of the command, or of a whole sandbox.
  */
 export function killTree(group: number | null, mark: string, signal: NodeJS.Signals): void {
@@ -34,7 +34,7 @@ export function marked(mark: string): number[] {
       const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
       if (variables.some((variable) => variable === entry || variable.startsWith(`${entry}.`))) found.push(pid);
     } catch {
-      // Exited meanwhile, or owned by another user.
+      // The process has exited in the meantime, or belongs to another user.
     }
   }
   return found;

@@ -1,5 +1,5 @@
 // Background processes of a sandbox: they continue after the call that started them, and their most recent output is
-// kept. Exited ones are remembered until new ones take their place.
+// kept. Exited processes are remembered until new processes replace them.
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';

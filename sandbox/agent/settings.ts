@@ -10,7 +10,7 @@ export interface AgentSettings {
   readonly variables: Readonly<Record<string, string>>;
   /** Candidate folders for files with secrets; the first usable one is taken. */
   readonly secretFolders: readonly string[];
-  /** Set in the environment of everything the agent starts, to find and kill it. */
+  /** Set in the environment of all processes that the agent starts, to find and kill them. */
   readonly mark: string;
 }
 

@@ -8,9 +8,9 @@ import type { SandboxCheck } from '#core/sandbox/service-status.ts';
 
 /** Specification of a machine. */
 export interface MachineSpec {
-  /** Unique name, one per sandbox: `[a-z0-9]{1,40}`. */
+  /** Unique name of a sandbox: `[a-z0-9]{1,40}`. */
   readonly key: string;
-  /** For labels and networks; never for access control. */
+  /** Used for labels and networks; never for access control. */
   readonly place: SandboxPlace;
   readonly options: SandboxOptions;
 }
@@ -26,28 +26,28 @@ export type MachineState = 'running' | 'suspended' | 'stopped' | 'absent';
 export interface SandboxBackend {
   readonly provider: 'container' | 'hosted' | 'local';
   /**
-   * Whether machines with these options are possible, checked before anything is created.
+   * Whether machines with these options are possible, checked before a machine is created.
    *
    * @throws {PlatformError} `sandbox_option_refused` with the reason.
    */
   check(options: SandboxOptions): void;
-  /** URL of the AI gateway for commands in the machines; null: none. */
+  /** URL of the AI gateway for commands in the machines, or null. */
   readonly aiUrl: string | null;
   /** Creates and starts a machine with an empty workspace and a responding agent. */
   create(spec: MachineSpec): Promise<void>;
   /** Whether machines can be copied here. @throws {PlatformError} `sandbox_copy_refused` with the reason. */
   checkCopy(): void;
   /**
-   * Creates a stopped machine with a copy of another one's files, which must be suspended or stopped. After a failure,
-   * `destroy` cleans up.
+   * Creates a stopped machine with a copy of the files of another machine, which must be suspended or stopped. After a
+   * failure, `destroy` cleans up.
    *
    * @returns its size in bytes.
    * @throws {PlatformError} `sandbox_copy_refused`, or `sandbox_lost` if the source has no files.
    */
   copy(from: string, to: string): Promise<number>;
   /**
-   * Starts a machine: a suspended one continues; a stopped one has its files, no processes, and the options of the
-   * spec.
+   * Starts a machine: a suspended machine continues; a stopped machine has its files, no processes, and the options of
+   * the spec.
    */
   resume(spec: MachineSpec): Promise<void>;
   /** Freezes its processes; they use no CPU. */

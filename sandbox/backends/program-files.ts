@@ -12,13 +12,13 @@ export const SOURCE_SUFFIX = import.meta.filename.endsWith('.ts') ? '.ts' : '.js
 /** `import ... from '<specifier>'` and `export ... from`, for values, and `import('<specifier>')`. */
 const IMPORTS = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^'"]+)['"]|\bimport\('([^']+)'\)/gm;
 
-/** For every supported architecture: a provider's machine may differ from this one. */
+/** Files for every supported architecture, because a provider's machine may differ from this machine. */
 const executables: readonly string[] = [...TERMINAL_ARCHITECTURES.map(terminalProgram), ...OWN_PROGRAMS];
 
 /**
  * @param entry path relative to the root.
- * @returns file contents by path relative to the root, with a package.json.
- * @throws {Error} when it imports an npm package, since sandboxes have none.
+ * @returns file contents by path relative to the root, with a package.json. @throws {Error} when the program imports an
+ * npm package, since sandboxes have none.
  */
 export function readProgram(entry: string): ReadonlyMap<string, Buffer> {
   const files = new Map<string, Buffer>();

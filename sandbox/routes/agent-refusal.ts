@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import { REFUSAL_BYTES_MAX, refusalIn } from '#core/sandbox/refusal.ts';
 
-/** The agent's error if its code is known, otherwise a generic one. */
+/** The agent's error if its code is known, otherwise a generic error. */
 export async function refusalOf(answer: IncomingMessage): Promise<Error> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -44,7 +44,7 @@ export function askAgent(
   });
 }
 
-/** With the header `expect`, the body is only read once the other side asks for it. */
+/** With the header `expect`, the body is only read when the other side asks for it. */
 export async function askOver(
   connection: Duplex,
   asked: Pick<AgentRequest, 'body' | 'signal'> & {

@@ -9,13 +9,13 @@ import { exitIn, TERMINAL_FRAME, terminalFrames } from '#core/sandbox/terminal-f
 export interface ExecLine extends SandboxPlace {
   readonly stdout: string;
   readonly stderr: string;
-  /** Null: unknown, since the output was truncated or the command did not finish. */
+  /** Null means unknown, since the output was truncated or the command did not finish. */
   readonly exitCode: number | null;
   /** Whether the output may be longer than the entry. */
   readonly isCut: boolean;
 }
 
-/** Wraps a response without changing it. Null: the operation is not logged. */
+/** Wraps a response without changing it. Null if the operation is not logged. */
 export type ExecLog = (
   place: SandboxPlace,
   operation: AgentOperation,

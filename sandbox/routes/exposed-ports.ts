@@ -14,13 +14,13 @@ export interface ExposedPort {
   /** The name in its host: random and never reused. */
   readonly name: string;
   readonly port: number;
-  /** The worker's label for it; null: none. */
+  /** The worker's label for it, or null. */
   readonly label: string | null;
-  /** Whether it can be visited without a token. */
+  /** Whether the port can be visited without a token. */
   readonly isPublic: boolean;
 }
 
-/** The sandbox of the port, valid as long as the place has the sandbox with this key. */
+/** The sandbox of the port, which is valid as long as the resource has the sandbox with this key. */
 interface PortOwner {
   readonly place: SandboxPlace;
   readonly key: string;
@@ -31,14 +31,14 @@ export type OwnedPort = ExposedPort & PortOwner;
 /** Rows of exposed ports, deleted with their sandbox. */
 export interface ExposedPortRows {
   /**
-   * Creates or updates the row of a port; an existing one keeps its name. Null: the sandbox has reached its maximum.
+   * Creates or updates the row of a port; an existing row keeps its name. Null if the sandbox has reached its maximum.
    */
   expose(of: PortOwner, port: ExposedPort, most: number): Promise<ExposedPort | null>;
   /** No error if it is not exposed. */
   remove(place: SandboxPlace, port: number): Promise<void>;
   /** Sorted by port. */
   list(place: SandboxPlace): Promise<readonly ExposedPort[]>;
-  /** Null: no port has this name. */
+  /** Null if no port has this name. */
   find(name: string): Promise<OwnedPort | null>;
 }
 

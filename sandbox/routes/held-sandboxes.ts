@@ -1,5 +1,5 @@
-// The sandboxes as used by the HTTP routes (routes.ts): found, created, resumed and held by place. service/ implements
-// this with rows for states and leases, and a backend.
+// The sandboxes as used by the HTTP routes (routes.ts): found, created, resumed and held by their location. service/
+// implements this with rows for states and leases, and a backend.
 import type { Duplex } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { SandboxInfo, SandboxPlace, SandboxSnapshot } from '#core/sandbox/operations.ts';
@@ -7,11 +7,11 @@ import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 
 /** A running sandbox that is not suspended before `release`. */
 export interface HeldSandbox {
-  /** Unique per sandbox: a recreated one has another key. */
+  /** Unique per sandbox: a recreated sandbox has another key. */
   readonly key: string;
   /** A connection to its agent. @throws {PlatformError} `sandbox_lost`. */
   connect(): Promise<Duplex>;
-  /** The sandbox is idle from now on; a second call does nothing. */
+  /** The sandbox is idle from now on; a second call has no effect. */
   release(): void;
 }
 
@@ -20,19 +20,19 @@ export const FORWARDED_HEADER = 'sandbox-passed-on';
 
 /** A replica of the service that holds a sandbox. */
 interface Holder {
-  /** Its name in the rows. */
+  /** Name of the sandbox in the rows. */
   readonly owner: string;
-  /** When its lease ends, unless it renews it. */
+  /** When the lease of the replica ends, unless the replica renews it. */
   readonly leaseMs: number;
 }
 
-/** The error of a call whose sandbox another replica holds: nothing was done. */
+/** The error of a call whose sandbox another replica holds: the call had no effect. */
 export function heldElsewhere({ owner, leaseMs }: Holder): PlatformError {
   const reason = `another replica of the service has it (${owner})`;
   return new PlatformError('sandbox_unavailable', { reason, owner, leaseMs });
 }
 
-/** The replica named by {@link heldElsewhere}; null: another error. */
+/** The replica named by {@link heldElsewhere}; null means that another error. */
 export function holderIn(error: unknown): Holder | null {
   if (!(error instanceof PlatformError) || error.code !== 'sandbox_unavailable') return null;
   const { owner, leaseMs } = error.details;
@@ -52,10 +52,11 @@ export interface Sandboxes {
    */
   hold(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<HeldSandbox>;
   /**
-   * Only the sandbox with this key. @throws {PlatformError} `sandbox_destroyed` if the place has another one, or none.
+   * Only the sandbox with this key. @throws {PlatformError} `sandbox_destroyed` if there is another sandbox at the
+   * location, or none.
    */
   holdKey(place: SandboxPlace, key: string): Promise<HeldSandbox>;
-  /** Null: there is none. */
+  /** Null if there is none. */
   info(place: SandboxPlace): Promise<SandboxInfo | null>;
   /** Sorted by id, after `cursor`; a `cursor` in the result means that there are more. */
   list(
@@ -66,13 +67,11 @@ export interface Sandboxes {
   resume(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<void>;
   /** Ends its processes and running calls, and keeps its files. No error if it does not exist. */
   stop(place: SandboxPlace): Promise<void>;
-  /**
-   * Creates a snapshot of its files, with this id or a generated one. Processes are frozen meanwhile.
-   */
+  /** Creates a snapshot of its files, with this id or a generated one. Processes are frozen in the meantime. */
   snapshot(place: SandboxPlace, id: string | null): Promise<SandboxSnapshot>;
   /** Creates another sandbox of the same resource with the files and options of this one. */
   fork(place: SandboxPlace, id: string): Promise<void>;
-  /** By id, as `list` does. */
+  /** Ordered by id, like `list`. */
   listSnapshots(
     within: Omit<SandboxPlace, 'id'>,
     page: { readonly prefix: string; readonly cursor: string; readonly limit: number },

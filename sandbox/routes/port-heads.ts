@@ -29,7 +29,7 @@ const NO_STORE: Pairs = [
   ['referrer-policy', 'no-referrer'],
 ];
 
-/** With the prefix, no other host can set it. */
+/** With the prefix, no other host can set the cookie. */
 const cookieOf = (origin: string): string => (origin.startsWith('https:') ? '__Host-platform-port' : 'platform-port');
 
 /** Whether a visit is allowed: then the request for the server, otherwise a redirect that sets a cookie. */
@@ -38,7 +38,7 @@ export type Admission =
   | { readonly is: 'sent on'; readonly head: PortHead };
 
 /**
- * @param isToken checks the port's token; null: none is required.
+ * @param isToken checks the port's token; null if none is required.
  * @throws {PlatformError} `sandbox_port_locked`
  */
 export function admit(visit: PortVisit, isToken: ((given: string) => boolean) | null): Admission {

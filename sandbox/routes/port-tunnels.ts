@@ -18,9 +18,9 @@ interface PortTunnelsDeps {
   /** Checks the token in a request's `authorization`. */
   readonly isAuthorized: (authorization: string | undefined) => boolean;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
-  /** Connects to another replica; null: it does not answer. */
+  /** Connects to another replica; null if it does not answer. */
   readonly elsewhere: ((owner: string) => Promise<Duplex | null>) | undefined;
-  /** Null: ports cannot be exposed. */
+  /** Null means that ports cannot be exposed. */
   readonly visits: PortVisits | null;
   readonly idleMs: number;
 }

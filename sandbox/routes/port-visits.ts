@@ -111,7 +111,7 @@ export function createPortVisits(deps: PortVisitsDeps): PortVisits {
     },
     async upgrade(name, request, tunnel) {
       const visit = visitIn(request);
-      // Not a page, so there is no redirect.
+      // The request is not for a page, so there is no redirect.
       const headers = visit.headers.filter(([header]) => header !== 'accept');
       const { found, admission } = await admitted(name, { ...visit, headers });
       if (admission.is === 'passed') await counted(found.place.project, () => tunnel(found, admission.visit));

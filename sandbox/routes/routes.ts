@@ -1,6 +1,6 @@
 // The HTTP routes of the sandbox service, for its process and for `platform dev`: identify the sandbox, hold it, and
-// proxy request and response between caller and agent. The agent's responses are untrusted: only what an operation may
-// return is passed on.
+// proxy request and response between caller and agent. The agent's responses are untrusted: only valid results of an
+// operation are forwarded.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -41,7 +41,7 @@ interface SandboxRoutesDeps {
   readonly callsMax: number;
   /** Without it, calls for sandboxes held by another replica are refused. */
   readonly placement?: CallPlacement;
-  /** Connects to another replica, as named in the rows; null: it does not answer. */
+  /** Connects to another replica, as named in the rows; null if it does not answer. */
   readonly elsewhere?: (owner: string) => Promise<Duplex | null>;
   /** Without it, the output of commands is not logged. */
   readonly execLog?: ExecLog | null;

@@ -1,12 +1,12 @@
-// Gives running sandboxes a token for the AI gateway. Each gets a new one when it starts and every 45 minutes, in a
-// file written by its agent; when it stops, the file is deleted and its tokens are revoked. One call at a time per
-// machine (sandboxes.ts). Failures are reported and retried: calls continue without AI.
+// Gives running sandboxes a token for the AI gateway. Each sandbox gets a new token when it starts and every 45
+// minutes, in a file written by its agent. When a sandbox stops, the file is deleted and its tokens are revoked. One
+// call at a time per machine (sandboxes.ts). Failures are reported and retried: calls continue without AI.
 import type { Duplex } from 'node:stream';
 import type { PrivateOperation } from '#core/sandbox/operations.ts';
 import { askAgent } from '../routes/agent-request.ts';
 import type { AiTokens } from './ai-tokens.ts';
 
-/** A token is valid for an hour; programs read the new one before it expires. */
+/** A token is valid for an hour; programs read the new token before it expires. */
 const ROTATE_MS = 45 * 60_000;
 /** Retry delay after a failure, or if the sandbox gets no token. */
 const RETRY_MS = 60_000;

@@ -5,10 +5,10 @@ import type { Statements } from '#postgres/connection.ts';
 
 export interface AiTokens {
   /**
-   * Creates a token for a sandbox; the previous one expires in five minutes.
+   * Creates a token for a sandbox; the previous token expires in five minutes.
    *
    * @param key of the machine.
-   * @returns null: this sandbox gets none.
+   * @returns null if this sandbox gets none.
    */
   issue(key: string): Promise<string | null>;
   /** Revokes all tokens of a sandbox immediately. */

@@ -50,7 +50,7 @@ const placeOf = (sandbox: SandboxPlace, id: string): SandboxPlace => ({ ...withi
 
 export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>): Copies<Entry> {
   const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, freeBuffer } = deps;
-  /** The last requested copy of each project: one at a time, since disks are shared. */
+  /** The last requested copy of each project, because only one is made at a time, since disks are shared. */
   const last = new Map<string, Promise<unknown>>();
 
   /** Call it inside `inTurn` of the source; it must not wait for another lock. */
@@ -137,7 +137,7 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
           throw new PlatformError('snapshot_not_found', { project, name: snapshot });
         await inQueue(entry.place, () => backend.copy(row.key, entry.key));
         await save(entry, 'stopped');
-        // Using a snapshot extends its retention. If another replica holds it, that one does so.
+        // Using a snapshot extends its retention. If another replica holds it, that replica does this.
         if ((await rows.claimKey(row.key)) === null) return;
         await rows.save(row.key, 'stopped', Date.now());
         await rows.release(row.key);
@@ -160,7 +160,7 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
   };
 }
 
-/** Null: the copy is incomplete. */
+/** Null if the copy is incomplete. */
 function snapshotOf({ place: { id }, state, createdAt, options: { taken } }: SandboxRow): SandboxSnapshot | null {
   return state !== 'stopped' || taken === undefined ? null : { id, ...taken, createdAt };
 }

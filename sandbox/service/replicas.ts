@@ -1,6 +1,6 @@
 // Several replicas of the sandbox service with shared rows: a call for a sandbox held by another replica is forwarded
 // to its internal address, with the token and streams. If that replica is down, the call waits until its lease expires,
-// then takes the sandbox over. At most one hop.
+// then takes the sandbox over. A call is forwarded at most once.
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -37,21 +37,21 @@ export function ownerName(machine: string, address: string): string {
   return `${machine} ${address}`;
 }
 
-/** The address of a replica; null: it has none that may receive the token. */
+/** The address of a replica; null if it has none that may receive the token. */
 export function addressOf(owner: string): { readonly host: string; readonly port: number } | null {
   const url = URL.parse(owner.split(' ').at(-1) ?? '');
   const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
   return url?.protocol === 'http:' && isInside(host) ? { host, port: Number(url.port || 80) } : null;
 }
 
-/** Connects to a replica named in the rows; null: it does not answer. */
+/** Connects to a replica named in the rows; null if it does not answer. */
 export async function reachReplica(owner: string): Promise<Socket | null> {
   const address = addressOf(owner);
   return address === null ? null : connectionTo(address);
 }
 
 export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPlacement {
-  /** False: it sent no response, and nothing of the body was read. */
+  /** False if the replica sent no response and read none of the body. */
   async function forward(owner: string, { request, response, gone }: Call): Promise<boolean> {
     const connection = await reachReplica(owner);
     if (connection === null) return false;
@@ -81,7 +81,7 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPl
           [FORWARDED_HEADER]: '1',
           ...Object.fromEntries(said),
         },
-        // The other replica discards what follows the response of an operation without a body.
+        // The other replica discards data after the response of an operation without a body.
         isDuplex: true,
         body: body(),
         signal: AbortSignal.any([gone, late.signal]),
@@ -123,7 +123,7 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPl
   };
 }
 
-/** Null: it does not answer. */
+/** Null if the replica does not answer. */
 function connectionTo(address: { readonly host: string; readonly port: number }): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = connect(address);

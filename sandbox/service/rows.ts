@@ -1,11 +1,11 @@
-// Interface of the store for sandboxes, with one row each and the replica that holds it. Used by sandboxes.ts;
+// Interface of the store for sandboxes, with one row per sandbox and the replica that holds it. Used by sandboxes.ts;
 // implemented by rows-postgres.ts and rows-memory.ts. Types only.
 import type { StoredOptions } from '#core/sandbox/options.ts';
 import type { SandboxInfo, SandboxPlace, SandboxState } from '#core/sandbox/operations.ts';
 
 /** A sandbox. */
 export interface SandboxRow {
-  /** Key of its machine: unique per sandbox, so that a destroyed one is not found again. */
+  /** Key of its machine: unique per sandbox, so that a destroyed machine is not found again. */
   readonly key: string;
   readonly place: SandboxPlace;
   readonly provider: string;
@@ -29,22 +29,22 @@ type Claim =
 /** The action that is due for a sandbox. */
 type DueFor = 'suspend' | 'stop' | 'destroy';
 
-/** Rows as seen by one replica, which only writes those it has claimed. */
+/** Rows as seen by one replica, which only writes rows that it has claimed. */
 export interface SandboxRows {
   /**
-   * Claims the row of a place for the time of a lease. If it does not exist, it is created with the state `creating`,
-   * unless the project has reached its maximum.
+   * Claims the row of a sandbox for the time of a lease. If the row does not exist, it is created with the state
+   * `creating`, unless the project has reached its maximum.
    */
   claim(place: SandboxPlace): Promise<Claim>;
   /** Claims an existing row by its key. */
   claimKey(key: string): Promise<SandboxRow | null>;
-  /** @returns whether this replica still holds it. */
+  /** @returns whether this replica still holds the sandbox. */
   save(key: string, state: SandboxState, lastActiveAt: number): Promise<boolean>;
   /**
    * Records the disk usage of machines, by key, whichever replica holds them: for the storage of their organizations.
    */
   saveSizes(sizes: ReadonlyMap<string, number>): Promise<void>;
-  /** Sets the options for its next start. @returns whether this replica still holds it. */
+  /** Sets the options for its next start. @returns whether this replica still holds the sandbox. */
   saveOptions(key: string, options: StoredOptions): Promise<boolean>;
   /** Renews the leases. @returns the keys still held. */
   renew(keys: readonly string[]): Promise<readonly string[]>;

@@ -243,7 +243,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
   }
 
   async function stop(entry: Entry): Promise<void> {
-    // A sandbox that never ran has nothing to stop.
+    // A sandbox that never ran does not have to be stopped.
     if (entry.state === 'creating' || entry.state === 'stopped') return;
     await ai?.end(entry.key);
     await backend.stop(entry.key);
@@ -295,7 +295,7 @@ export function startSandboxes(deps: SandboxesDeps): RunningSandboxes {
     if (what !== 'destroy' && (entry.holds > 0 || Date.now() - entry.lastActiveAt < times.idleMs)) return;
     await inTurn(entry, async () => {
       if (what === 'destroy') return destroyMachine(entry);
-      // A call arrived meanwhile.
+      // A call arrived in the meantime.
       if (entry.holds > 0) return;
       if (what === 'suspend') {
         // Left over from a dead replica; only the machine knows its state.

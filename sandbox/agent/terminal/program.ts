@@ -7,7 +7,7 @@ export const terminalProgram = (architecture: string): string =>
 
 export const TERMINAL_ARCHITECTURES = ['x64', 'arm64'] as const;
 
-/** Null: there is none for this machine. */
+/** Null if there is none for this machine. */
 export function ownTerminalProgram(): string | null {
   const isBuilt = process.platform === 'linux' && (TERMINAL_ARCHITECTURES as readonly string[]).includes(process.arch);
   return isBuilt ? path.join(import.meta.dirname, '../../..', terminalProgram(process.arch)) : null;

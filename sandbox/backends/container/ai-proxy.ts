@@ -60,7 +60,7 @@ export function createAiProxy(aiUrl: string): (connection: Duplex) => void {
   return (connection) => void server.emit('connection', connection);
 }
 
-/** Resolves a path without traversal; null: it leads outside. */
+/** Resolves a path without traversal; null means it leads outside. */
 function pathBelow(target: string): string | null {
   const url = target.startsWith('/') ? URL.parse(target, 'http://sandbox') : null;
   if (url === null || url.host !== 'sandbox') return null;

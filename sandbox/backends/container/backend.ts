@@ -34,13 +34,13 @@ export interface ContainerBackendDeps extends ContainerSettings {
   readonly socketPath: string;
   /** Images that sandboxes may request, besides `image`. */
   readonly images: readonly string[];
-  /** Installation whose volume holds the agent program; default: this one. */
+  /** Installation whose volume holds the agent program; by default this one. */
   readonly programOwner?: string;
   /** Folder and size of sandbox disks; size 0: volumes of the engine, without a limit. */
   readonly diskFolder: string;
   readonly diskMb: number;
   readonly egress: SandboxEgress;
-  /** `SANDBOX_AI_URL`; null: no AI gateway. */
+  /** `SANDBOX_AI_URL`; null means no AI gateway. */
   readonly aiUrl: string | null;
   /** Timeout for the agent in a sandbox. */
   readonly answerMs: number;
@@ -170,7 +170,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
     let device: string | null = null;
     if (disks !== null) {
       device = await disks.attach(key);
-      // With its current device.
+      // With the current device of its disk.
       await present(api.call('DELETE', `/volumes/${name}`));
       await api.call('POST', '/volumes/create', {
         Name: name,
@@ -222,7 +222,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
     lookup: limitedLookup(egress.lookup, LOOKUPS_MAX),
   });
 
-  /** One per container, since it counts the sandbox's concurrent requests. */
+  /** One proxy per container, since it counts the sandbox's concurrent requests. */
   const aiDoor = (): ReturnType<typeof createAiProxy> | null => (aiUrl === null ? null : createAiProxy(aiUrl));
 
   function keep(key: string, opening: Promise<Channel>): void {
@@ -252,7 +252,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
         await present(api.call('DELETE', `/containers/${name}?force=true`));
         break;
       } catch (error) {
-        // It may have exited between the engine's check and its signal.
+        // The process may have exited between the engine's check and its signal.
         if (attempt === REMOVALS_MAX || !isFailure(error, 'container_engine') || error.status === 0) throw error;
       }
     }

@@ -89,7 +89,7 @@ export async function openChannel(given: {
   readonly api: EngineApi;
   readonly container: string;
   readonly egress: NarrowedEgress;
-  /** Handles connections to the AI gateway; null: there is none. */
+  /** Handles connections to the AI gateway, or null. */
   readonly ai: ((connection: Duplex) => void) | null;
   readonly answerMs: number;
   readonly afterAttach?: () => Promise<void>;

@@ -15,7 +15,7 @@ const SECRETS_SIZE = '1m';
 
 /** Defaults for all sandboxes of an installation. */
 export interface ContainerSettings {
-  /** Distinguishes this platform's sandboxes from those of others on the same engine. */
+  /** Distinguishes this platform's sandboxes from those of other platforms on the same engine. */
   readonly installation: string;
   readonly image: string;
   readonly memoryMb: number;
@@ -29,7 +29,7 @@ export interface ContainerSettings {
 
 /** Image and limits of build sandboxes. */
 export interface BuildSettings {
-  /** `BUILD_SANDBOX_IMAGE`; null: the default image. */
+  /** `BUILD_SANDBOX_IMAGE`; null means the default image. */
   readonly image: string | null;
   /** `BUILD_SANDBOX_MEMORY_MB`, `BUILD_SANDBOX_CPUS`, `BUILD_SANDBOX_PIDS`. */
   readonly memoryMb: number;
@@ -60,7 +60,7 @@ export function mayHaveAi(labels: Readonly<Record<string, string>> | null): bool
   return labels?.[NO_AI_LABEL] === undefined;
 }
 
-/** @returns the egress setting that a container was created with; an invalid one allows nothing. */
+/** @returns the egress setting that a container was created with; an invalid setting allows nothing. */
 export function egressOf(labels: Readonly<Record<string, string>> | null): EgressChoice | null {
   const written = labels?.[EGRESS_LABEL];
   if (written === undefined) return null;

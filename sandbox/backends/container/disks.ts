@@ -24,13 +24,16 @@ export interface Disks {
   attach(key: string): Promise<string>;
   /** Call once the engine has mounted the device: from then on its last user frees it. */
   release(device: string): Promise<void>;
-  /** Copies a disk, sharing blocks if possible. Nothing may write to it meanwhile. @returns the size of the copy. */
+  /**
+   * Copies a disk, sharing blocks if possible. No process may write to it in the meantime. @returns the size of the
+   * copy.
+   */
   copy(from: string, to: string): Promise<number>;
   has(key: string): boolean;
   /** Deletes the file and detaches its device. */
   remove(key: string): Promise<void>;
   keys(): readonly string[];
-  /** Bytes used by each disk, by key: at most what was ever written. */
+  /** Bytes used by each disk, by key: at most the amount that was ever written. */
   sizes(): Promise<ReadonlyMap<string, number>>;
   /** Stops all work and removes everything but disks. */
   close(): Promise<void>;
@@ -42,7 +45,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
   if (megabytes < MB_LEAST) throw new Error(`SANDBOX_DISK_MB must be 0 or at least ${MB_LEAST}, but is "${megabytes}"`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const fileOf = (key: string): string => path.join(folder, key + SUFFIX);
-  /** Null: it does not exist. */
+  /** Null if the disk does not exist. */
   const bytesOf = async (key: string): Promise<number | null> =>
     stat(fileOf(key)).then(
       ({ blocks }) => blocks * BLOCK_BYTES,

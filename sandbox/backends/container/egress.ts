@@ -11,11 +11,11 @@ export interface SandboxEgress {
   readonly policy: EgressPolicy;
   /** Resolves a name to the addresses that the policy allows. */
   readonly lookup: LookupFunction;
-  /** Names, and `*.` with a name for its subdomains; null: every host. */
+  /** Names, and `*.` with a name for its subdomains; null means every host. */
   readonly hosts: readonly string[] | null;
 }
 
-/** The sandbox's own restriction; null: none. */
+/** The sandbox's own restriction, or null. */
 export interface NarrowedEgress extends SandboxEgress {
   readonly choice: EgressChoice | null;
 }

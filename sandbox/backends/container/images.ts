@@ -1,5 +1,5 @@
-// Images that sandboxes may use besides the default one; missing images are pulled on first use. Callers wait for a
-// limited time, after which the pull continues in the background. Called by backend.ts.
+// Images that sandboxes may use in addition to the default image; missing images are pulled on first use. Callers wait
+// for a limited time, after which the pull continues in the background. Called by backend.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { isFailure } from '#core/failure.ts';

@@ -1,5 +1,5 @@
-// The program that runs in every sandbox, in a volume mounted read-only: Node and the agent's modules. It is filled
-// once per version over the engine's API, so the engine may be remote.
+// The program that runs in every sandbox, in a volume mounted read-only: Node and the agent's modules. The volume is
+// filled once per version over the engine's API, so the engine may be remote.
 import { createHash } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -42,7 +42,7 @@ export async function openProgram(
   for (const [file, bytes] of files) hash.update(file).update(bytes);
   const prefix = `platform-sandboxes-program-${installation}-`;
   const name = prefix + hash.digest('hex').slice(0, 16);
-  // A second volume marks the first one as complete.
+  // A second volume marks the first volume as complete.
   const whole = `${name}-whole`;
   if (await hasVolume(api, whole)) return name;
   await api.call('POST', '/volumes/create', { Name: name, Labels: labels });

@@ -64,7 +64,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
     return resource === BUILD_RESOURCE ? (settings.builds ?? settings) : settings;
   }
 
-  /** Null if its template is at the pinned snapshot. */
+  /** Null if the template is at the pinned snapshot. */
   async function mismatchOf(resource: string): Promise<string | null> {
     const isOfBuilds = resource === BUILD_RESOURCE && settings.builds !== null;
     const pin = isOfBuilds ? 'BUILD_SANDBOX_TEMPLATE_SNAPSHOT_ID' : 'HOSTED_TEMPLATE_SNAPSHOT_ID';
@@ -154,7 +154,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
     if (!isDone) throw new Error(`the agent cannot be installed (${output.trim().slice(-300)})`);
   }
 
-  /** Its last output line is its exit code, since a stream has none. */
+  /** The last line of its output is its exit code, since a stream has none. */
   async function run(id: string, command: readonly string[]): Promise<{ isDone: boolean; output: string }> {
     const stream = await provider.exec(id, ['/bin/sh', '-c', '"$@" 2>&1; printf "\\n%s" "$?"', 'sh', ...command]);
     let output = '';
@@ -234,7 +234,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
     close: () => provider.close(),
   };
 
-  /** A machine created by a repeated request is the requested one. */
+  /** A machine created by a repeated request is the requested machine. */
   async function created(asked: Promise<ProviderMachine>, key: string): Promise<ProviderMachine> {
     try {
       return await asked;

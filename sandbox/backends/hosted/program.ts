@@ -1,4 +1,4 @@
-// The agent as one self-extracting file for `/bin/sh`, unpacked on a machine once per version. It runs with the
+// The agent as one self-extracting file for `/bin/sh`, unpacked on a machine once per version. The agent runs with the
 // machine's own Node (see docs/sandbox-provider.md).
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';

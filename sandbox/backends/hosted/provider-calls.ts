@@ -139,7 +139,7 @@ export function unreadable(target: string): Failure<'sandbox_provider'> {
   });
 }
 
-/** Without the query, which may contain sandbox paths. */
+/** The URL without the query, which may contain sandbox paths. */
 function pathOf(target: string): string {
   return target.split('?', 1)[0]!;
 }

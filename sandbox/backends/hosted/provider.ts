@@ -15,10 +15,10 @@ export interface ProviderMachine {
 
 /** Permissions of the service's key (`HOSTED_API_KEY`). */
 export interface ProviderKey {
-  /** Whether it is restricted to certain actions. */
+  /** Whether the key is restricted to certain actions. */
   readonly isScoped: boolean;
   readonly actions: readonly string[];
-  /** Milliseconds since 1970; null: never. */
+  /** Milliseconds since 1970; null if never. */
   readonly expiresAt: number | null;
 }
 

@@ -1,5 +1,5 @@
-// The process of one local sandbox: the agent on a Unix socket in a private folder. It sends `ready` once it listens,
-// and exits with all of its commands when its parent exits.
+// The process of one local sandbox: the agent on a Unix socket in a private folder. The process sends `ready` when it
+// listens, and exits with all of its commands when its parent exits.
 import { createAgentServer } from '../../agent/server.ts';
 import type { AgentSettings } from '../../agent/settings.ts';
 

@@ -1,5 +1,5 @@
 // The AI gateway's endpoint inside a sandbox: a port on its loopback interface whose connections are forwarded to the
-// service, which decides what is allowed (../ai-proxy.ts).
+// service, which decides about access (../ai-proxy.ts).
 import { createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 

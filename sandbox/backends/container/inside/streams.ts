@@ -1,6 +1,6 @@
-// Multiplexes byte streams over one: a container's standard input and output carry all connections to its agent and out
-// of the sandbox. Used on both sides (../channel.ts, main.ts); neither trusts the other. Either process may restart at
-// any byte, so a session begins with a greeting.
+// Multiplexes byte streams over one stream: a container's standard input and output carry all connections to its agent
+// and out of the sandbox. Used on both sides (../channel.ts, main.ts); neither trusts the other. Either process may
+// restart at any byte, so a session begins with a greeting.
 import { randomBytes } from 'node:crypto';
 import { Duplex } from 'node:stream';
 
@@ -29,7 +29,7 @@ const GREETING_BYTES = 16;
 
 /** One side of the connection. */
 interface Streams {
-  /** Opens a stream to the other side, which gets `onOpen`. It fails when the connection is lost. */
+  /** Opens a stream to the other side, which gets `onOpen`. Opening a stream fails when the connection is lost. */
   open(topic: string): Duplex;
   /** Ends everything. */
   close(): void;
@@ -38,7 +38,7 @@ interface Streams {
 interface StreamsDeps {
   /** Writes frames; after false, `drained` resolves when more can be written. */
   readonly channel: Duplex;
-  /** Whether this side sends greetings. The other side only answers them; each greeting resets all streams. */
+  /** Whether this side sends greetings. The other side only answers greetings; each greeting resets all streams. */
   readonly greets: boolean;
   onOpen(topic: string, stream: Duplex): void;
   /** For the greeting side: called when the other side has answered. */
@@ -49,7 +49,7 @@ interface StreamsDeps {
 /** State shared by the streams. */
 interface Line {
   send(kind: number, id: number, payload: Uint8Array, done?: () => void): void;
-  /** Whether more may be sent; otherwise `again` is called when it may, or when the stream has ended. */
+  /** Whether more data may be sent; otherwise `again` is called when it may, or when the stream has ended. */
   hasRoom(stream: OneStream, again: () => void): boolean;
   forget(stream: OneStream): void;
 }
@@ -62,7 +62,7 @@ class OneStream extends Duplex {
   isOver = false;
   waiting: (() => void) | null = null;
   #line: Line;
-  /** Data received before it was read, merged into blocks, since frames may have one byte each. */
+  /** Data received before it was read, merged into blocks, since a frame may have a single byte. */
   #blocks: Buffer[] = [];
   /** Bytes in the last block. */
   #lastUsed = 0;
