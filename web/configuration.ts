@@ -1,4 +1,4 @@
-// Configuration of the web process from its environment, validated once; all problems are in one error.
+// Configuration of the web process from its environment, validated once; one error reports all problems.
 import { limitsFrom, type WebLimits } from '#core/limits.ts';
 import { parsePort } from '#core/parse-integer.ts';
 import { secretProblem } from '#core/process/generated-secrets.ts';
@@ -8,7 +8,7 @@ import type { ApiAddress } from './serve/api-proxy.ts';
 interface Configuration {
   /** `WEB_HOST`, else `API_HOST`: the interface of both ports. */
   readonly host: string;
-  /** `UI_PORT`: the dashboard and `/api/`; null: off. */
+  /** `UI_PORT`: the dashboard and `/api/`; null means off. */
   readonly ui: { readonly port: number; readonly api: ApiAddress; readonly token: string } | null;
   /**
    * `DOCS_PORT`; null: off. If the default port is in use, the documentation is not served. `url`: `DOCS_URL`, or

@@ -1,4 +1,4 @@
-// VitePress configuration of the documentation site. build.ts passes the pages; this file reads nothing.
+// VitePress configuration of the documentation site. build.ts passes the pages; this file reads no files.
 import { transformerStyleToClass } from '@shikijs/transformers';
 import { defineConfig, type DefaultTheme, type MarkdownRenderer, type UserConfig } from 'vitepress';
 import type { Plugin } from 'vite';
@@ -91,7 +91,7 @@ function rightByClass(markdown: MarkdownRenderer): void {
   });
 }
 
-/** The empty corner of a table is no header: `<td>` in place of `<th>`. */
+/** The empty corner of a table is not a header: `<td>` instead of `<th>`. */
 function emptyCells(markdown: MarkdownRenderer): void {
   markdown.core.ruler.push('empty-cells', ({ tokens }) => {
     for (const [at, token] of tokens.entries()) {

@@ -1,5 +1,5 @@
 // Markdown sources of the site: docs/, some files of the repository root, and generated pages. Links to pages are
-// rewritten; links to other files of the repository become code. Reads files, writes nothing.
+// rewritten; links to other files of the repository become code. Reads files, but writes none.
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectConfigSchema } from '#core/config/project-config-schema.ts';

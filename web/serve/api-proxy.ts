@@ -119,7 +119,7 @@ export function createApiProxy({ api, token, limits, log }: ApiProxyDeps): ApiPr
   return Object.assign(apiProxy, { close: () => agent.destroy() });
 }
 
-/** Request headers without hop-by-hop headers and those that the client must not set. */
+/** Request headers without hop-by-hop headers and headers that the client must not set. */
 function passedHeaders({ headers }: IncomingMessage): Record<string, string | string[]> {
   const named = connectionNames(headers.connection);
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// Turns the output of a bundler into a site for web/: adds precompressed files and the manifest with content types,
+// Converts the output of a bundler to a site for web/: adds precompressed files and the manifest with content types,
 // hashes and CSP sources of inline scripts. The last step of every site build.
 import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';

@@ -21,7 +21,7 @@ const Manifest = Type.Object({
   files: Type.Record(Type.String(), FileEntry),
   /** File for client-side routes, or null. */
   fallback: Type.Union([Type.String(), Type.Null()]),
-  /** File for 404 responses; null: plain text. */
+  /** File for 404 responses; null means plain text. */
   notFound: Type.Union([Type.String(), Type.Null()]),
   /** CSP sources by directive, in addition to `'self'`. */
   policy: Type.Record(Type.String(), Type.Array(Type.String())),

@@ -1,4 +1,4 @@
-// Generates the start page: what the platform is, for whom, the first commands, and links.
+// Generates the start page: the purpose of the platform, its users, the first commands, and links.
 
 export function homePage(): string {
   return `# platform

@@ -1,5 +1,5 @@
-// Theme of the documentation: VitePress's default layout with the dashboard's fonts and colours, our ranking of
-// search results and our page for addresses without one. Runs in browsers.
+// Theme of the documentation: VitePress's default layout with the dashboard's fonts and colours, our ranking of search
+// results and our page for unknown URLs. Runs in browsers.
 import '@fontsource-variable/inter/wght.css';
 import '@fontsource-variable/jetbrains-mono/wght.css';
 import theme from 'vitepress/theme-without-fonts';

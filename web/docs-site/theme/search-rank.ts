@@ -1,5 +1,5 @@
 // Ranks search results: guides before references, a page about the words before pages that mention them. Called by
-// MiniSearch in browsers; imports nothing.
+// MiniSearch in browsers; imports no module.
 
 /** References list every name once, so that they match almost any search. */
 const REFERENCES = new Set([
@@ -17,7 +17,7 @@ const REFERENCES = new Set([
 ]);
 /** Pages for people who change the platform. */
 const INTERNALS = new Set(['add-a-binding', 'architecture', 'contributing', 'sandbox-conformance', 'security']);
-/** Folders of pages that show one way to use what a guide describes. */
+/** Folders of pages that show one use of a feature that a guide describes. */
 const EXAMPLES = /^\/(?:quickstart|recipes)\/\w/;
 
 /** Fields of a section that MiniSearch stores. */
