@@ -101,5 +101,5 @@ function limitRow(name: string): Row {
   const limit = limitRows.find(([variable]) => variable === name);
   if (limit !== undefined) return [name, String(limit[1]), limit[2]];
   const plan = plans.find((one) => cpuLimitVariable('http', one) === name)!;
-  return [name, String(defaultLimits.cpu.http[plan]), 'CPU of one request in milliseconds; 0: no limit'];
+  return [name, String(defaultLimits.cpu.http[plan]), 'CPU of one request in milliseconds; 0 means no limit'];
 }

@@ -271,7 +271,7 @@ export const variableGroups: readonly Group[] = [
       ['AI_PROVIDER_LOCAL_MODELS', '', 'Models of the provider local that /ai/models lists'],
       ['AI_PROVIDER_MOCK_KIND', '', 'mock: enables the mock provider, which needs no network'],
       ['AI_GATEWAY_URL', '', 'URL of the API, such as http://api:4002, for handlers without access to Postgres'],
-      ...aiLimitVariables.map((name): Row => [name, '0', 'Of an organization of the plan; 0: no limit']),
+      ...aiLimitVariables.map((name): Row => [name, '0', 'Limit of an organization of this plan; 0 means no limit']),
     ],
   },
   {
@@ -285,7 +285,7 @@ export const variableGroups: readonly Group[] = [
         '',
         'container or hosted: starts a sandbox service here; default of the part sandbox: container',
       ],
-      ['SANDBOX_RETENTION_DAYS', '30', 'Days without a call after which a sandbox is destroyed; 0: never'],
+      ['SANDBOX_RETENTION_DAYS', '30', 'Days without a call after which a sandbox is destroyed; 0 means never'],
       [
         'SANDBOX_DEFAULT_IMAGE',
         'platform-sandbox:latest',
@@ -326,7 +326,7 @@ export const variableGroups: readonly Group[] = [
       ['SANDBOX_LOG_EXEC', '', '1 logs what commands print, which may contain customer data'],
       ['HOSTED_TEMPLATE_SNAPSHOT_ID', '', 'hosted: required snapshot of the template'],
       ['HOSTED_MACHINE_TYPE', '', 'hosted: small, default or large'],
-      ['HOSTED_TTL_SECONDS', '86400', 'hosted: time after a start until the sandbox is archived; 0: never'],
+      ['HOSTED_TTL_SECONDS', '86400', 'hosted: time after a start until the sandbox is archived; 0 means never'],
       ['HOSTED_REQUIRE_SCOPED_KEY', '', 'hosted: true refuses an unscoped key'],
     ],
     limits: ['SANDBOX_MEMORY_MB', 'SANDBOX_CPUS', 'SANDBOX_DISK_MB', 'SANDBOX_PER_PROJECT_MAX'],

@@ -5,7 +5,7 @@ export const buildLimits = {
   concurrency: [
     'BUILD_CONCURRENCY',
     0,
-    'Concurrent builds; 0: one if the machine has less than 4 GB of memory, else two, and at most `WORKER_CONCURRENCY` if that is set',
+    'Concurrent builds; 0 means one if the machine has less than 4 GB of memory, else two, and at most `WORKER_CONCURRENCY` if that is set',
     0,
   ],
   timeoutMs: ['BUILD_TIMEOUT_MS', 1_800_000, 'Duration of a build, from its claim to its artifact'],

@@ -7,7 +7,7 @@ export const edgeLimits = {
   certificatesPerWeek: [
     'EDGE_CERTIFICATES_PER_WEEK',
     40,
-    'New certificates per week for hosts below `HANDLER_DOMAIN`; 0: none, for example if the certificate is a file',
+    'New certificates per week for hosts below `HANDLER_DOMAIN`; 0 means none, for example if the certificate is a file',
     0,
   ],
   asksPerSecond: [null, 50, 'Certificate checks of Caddy per second; further ones are refused'],

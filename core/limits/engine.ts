@@ -25,7 +25,7 @@ export const engineLimits = {
   skewProtectionMs: [
     'SKEW_PROTECTION_MS',
     DAY_MS,
-    'How long a replaced deployment keeps serving requests from its open pages; 0: not at all',
+    'How long a replaced deployment keeps serving requests from its open pages; 0 means not at all',
     0,
   ],
   // Workers
@@ -36,7 +36,7 @@ export const engineLimits = {
     'Memory per deployment that an engine holds outside isolates: compressors, streams, sockets and their partial messages, pending calls; events can use three quarters of it',
   ],
   isolatesMax: ['WORKER_ISOLATES_MAX', 1000, 'Live isolates per engine, at most 3072'],
-  startupCpuMs: ['WORKER_STARTUP_CPU_LIMIT_MS', 5000, "CPU of a worker's top level; 0: no limit", 0],
+  startupCpuMs: ['WORKER_STARTUP_CPU_LIMIT_MS', 5000, "CPU of a worker's top level; 0 means no limit", 0],
   startupWallMs: [null, 10_000, 'How long a top-level `await` of a worker may take'],
   atomicsWaitMs: [
     'WORKER_ATOMICS_WAIT_MS',
@@ -131,17 +131,22 @@ export const engineLimits = {
   forwardsMax: [
     'HANDLER_FORWARDS_MAX',
     200,
-    'Requests of a deployment that an engine forwards per minute before it serves them itself; 0: forwards none',
+    'Requests of a deployment that an engine forwards per minute before it serves them itself; with 0, it forwards none',
     0,
   ],
-  quarantineEnginesMax: [null, 4, 'Quarantine engines at a time'],
+  quarantineEnginesMax: [null, 4, 'Maximum number of quarantine engines at the same time'],
   crashLedgerMs: [null, DAY_MS, 'Time after which a crash of an engine no longer counts against a deployment'],
   drainMs: ['DRAIN_MS', 10_000, 'Time that running work gets to finish when an engine is replaced or stopped'],
   deliveryBytesMax: [null, 32 * MB, 'Size of a delivery to the private port'],
   deliveriesMax: [null, 1000, 'Deliveries to the private port at a time'],
   logKeptBytesMax: [null, 128 * KB, 'Last log lines of a project that an engine keeps for `platform logs`'],
   logKeptProjectsMax: [null, 100, 'Projects whose last log lines an engine keeps'],
-  metricsDeploymentsMax: ['METRICS_DEPLOYMENTS_MAX', 100, 'Deployments with their own rows in the metrics; 0: none', 0],
+  metricsDeploymentsMax: [
+    'METRICS_DEPLOYMENTS_MAX',
+    100,
+    'Deployments with their own rows in the metrics; 0 means none',
+    0,
+  ],
   // The dashboard of platform dev
   dashboardBodyBytesMax: [
     null,
@@ -165,7 +170,7 @@ export const engineLimits = {
   diskFreeBytesMin: [
     'DISK_FREE_BYTES_MIN',
     256 * MB,
-    "Minimum free space on the data folder's disk; below it, writes are refused; 0: not checked",
+    "Minimum free space on the data folder's disk; below it, writes are refused; with 0, this is not checked",
     0,
   ],
   projectStateBytesMax: ['STATE_PROJECT_BYTES_MAX', 10 * KB * MB, "Size of a project's state, measured periodically"],

@@ -17,7 +17,7 @@ export const sandboxLimits = {
   diskMb: [
     'SANDBOX_DISK_MB',
     10_240,
-    "Disk of a sandbox, at `/workspace`; 0: no limit, on the container engine's disk",
+    "Disk of a sandbox, at `/workspace`; 0 means no limit, on the container engine's disk",
   ],
   temporaryMb: [null, 256, 'Size of `/tmp` in a sandbox, which uses its memory'],
   perProjectMax: [
