@@ -60,8 +60,8 @@ export function createArtifactSource(folder: string, keptSizeMax = KEPT_SIZE_MAX
 }
 
 /**
- * @throws {PlatformError} `deployment_unavailable` if it does not exist, `artifact_corrupt` if it does not match its
- * id.
+ * @throws {PlatformError} `deployment_unavailable` if the artifact does not exist, `artifact_corrupt` if it does not
+ * match its id.
  */
 export function openArtifact(folder: string, id: string): OpenArtifact {
   if (!isArtifactId(id)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'its id is not a hash' });

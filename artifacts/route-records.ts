@@ -124,7 +124,7 @@ function locked<Result>(dataFolder: string, work: () => Result): Result {
 /**
  * Replaces a file of `routes/` without the lock, for the only process that writes there.
  *
- * @param name such as `shop.json`. @param text null if it is deleted.
+ * @param name such as `shop.json`. @param text the new text; null if the file is deleted.
  */
 export function replaceRouteFile(dataFolder: string, name: string, text: string | null): void {
   const file = path.join(dataFolder, 'routes', name);

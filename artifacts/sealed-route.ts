@@ -11,7 +11,7 @@ export interface RouteKeys {
 
 /** A sealed file. */
 export interface SealedFile {
-  /** Identifies its text for processes with the key. */
+  /** A keyed hash by which processes with the key recognize the file's text. */
   readonly mac: Buffer;
   readonly sealed: Buffer;
 }
