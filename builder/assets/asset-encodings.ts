@@ -33,7 +33,7 @@ interface EncodedAssets {
 /**
  * Compresses files with a compressible type and at least 1 KB; a form that is not smaller is discarded.
  *
- * @param folder for the compressed forms, which are named by hash
+ * @param folder the folder for the compressed forms, which are named by hash
  */
 export async function encodeAssets({ files, sources }: Assets, folder: string): Promise<EncodedAssets> {
   const encoded = new Map<string, string>();

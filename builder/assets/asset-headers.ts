@@ -1,5 +1,5 @@
 // Parses the `_headers` file of an assets folder: path patterns, each followed by response headers. Called by build.ts.
-// Pure; errors include the line. The format is that of Cloudflare Pages and Netlify.
+// Pure; errors include the line. The format is the same as that of Cloudflare Pages and Netlify.
 import type { AssetHeaderRule } from '#core/manifest.ts';
 import { headerNameProblem, headerPatternProblem, HEADER_RULES_MAX, isHeaderValue } from '#core/asset-rules.ts';
 import { readRuleLines, type RuleFile } from './asset-rule-lines.ts';

@@ -1,5 +1,6 @@
 // Parses the `_redirects` file of an assets folder: one `from to [status]` per line. Called by build.ts. Pure; errors
-// include the line. The format is that of Cloudflare Pages and Netlify; where they differ, that of Cloudflare.
+// include the line. The format is the same as that of Cloudflare Pages and Netlify; where the two differ, this follows
+// Cloudflare.
 import {
   DYNAMIC_REDIRECTS_MAX,
   redirectSourceProblem,

@@ -30,8 +30,8 @@ export type Withheld = 'hidden' | 'key' | 'project' | null;
 /**
  * Decides whether a file or folder of an assets folder is excluded.
  *
- * @param name its base name @param atTop whether it is in the folder itself @param isProject whether the folder is the
- * project
+ * @param name its base name @param atTop whether the file is in the folder itself @param isProject whether the folder
+ * is the project
  */
 export function withheldBy(name: string, atTop: boolean, isProject: boolean): Withheld {
   if (name === 'node_modules' || (name.startsWith('.') && name !== '.well-known')) return 'hidden';

@@ -75,7 +75,7 @@ export async function writeArtifact(
       assets.reduce((sum, file) => sum + file.bytes, 0),
   };
   if (await exists(folder)) {
-    // Updates its age, since retention deletes old unused artifacts.
+    // Updates the artifact's age, since retention deletes old unused artifacts.
     await utimes(folder, new Date(), new Date()).catch(() => {});
     return artifact;
   }

@@ -41,7 +41,7 @@ export const defaultAssets: AssetsConfig = {
 interface BuildOptions {
   /** The project's folder (repository root plus `base`). */
   readonly root: string;
-  /** The repository, for a workspace: its files may be imported too. Default: only the project's. */
+  /** The repository, for a workspace: its files may be imported too. By default, only the project's folder. */
   readonly workspace?: string;
   readonly config: BuildConfig;
   /** Folder that artifacts are written into. */

@@ -27,7 +27,7 @@ export interface BundleOptions {
   readonly root: string;
   /** The worker's entry file, absolute. */
   readonly entry: string;
-  /** The repository, for a workspace: its files may be imported too. Default: only the project's. */
+  /** The repository, for a workspace: its files may be imported too. By default, only the project's folder. */
   readonly workspace?: string;
   /** Whether `node:*`, `Buffer` and `process` are available; false if the flag is disabled. */
   readonly nodeCompat: boolean;

@@ -16,7 +16,7 @@ export type WatchResult =
 export interface Watch {
   /** Rebundles now, even without a change. */
   rebuild(): void;
-  /** Stops it; resolves when no bundling is running. */
+  /** Stops the watch; resolves when no bundling is running. */
   close(): Promise<void>;
 }
 

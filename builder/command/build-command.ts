@@ -36,11 +36,11 @@ const TAIL_CHARS_MAX = 4000;
 export interface CommandOptions {
   /** Called with output. Reading pauses while a returned promise is pending. */
   readonly onOutput?: ((text: string) => unknown) | undefined;
-  /** Variables of the caller, of which a build gets only a few; by default those of this process. */
+  /** Variables of the caller, of which a build gets only a few. By default, they are the variables of this process. */
   readonly inherited?: NodeJS.ProcessEnv | undefined;
   /** Variables of the project, added to the environment. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Aborts it with all of its processes. */
+  /** Aborts the command with all of its processes. */
   readonly signal?: AbortSignal | undefined;
   /** The repository, for a workspace: tools installed there are found too. */
   readonly workspace?: string | undefined;
@@ -49,7 +49,7 @@ export interface CommandOptions {
 /**
  * Runs `sh -c <command>` in a folder and waits for it.
  *
- * @throws {BuildError} `command_failed` when it cannot start, exits with a nonzero code, or is killed.
+ * @throws {BuildError} `command_failed` when the command cannot start, exits with a nonzero code, or is killed.
  */
 export async function runBuildCommand(
   command: string,

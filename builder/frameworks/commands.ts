@@ -41,7 +41,7 @@ interface BuildCommand {
   readonly skipped: string | null;
 }
 
-/** @param isWorker whether it is a worker bundled from its sources. */
+/** @param isWorker whether the project is a worker that is bundled from its sources. */
 export function buildOf(
   project: ProjectView,
   { manager, runner }: { readonly manager: Manager; readonly runner: TaskRunner | null },

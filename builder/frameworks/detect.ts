@@ -24,7 +24,7 @@ import { conventionalOutputs, entryCandidates, frameworks, type Framework } from
 
 /** The detected properties of a project. Paths are relative to its folder. */
 export interface Detection {
-  /** Null means no known framework. `version` is null if it cannot be determined. */
+  /** Null means no known framework. `version` is null if the version cannot be determined. */
   readonly framework: { readonly id: string; readonly name: string; readonly version: string | null } | null;
   /** How the framework was detected, or ''. */
   readonly because: string;
@@ -38,13 +38,13 @@ export interface Detection {
   readonly build: string | null;
   /** The reason for the command. */
   readonly buildBecause: string;
-  /** Why the project must be built before it can be served; null if this is not necessary. */
+  /** Why the project must be built before it can be served; null if no build is necessary. */
   readonly mustBuild: string | null;
   /** Whether there is a package.json. */
   readonly hasPackages: boolean;
   /** Whether the project's script `build` is `platform build`, which the bundler replaces. */
   readonly isSelfBuilt: boolean;
-  /** Note if the script `build` is not used, or null. */
+  /** A message that the script `build` is not used, or null. */
   readonly skipped: string | null;
   /** The worker: a source, or a file created by the build; null means it is determined by the build's output. */
   readonly main: string | null;
@@ -67,8 +67,8 @@ export interface Detection {
 /**
  * Analyzes a project.
  *
- * @param files of the repository, or of the folder alone
- * @param folder of the project, relative to the repository
+ * @param files the files of the repository, or of the folder alone @param folder the project's folder, relative to the
+ * repository
  * @example detect(filesIn('/srv/app')).framework?.name // 'Nuxt'
  */
 export function detect(files: ProjectFiles, folder = '.'): Detection {

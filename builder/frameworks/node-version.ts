@@ -14,7 +14,7 @@ export interface NodeRequest {
 interface NodeChoice<Node> {
   /** Null means no installed version matches. */
   readonly node: Node | null;
-  /** Only the major version matches; the exact version is not installed. */
+  /** Whether only the major version matches, and the exact version is not installed. */
   readonly isNear: boolean;
 }
 

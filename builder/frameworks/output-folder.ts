@@ -24,8 +24,8 @@ export function outputCandidates(root: string): string[] {
 /**
  * The served folder, absolute and without links, or null.
  *
- * @param kind kind of the project
- * @param made folders that the build command wrote, relative to the root; null if none ran
+ * @param kind kind of the project @param made folders that the build command wrote, relative to the root; null if no
+ * build command ran
  * @throws {BuildError} `assets` if the folder is missing or outside the project.
  */
 export function outputFolder(

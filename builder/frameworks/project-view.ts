@@ -34,7 +34,7 @@ export interface ProjectView extends PackageManifest {
 const RANGE_CHARS_MAX = 100;
 const CONFIG_ENDINGS = ['ts', 'js', 'mjs', 'mts', 'cjs', 'cts'];
 
-/** @param folder of the project, relative to the repository. */
+/** @param folder the project's folder, relative to the repository. */
 export function openProject(files: ProjectFiles, folder: string): ProjectView {
   const at = (file: string): string => path.posix.join(folder, file);
   const text = (file: string): string | null => files.text(at(file));

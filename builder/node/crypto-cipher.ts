@@ -5,7 +5,7 @@ import { encoded, invalidType, toBuffer, toBytes } from './crypto-bytes.ts';
 import { ask, askLater } from './host-hooks.ts';
 
 const modes: Readonly<Record<string, number>> = { cbc: 16, ctr: 16, ecb: 0, gcm: 12, cfb: 16, ofb: 16 };
-/** Maximum bytes of one step on the host. */
+/** Maximum number of bytes that the host processes in one step. */
 const STEP_BYTES = 1024 * 1024;
 const none = new Uint8Array(0);
 

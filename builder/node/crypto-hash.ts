@@ -85,7 +85,7 @@ export function createHmac(algorithm: string, key: unknown): Hmac {
   return new Hmac(hmac.create(algorithmOf(algorithm), toBytes(key, 'utf8', 'key')) as Running);
 }
 
-/** The digest of one value in a single call. */
+/** Computes the digest of a value in a single call. */
 export function hash(algorithm: string, data: unknown, encoding: string = 'hex'): Buffer | string {
   return encoded(algorithmOf(algorithm)(toBytes(data, 'utf8', 'data')), encoding);
 }

@@ -1,5 +1,6 @@
 // util.inspect and util.format: values as text, similar to Node's output for commonly logged values: nested up to a
-// depth, with cycles marked and class names shown. Colours and the finer options are not there. Bundled with node:util.
+// depth, with cycles marked and class names shown. Colours and special options are not supported. Bundled with
+// node:util.
 
 /** The symbol with which code customizes its representation. */
 export const customInspect = Symbol.for('nodejs.util.inspect.custom');

@@ -142,7 +142,7 @@ export class TLSSocket extends Socket {
   disableRenegotiation(): void {}
 }
 
-/** Opens a connection with TLS, or continues that of `socket`. */
+/** Opens a connection with TLS, or continues the connection of `socket` with TLS. */
 export function connect(...given: unknown[]): TLSSocket {
   const [base, listener] = connectArguments(given);
   // `(port, host, options)` and `(port, options)`.

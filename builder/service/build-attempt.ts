@@ -62,7 +62,7 @@ export interface AttemptDeps {
 /** Builds in sandboxes of the sandbox service. */
 export interface SandboxBuilds {
   readonly client: SandboxServiceClient;
-  /** Only builds of these organizations; null means all. */
+  /** The builder claims only builds of these organizations; null means all. */
   readonly organizations: ReadonlySet<string> | null;
   /** Size of the machines; null means the default of sandboxes. */
   readonly machine: MachineSize | null;

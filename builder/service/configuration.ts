@@ -8,13 +8,13 @@ import type { PublicAddress } from './jobs/build-input.ts';
 
 /** Settings of the builder. */
 interface BuilderConfig {
-  /** `DATABASE_URL`, or that of the embedded server, passed by the supervisor. */
+  /** `DATABASE_URL`, or the URL of the embedded server, passed by the supervisor. */
   readonly databaseUrl: string;
   /** `FS_PATH`. */
   readonly folder: string;
   /** `ENCRYPTION_KEY`. */
   readonly keys: EncryptionKeys;
-  /** `BUILD_CONCURRENCY`; default: by the machine's memory. */
+  /** `BUILD_CONCURRENCY`; by default, it depends on the machine's memory. */
   readonly concurrency: number;
   /** `BUILD_WORK_DIR`: parent of checkouts; null means a folder in the data folder. */
   readonly workFolder: string | null;
@@ -34,8 +34,8 @@ const MEMORY_SHARE = 0.75;
 const BUILDS_MAX = 64;
 
 /**
- * @param memoryBytes of the machine, or of our control group. @throws {Error} that names the variable, its value and
- * the accepted values; never the value of a secret.
+ * @param memoryBytes the memory of the machine, or of our control group. @throws {Error} that names the variable, its
+ * value and the accepted values; never the value of a secret.
  */
 export function builderConfig(
   environment: Readonly<Record<string, string | undefined>>,

@@ -104,7 +104,8 @@ function sumOf(entries: readonly CacheEntry[]): number {
 /** Deletes the logs of the oldest finished deployments. @returns the number of deployments. */
 export async function removeLogs(sql: Sql, bytesMax: number): Promise<number> {
   const [table] = await sql<{ bytes: number }[]>`SELECT pg_table_size('control.build_log') AS bytes`;
-  // The table size includes free space of deleted rows, but the sum below does not. In this case, nothing is deleted.
+  // The table size includes free space of deleted rows, but the sum below does not. If only free space exceeds the
+  // limit, nothing is deleted.
   if (table!.bytes <= bytesMax) return 0;
   const removed = await sql<{ deployments: number }[]>`
     WITH sizes AS (

@@ -3,7 +3,7 @@
 
 type Key = string | symbol;
 
-/** @param message of the error */
+/** @param message the message of the error */
 export function impossiblePackage(message: string): unknown {
   const children = new Map<Key, unknown>();
   const fail = (): never => {

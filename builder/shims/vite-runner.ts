@@ -33,7 +33,7 @@ const { fetch } = globalThis;
 const AsyncFunction = (async () => {}).constructor as new (...parameters: string[]) => Body;
 
 /**
- * @param Runner of the project's own Vite
+ * @param Runner the class `ModuleRunner` of the project's own Vite
  * @param channel requests modules that are not in the bundle from the plugin
  * @param builtins modules of the platform by name
  * @returns `(environment, url) => namespace`

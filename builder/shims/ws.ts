@@ -182,9 +182,7 @@ export class WebSocket extends EventEmitter {
     setTimeout(() => this.#ended(ABNORMAL, ''), 0);
   }
 
-  /**
-   * The platform pings a silent socket and closes it if there is no reply, so an open socket counts as answered here.
-   */
+  /** The platform pings a silent socket and closes it if there is no reply. Here, an open socket counts as answered. */
   ping(data?: unknown, mask?: unknown, callback?: Callback): void {
     const done = [data, mask, callback].find((one) => typeof one === 'function') as Callback | undefined;
     const payload = Buffer.from(typeof data === 'string' ? data : '');

@@ -13,11 +13,11 @@ export interface ServerFile {
   readonly file: string;
   readonly bytes: number;
   readonly isExecutable: boolean;
-  /** For a link: its relative target. */
+  /** The relative target, if the entry is a link. */
   readonly target: string | null;
 }
 
-/** Not needed at run time: tool caches, and private keys. */
+/** Files that are not needed at run time: tool caches, and private keys. */
 const LEFT_OUT =
   /^(?:node_modules|\.git|\.github|\.cache|\.turbo|\.angular|\.svelte-kit|\.astro|\.vscode|\.idea|\.platform.*|\.npmrc|\.yarnrc(?:\.yml)?)$/;
 const LEFT_OUT_OF_NEXT = new Set(['cache', 'dev', 'trace', 'types', 'diagnostics']);

@@ -117,7 +117,7 @@ async function detectFrameworks({
   const project = new Project(files, root, repository)
     .setEnvironment({})
     .setNodeVersion(process.version)
-    // Disables its error reporting.
+    // Disables the error reporting of the child process.
     .setReportFn(() => {});
   const found = (await project.detectFrameworksInPath(project.baseDirectory)) ?? [];
   return found.slice(0, FRAMEWORKS_MAX).map((framework) => ({

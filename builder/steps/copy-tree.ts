@@ -1,5 +1,5 @@
-// Copies a tree of regular files between owners: no links, no special files, only owner permissions. For caches, which
-// are copied from the build's user to the platform's and back. Called by package-cache.ts.
+// Copies a tree of regular files between owners: no links, no special files, only owner permissions. Used for caches,
+// which are copied from the build's user to the platform's user and back. Called by package-cache.ts.
 import { constants } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -97,7 +97,7 @@ const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
  * A project's variables would also reach the programs that confine its command, which run with the platform's
  * permissions. Variables that could make these programs run the project's code are set inside the fence.
  *
- * @returns variables for all programs, and a command prefix that sets the others.
+ * @returns the variables for all programs, and a command prefix that sets the other variables.
  */
 export function fencedVariables(env: Readonly<Record<string, string>>): {
   readonly outside: Readonly<Record<string, string>>;

@@ -103,7 +103,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
   const folders = foldersIn(workFolder);
   const memoryBytesMax = Math.floor(Math.min(limits.memoryMbMax * MB, machineMemory() * MEMORY_PART));
   const processorsMax = Math.min(limits.processorsMax, cpus().length);
-  // Left over from a build that was killed with its builder.
+  // These processes were left over from a build that was killed with its builder.
   if (uid !== null) await endUser(uid);
   await mkdir(workFolder, { recursive: true });
   // The build's user can traverse it to its own folders, but not list it.

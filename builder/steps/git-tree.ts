@@ -32,7 +32,7 @@ const LINKS_MAX = 10_000;
 /** A Git LFS pointer has about 130 bytes. */
 const POINTER_BYTES = { min: 100, max: 300 } as const;
 const POINTERS_LOOKED_AT_MAX = 500;
-/** One entry: mode, kind, hash, size, path. Only submodules have no size. */
+/** One entry: mode, kind, hash, size, path. Of all entries, only submodules have no size. */
 const ENTRY = /^(\d{6}) (?:blob ([0-9a-f]{40,64}) +(\d+)|(commit) [0-9a-f]{40,64} +-)\t(.+)$/s;
 
 /**

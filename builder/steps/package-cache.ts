@@ -33,7 +33,7 @@ function cacheName({ manager, lockfile }: CacheKey): string {
 }
 
 /**
- * @param store folder of the project's caches @param folder of the build; must exist and be empty
+ * @param store folder of the project's caches @param folder the folder of the build; must exist and be empty
  * @param giveAway gives the folder to the build's user
  */
 export function openPackageCache(options: {

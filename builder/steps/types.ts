@@ -29,7 +29,7 @@ export type BuildSource =
       readonly sshKey?: string;
       /** Lines of `known_hosts`; without them, the host's first key is accepted. */
       readonly sshKnownHosts?: string;
-      /** The host's address when it was checked: Git connects to it without another DNS lookup. */
+      /** The host's address at the time of the check: Git connects to it without another DNS lookup. */
       readonly address?: string;
       /** Whether `http:` is allowed, for the operator's own Git host in a private network. */
       readonly isPlainHttp?: boolean;
@@ -59,13 +59,13 @@ export interface BuildSettings {
 export interface BuildSandbox {
   readonly client: SandboxServiceClient;
   readonly place: SandboxPlace;
-  /** Headers of each request: the sandbox's options. */
+  /** Headers of each request, which contain the sandbox's options. */
   readonly headers: Readonly<Record<string, string>>;
   /** "Clear build cache": the sandbox is destroyed and recreated. */
   readonly isCleared: boolean;
   /** Whether the sandbox is destroyed after the attempt, for a build of a fork. */
   readonly isTransient: boolean;
-  /** The program that makes the artifact inside; default: that of this platform. */
+  /** The program that makes the artifact inside. By default, it is that of this platform. */
   readonly program?: PackedProgram;
 }
 
@@ -134,8 +134,8 @@ export interface BuildRequest {
    */
   readonly onOutput: (step: BuildStep, level: LineLevel, chunk: Uint8Array) => void;
   /**
-   * Registers a process group of this build, to be killed if the builder dies. @returns a function to call when it has
-   * exited.
+   * Registers a process group of this build, to be killed if the builder dies. @returns a function to call when the
+   * process group has exited.
    */
   readonly onProcessGroup: (group: number) => () => void;
 }

@@ -31,7 +31,7 @@ export interface BuildMachine extends Fence {
 
 /** The first major version that runs the platform's TypeScript directly. */
 const NODE_MAJOR = 24;
-/** Candidate Node programs: that of container sandboxes, and that of the image. */
+/** Candidate Node programs: the program of container sandboxes, and the program of the image. */
 const NODES = '/opt/platform-sandbox/node node';
 /** How long to wait for an unavailable service, and the polling interval. */
 const AWAY_MS_MAX = 60_000;
