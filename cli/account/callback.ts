@@ -19,7 +19,7 @@ const WAIT_MS = 5 * 60_000;
 
 const PAGE = pageOf(null, { title: 'Go back to the terminal', text: 'You are logged in. You can close this page.' });
 
-/** Opens it on a free port. */
+/** Opens the callback server on a free port. */
 export async function awaitCallback(): Promise<Callback> {
   const answer = Promise.withResolvers<URLSearchParams>();
   const server = createServer({ headersTimeout: 5000, maxHeaderSize: 16 * 1024 }, (request, response) => {
@@ -51,7 +51,7 @@ export async function awaitCallback(): Promise<Callback> {
       ),
     WAIT_MS,
   );
-  // Not awaited if the login is aborted.
+  // The caller does not wait for this if the login is aborted.
   answer.promise.catch(() => {});
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`,

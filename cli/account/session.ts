@@ -13,7 +13,7 @@ interface LoginFlags {
   readonly api?: string | undefined;
   /** False: uses a device code. */
   readonly browser?: boolean | undefined;
-  /** Read a token from standard input. */
+  /** The token is read from standard input. */
   readonly token?: boolean | undefined;
   readonly json?: boolean | undefined;
 }

@@ -19,7 +19,7 @@ const styles: Readonly<Record<string, Style>> = { error: 'red', warn: 'yellow', 
 
 /** Callbacks. */
 interface Following {
-  /** Null: do not read the log. */
+  /** Null if the log is not read. */
   readonly onLine: ((line: BuildLine) => void) | null;
   readonly signal?: AbortSignal;
 }

@@ -59,7 +59,7 @@ export interface Deployment {
   readonly aliasUrls: readonly string[];
   readonly createdAt: string;
   readonly readyAt: string | null;
-  /** Absent: the platform is older. */
+  /** An older platform does not send this field. */
   readonly guardedRelease?: GuardedRelease | null;
 }
 

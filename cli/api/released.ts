@@ -18,7 +18,7 @@ interface Ran {
 interface Released {
   readonly productionDeploymentId: string | null;
   readonly previousDeploymentId: string | null;
-  /** Whether a guarded release runs; absent: the platform is older. */
+  /** Whether a guarded release runs. An older platform does not send this field. */
   readonly guarded?: boolean;
   /** Migrations applied by the promotion. */
   readonly migrations: readonly Ran[];

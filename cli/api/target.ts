@@ -26,7 +26,7 @@ export interface PlatformFlags {
 
 /** Options of the search for a link. */
 export interface WhereToLook {
-  /** Default: the current folder. */
+  /** By default, the current folder. */
   readonly folder?: string;
   readonly isLinkIgnored?: boolean;
 }

@@ -157,7 +157,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     ...(plan === null ? { host, port } : { host: '127.0.0.1', port: 0, front: () => ({ host, port }) }),
     dashboardPort: dashboardFlag ?? dashboardPortOf(wanted),
     stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
-    // Separates its timers and schedules from those of other projects of the workspace.
+    // Separates the timers and schedules of this project from those of other projects of the workspace.
     project: projectNameFrom(folder),
     ai,
     log: (record) => printLog(shell, record, verbose),

@@ -388,7 +388,7 @@ export const commands: Readonly<Record<string, Entry>> = Object.assign({}, ...Ob
 /** The entry found for words, its name, and the remaining words. */
 interface Found {
   readonly entry: Entry;
-  /** For example `platform env list`. */
+  /** The full name, for example `platform env list`. */
   readonly called: string;
   readonly rest: readonly string[];
 }

@@ -165,7 +165,7 @@ function ofNewProject({ message, advice, code }: CliError, { name }: ProjectReco
   return new CliError(message, { advice: [advice, stays].filter(Boolean).join('\n'), code });
 }
 
-/** The folder if it is an artifact, else the newest artifact in it. */
+/** The folder itself if it is an artifact, otherwise the newest artifact in the folder. */
 function prebuiltFolder(folder: string): string {
   if (existsSync(path.join(folder, 'manifest.json'))) return folder;
   const found = (existsSync(folder) ? readdirSync(folder) : [])

@@ -10,7 +10,7 @@ import type { Shell } from '../terminal/shell.ts';
 
 /** Supported flags. */
 interface Flags extends TargetFlags {
-  /** Default: the branch of the folder, else the project's default branch. */
+  /** By default, the branch of the folder, or else the project's default branch. */
   readonly ref?: string | undefined;
   readonly branch?: string | undefined;
   readonly json?: boolean | undefined;

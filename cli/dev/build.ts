@@ -12,7 +12,8 @@ interface DevBuild {
   /** Runs the command of a project. Returns the folders it created, null without a command. */
   run(project: Project, root: string): Promise<readonly string[] | null>;
   /**
-   * Handles changes. Returns true if they belong to this module, which calls `again` if the command must rerun.
+   * Handles changes. Returns true if the files belong to this module, which calls `again` if the command must run
+   * again.
    */
   takes(project: Project, paths: readonly string[]): boolean;
   /** Stops a running command. */

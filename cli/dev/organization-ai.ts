@@ -23,8 +23,8 @@ const VARIABLE = 'PLATFORM_DEV_AI_PROJECT_ID';
 const LOOK_MS = 5000;
 
 /**
- * @param environment with the variables of `.env`. @returns null if there is no gateway; prints the reason if the user
- * can fix it.
+ * @param environment the environment with the variables of `.env`. @returns null if there is no gateway; then the
+ * reason is printed if the user can remove it.
  * @throws {CliError} if the project of the variable cannot be used.
  */
 export async function findOrganizationAi(

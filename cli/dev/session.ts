@@ -116,7 +116,7 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
           changed: watching
             ? (file) => {
                 const began = performance.now();
-                // Before the first successful bundle; its deployment then includes the called projects.
+                // This is before the first successful bundle, whose deployment then includes the called projects.
                 if (bundle !== null || sources === null) enqueue(() => serve(file, began));
               }
             : null,

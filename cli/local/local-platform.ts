@@ -46,7 +46,7 @@ export function recordFile(shell: Shell, folder: string): string {
 /**
  * The platform of commands: the platform of `FS_PATH` if it is set (running or not), else the running platform.
  *
- * @param address of the platform of `FS_PATH`.
+ * @param address the address of the platform of `FS_PATH`.
  * @throws {CliError} if none or more than one is running.
  */
 export async function findPlatform(shell: Shell, address: () => HandlerAddress): Promise<LocalPlatform> {
@@ -80,7 +80,7 @@ interface LocalApi {
   readonly folder: string;
 }
 
-/** APIs running on this machine: that of `FS_PATH` if set, else all. */
+/** APIs running on this machine: the API of `FS_PATH` if it is set, otherwise all of them. */
 export async function localApis(shell: Shell): Promise<LocalApi[]> {
   const set = shell.env['FS_PATH'];
   const records = set

@@ -1,4 +1,4 @@
-// Formats a built artifact in one line. For the commands that build.
+// Formats a built artifact in one line. Used by the commands that build.
 import { formatBytes } from '../terminal/table.ts';
 import type { Built } from './project.ts';
 

@@ -9,7 +9,7 @@ import { detectIn, resolveProject } from './resolved-config.ts';
 /** The written configuration. */
 interface FoundConfig {
   readonly file: string;
-  /** Written keys; other settings are detected at each build. */
+  /** The keys that are written; other settings are detected at each build. */
   readonly config: Readonly<Record<string, string>>;
   /** Reasons, one line per key. */
   readonly said: readonly string[];

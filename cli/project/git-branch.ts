@@ -6,9 +6,7 @@ import path from 'node:path';
 interface GitPlace {
   /** Null for a detached HEAD. */
   readonly branch: string | null;
-  /**
-   * The default branch: that of `origin`, else an existing `main` or `master`. Null if unknown.
-   */
+  /** The default branch: the default branch of `origin`, or else an existing `main` or `master`. Null if unknown. */
   readonly defaultBranch: string | null;
 }
 

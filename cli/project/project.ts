@@ -28,7 +28,9 @@ export interface Project {
   readonly config: ProjectConfig;
   /** Source folder: `base` in the repository, else the folder; absolute. */
   readonly root: string;
-  /** The repository if it is a workspace, else `root`: readable by builds, and where tools are installed. */
+  /**
+   * The repository if it is a workspace, otherwise `root`. Builds can read this folder, and tools are installed in it.
+   */
   readonly workspace: string;
 }
 
@@ -40,7 +42,7 @@ function allOf(errors: readonly CliError[]): AggregateError {
 /**
  * Loads the project in a folder; warnings go to standard error.
  *
- * @param configFlag path of the configuration file, relative to the shell's folder; null: finds `platform.yaml`.
+ * @param configFlag path of the configuration file, relative to the shell's folder; null to search for `platform.yaml`.
  * @throws {AggregateError} with all errors of the file, with locations and code frames.
  */
 export function loadProject(shell: Shell, folder: string, configFlag: string | null): Project {
@@ -222,7 +224,7 @@ export async function buildProject(
 /**
  * Builds a project for a command: shows the seconds it takes, and its output on standard error.
  *
- * @param options as of {@link buildProject}.
+ * @param options the options of {@link buildProject}.
  * @throws {BuildError}
  */
 export function buildHere(

@@ -70,7 +70,7 @@ const setupSchema = {
 /** Content of the file. */
 export type SetupFile = XStatic<typeof setupSchema>;
 
-/** Parses it; `setup` is null if a problem is an error. */
+/** Parses a setup file; `setup` is null if a problem is an error. */
 export function parseSetupFile(
   content: string,
   file: string,

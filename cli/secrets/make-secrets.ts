@@ -10,9 +10,9 @@ import { readOwn, replace, withLine } from './variables-file.ts';
 /** Result: names without values. */
 interface MadeSecrets {
   readonly file: string;
-  /** Generated because they were missing. */
+  /** Secrets that were generated because they were missing. */
   readonly made: readonly string[];
-  /** Replaced because they were weak. */
+  /** Secrets that were replaced because they were weak. */
   readonly replaced: readonly string[];
   readonly kept: readonly string[];
   /** Weak but kept: data may be encrypted with `ENCRYPTION_KEY`. */

@@ -47,7 +47,7 @@ export function publishedBefore(dataFolder: string, stamp: string | null): reado
   }
 }
 
-/** @param names of all examples. */
+/** @param names the names of all examples. */
 export function keepPublished(dataFolder: string, stamp: string | null, names: readonly string[]): void {
   if (stamp !== null)
     writeFileSync(path.join(dataFolder, STAMP_FILE), `${JSON.stringify({ stamp, names })}\n`, { mode: 0o600 });

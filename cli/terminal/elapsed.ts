@@ -4,7 +4,7 @@ import type { Shell } from './shell.ts';
 const TICK_MS = 1000;
 
 /**
- * Shows a status line with the seconds since now: `Building ... 12 s`. Only on a terminal.
+ * Shows a status line with the seconds since now: `Building ... 12 s`. The status line is shown only on a terminal.
  *
  * @param text called for each second.
  * @returns a function that stops and clears the line.

@@ -1,5 +1,5 @@
-// `platform db import <file>`: imports a SQL or SQLite file into a database atomically. Uploads it in chunks and shows
-// progress.
+// `platform db import <file>`: imports a SQL or SQLite file into a database atomically. Uploads the file in chunks and
+// shows progress.
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

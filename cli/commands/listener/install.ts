@@ -1,5 +1,5 @@
 // `platform listener install`: puts uWebSockets.js, whose binary must have the pinned hash, into the data folder.
-// Fetches it with npm, or reads a file. `npm ci` never does this.
+// Fetches the package with npm, or reads a file. `npm ci` never does this.
 import { defineCommand } from 'citty';
 import { UWS_PACKAGE, uwsProblem, uwsSystem } from '#core/process/uws.ts';
 import { dataFolder } from '../../local/locations.ts';

@@ -1,4 +1,4 @@
-// Resolves the sandbox of a command to an API path. For the commands of this folder.
+// Resolves the sandbox of a command to an API path. Used by the commands of this folder.
 import { needResource, resourceFlags, type FoundResource, type ResourceFlags } from '../../api/resource.ts';
 import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';

@@ -14,7 +14,7 @@ interface Announced {
   readonly began: number;
 }
 
-/** @param name of the framework or the script */
+/** @param name the name of the framework or the script */
 export function serverOutput(shell: Shell, name: string, announced: Announced): ServerSessionEvents {
   const { url } = announced;
   return {
