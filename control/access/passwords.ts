@@ -34,7 +34,7 @@ export function createPasswords(cost: number = COST): Passwords {
   const turns: (() => void)[] = [];
   let running = 0;
   let list: Promise<ReadonlySet<string>> | null = null;
-  // Compared with where there is no account.
+  // An account that does not exist is compared with this hash.
   const decoy = `${randomBytes(16).toString('hex')}:${randomBytes(KEY_BYTES).toString('hex')}`;
 
   async function keyOf(password: string, salt: string): Promise<Buffer> {

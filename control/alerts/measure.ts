@@ -33,7 +33,7 @@ export interface Measurement {
   readonly message: string;
 }
 
-/** With fewer invocations, no rate or latency is computed. */
+/** If there are fewer invocations, no rate or latency is computed. */
 export const MEASURED_MIN = 10;
 const DAY_MS = 86_400_000;
 const NAMED_MAX = 5;

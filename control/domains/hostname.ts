@@ -1,4 +1,4 @@
-// Which names may be custom domains, and which DNS records they need. Called by the routes of domains. Pure.
+// Decides which names may be custom domains, and which DNS records they need. Called by the routes of domains. Pure.
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { ApiError } from '../http/errors.ts';

@@ -13,7 +13,7 @@ interface ProofQuestion {
   readonly ownAddresses: readonly string[];
 }
 
-/** Maximum length of a CNAME chain, about that of resolvers. */
+/** Maximum length of a CNAME chain; resolvers have a similar limit. */
 const LINKS_MAX = 8;
 
 /** Never rejects. */

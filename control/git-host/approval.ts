@@ -8,7 +8,8 @@ import type { Dependencies } from '../process/dependencies.ts';
 /**
  * Approves a waiting deployment of a fork, which is then built.
  *
- * @throws {ApiError} `conflict` if it does not wait for approval: not from a fork, already approved, or superseded.
+ * @throws {ApiError} `conflict` if the deployment does not wait for approval: it is not from a fork, already approved,
+ * or superseded.
  */
 export async function approveDeployment(
   { sql }: Pick<Dependencies, 'sql'>,

@@ -124,8 +124,8 @@ const FIRST_BRANCH = 'main';
 /**
  * Connects a plain remote.
  *
- * @returns id of its record, and the token of its push URL, which is not stored.
- * @throws {ApiError} `unprocessable` with the reason if it cannot be read or is not allowed.
+ * @returns id of its record, and the token of its push URL, which is not stored. @throws {ApiError} `unprocessable`
+ * with the reason if the remote cannot be read or is not allowed.
  */
 export async function connectRemote(
   { sql, keys, git }: Pick<Dependencies, 'sql' | 'keys' | 'git'>,

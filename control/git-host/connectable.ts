@@ -38,8 +38,7 @@ const LISTS_MAX = 10;
  * A page of at most 129 repositories.
  *
  * @param token the person's token for the Git host's API.
- * @param search part of `owner/name`; case does not matter.
- * @param cursor from the previous page.
+ * @param search part of `owner/name`; case does not matter. @param cursor the cursor that the previous page returned.
  * @throws {ApiError} `not_available` without a Git host; `unprocessable` if it refuses; `unavailable` if it is away.
  */
 export async function listConnectable(
@@ -90,7 +89,9 @@ function indexOf(installations: readonly HostInstallation[], id: string): number
   return at < 0 ? installations.length : at;
 }
 
-/** The page of the Git host that gives the application access to repositories. @param slug of the application. */
+/**
+ * The page of the Git host that gives the application access to repositories. @param slug the slug of the application.
+ */
 export function installUrlOf(host: GitHost, slug: string): string {
   return `${host.url}/apps/${encodeURIComponent(slug)}/installations/new`;
 }

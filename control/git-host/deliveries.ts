@@ -42,7 +42,7 @@ export function followDeliveries(deps: Dependencies): Promise<void> {
   });
 }
 
-/** Processes the due deliveries, several at a time. @returns how many there were */
+/** Processes the due deliveries, several at a time. @returns the number of processed deliveries */
 export async function workOnDeliveries(deps: Dependencies): Promise<number> {
   // A delivery that is running or waits for a retry blocks later deliveries of the same subject.
   const claimed = await deps.sql<Row[]>`

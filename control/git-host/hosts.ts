@@ -1,5 +1,5 @@
-// Records of the Git hosts that are used with access tokens: the operator creates and removes them. Also decrypts a
-// record, and derives the URL and secret of the webhook of each of its repositories.
+// Records of the Git hosts that are used with access tokens: the operator creates and removes them. This file also
+// decrypts a record, and derives the URL and secret of the webhook of each of its repositories.
 import { createHmac, randomBytes } from 'node:crypto';
 import { seal, unseal } from '#core/encryption.ts';
 import { isFailure } from '#core/failure.ts';
@@ -133,8 +133,8 @@ export async function findHost(sql: Sql, id: string): Promise<HostRow> {
 /**
  * Removes a host with its accounts and connected repositories; deployments are kept.
  *
- * @param disconnect whether its repositories may be disconnected.
- * @throws {ApiError} `conflict` if there are some, and they must not be removed.
+ * @param disconnect whether its repositories may be disconnected. @throws {ApiError} `conflict` if repositories are
+ * connected and must not be disconnected.
  */
 export async function removeHost(
   { sql }: Pick<Dependencies, 'sql'>,

@@ -6,8 +6,8 @@ const SKIP_MARK = /\[(?:skip ci|ci skip|no deploy)\]/i;
 /**
  * Why a push does not deploy a project, in user-facing words; null if it does.
  *
- * @param files changed by its commits; null means unknown or incomplete.
- * @param folders of all projects of the repository.
+ * @param files changed by its commits; null means unknown or incomplete. @param folders the folders of all projects of
+ * the repository.
  * @example skipReason({ message: 'Fix a typo [skip ci]', files: null }, project, ['']) // 'The commit says [skip ci]'
  */
 export function skipReason(

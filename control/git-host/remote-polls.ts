@@ -36,9 +36,9 @@ export function followPolls(deps: Dependencies): Promise<void> {
   });
 }
 
-/** Polls the remotes that are due. @returns how many there were */
+/** Polls the remotes that are due. @returns the number of polled remotes */
 export async function workOnPolls(deps: Dependencies): Promise<number> {
-  // So that another API process does not take them too.
+  // This prevents other API processes from taking them too.
   const rows = await deps.sql<Row[]>`
     UPDATE control.repository SET poll_due_at = now() + ${`${LEASE_SECONDS} seconds`}::interval
      WHERE id IN (

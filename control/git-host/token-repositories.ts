@@ -27,7 +27,7 @@ type Deps = Pick<Dependencies, 'sql' | 'keys' | 'git' | 'addresses'>;
 
 const POLL_MS = 10 * 60_000;
 const CHECK_HOURS = 24;
-/** After a check that the host did not answer. */
+/** The delay after a check that the host did not answer. */
 const RETRY_HOURS = 1;
 const CHECKS_MAX = 20;
 const PAGES_MAX = 200;
@@ -212,10 +212,10 @@ export function followChecks(deps: Dependencies): Promise<void> {
   return runRounds(deps, { failure: 'Repositories not checked: retrying', pollMs: POLL_MS }, () => workOnChecks(deps));
 }
 
-/** Checks the repositories that are due. @returns whether there may be more */
+/** Checks the repositories that are due. @returns whether more repositories may be due */
 export async function workOnChecks(deps: Dependencies): Promise<boolean> {
   const { sql } = deps;
-  // So that another API process does not take them too. Repositories that are not checked now are due again after
+  // This prevents other API processes from taking them too. Repositories that are not checked now are due again after
   // RETRY_HOURS.
   const due = await sql<{ id: string }[]>`
     UPDATE control.repository SET checked_at = now() - ${`${CHECK_HOURS - RETRY_HOURS} hours`}::interval

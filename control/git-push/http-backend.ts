@@ -130,7 +130,7 @@ function errorPacket(text: string): Buffer {
   return Buffer.from((body.length + FLUSH.length).toString(16).padStart(FLUSH.length, '0') + body, 'latin1');
 }
 
-/** Parses the CGI headers. Returns them with the rest of the stream. */
+/** Parses the CGI headers. Returns the headers with the rest of the stream. */
 async function readHead(stdout: Readable): Promise<{ head: string; rest: Readable }> {
   let bytes: Buffer = Buffer.alloc(0);
   for (;;) {

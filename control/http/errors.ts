@@ -21,7 +21,7 @@ export class ApiError extends Error {
   readonly code: ApiErrorCode;
   readonly headers: Readonly<Record<string, string>>;
 
-  /** @param message default: that of the code, with its details. */
+  /** @param message by default, the message of the code, with its details. */
   constructor(
     code: ApiErrorCode,
     details: ErrorDetails = {},

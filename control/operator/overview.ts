@@ -9,7 +9,7 @@ import { readHandlerStatus } from './handler-status.ts';
 
 const PROJECTS_MAX = 20;
 
-/** CPU, memory and disk of the machine of this process. @param folder with the data */
+/** CPU, memory and disk of the machine of this process. @param folder the folder with the data */
 export async function readMachine(folder: string) {
   const { bavail, blocks, bsize } = await statfs(folder);
   return {

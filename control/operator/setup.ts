@@ -19,7 +19,7 @@ interface SetupStep {
   readonly advice: string | null;
 }
 
-/** Who looks at it. */
+/** The person who looks at the setup. */
 interface Looking {
   readonly accountId: string;
   /** The account's first organization, or null. */

@@ -17,7 +17,7 @@ export interface Delivery {
 
 /** A table of deliveries. */
 interface Deliveries<Row extends Delivery> {
-  /** For the log: "Deliveries of webhooks". */
+  /** Name of the kind for the log: "Deliveries of webhooks". */
   readonly what: string;
   readonly kind: SubscriptionKind;
   readonly channel: Channel;

@@ -6,7 +6,7 @@ import type { Channel, Dependencies } from '../process/dependencies.ts';
 
 /** A kind of work. */
 interface DueWork<Row extends { readonly id: string }> {
-  /** For the log: "Deliveries of webhooks". */
+  /** Name of the kind for the log: "Deliveries of webhooks". */
   readonly what: string;
   readonly channel: Channel;
   readonly pollMs: number;

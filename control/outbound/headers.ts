@@ -17,7 +17,8 @@ export const HeadersSchema = Type.Record(Type.String(), Type.String({ maxLength:
 /**
  * Checks the names of headers.
  *
- * @param field of the request, for the error. @throws {ApiError} `bad_request` naming the header, never its value.
+ * @param field the field of the request, for the error. @throws {ApiError} `bad_request` naming the header, never its
+ * value.
  */
 export function checkHeaders(field: string, headers: Readonly<Record<string, string>>): void {
   for (const name of Object.keys(headers)) {

@@ -14,7 +14,7 @@ export const AllowPrivate = Type.Optional(
 /**
  * Checks a URL. The addresses of its name are checked for each connection (core/outbound/post.ts).
  *
- * @param field of the request, for the error. @throws {ApiError} `bad_request`.
+ * @param field the field of the request, for the error. @throws {ApiError} `bad_request`.
  */
 export function checkTargetUrl(field: string, url: string, isPrivate: boolean): void {
   const problem = urlProblem(url, isPrivate);

@@ -76,9 +76,9 @@ export interface Configuration extends OperatorSettings {
   readonly oidc: OidcSettings | null;
   /** `TRUSTED_PROXIES`: proxies whose forwarded client address is trusted. */
   readonly trustedProxies: readonly string[];
-  /** `EDGE_TOKEN`: identifies requests from the edge; '': none. */
+  /** `EDGE_TOKEN`: identifies requests from the edge; '' means there is no edge. */
   readonly edgeToken: string;
-  /** `API_DNS_SERVERS`: name servers for custom domains; '': the system's. */
+  /** `API_DNS_SERVERS`: name servers for custom domains; '' means those of the system. */
   readonly dnsServers: string;
   /** `DB_MIGRATIONS_EXECUTOR`: the process that applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
@@ -122,8 +122,8 @@ export interface GitHostSettings {
   /** `GITHOST_CLIENT_ID`, `GITHOST_CLIENT_SECRET`; null means no sign-in there. */
   readonly oauth: { readonly clientId: string; readonly clientSecret: string } | null;
   /**
-   * Identifies the host in stored identities, because their ids may also exist on another host. Absent: the host of
-   * `GITHOST_URL`, which keeps the identities without a name.
+   * Identifies the host in stored identities, because their ids may also exist on another host. Undefined for the host
+   * of `GITHOST_URL`, which keeps the identities without a name.
    */
   readonly realm?: string;
 }
@@ -291,7 +291,8 @@ function webListener(get: (name: string) => string, demand: (problem: string | n
 }
 
 /**
- * Sign-in settings of the Git host. A partially set group of variables is an error, also that of its application.
+ * Sign-in settings of the Git host. A partially set group of variables is an error. This also applies to the group of
+ * its application.
  *
  * @throws {Error} with one line per problem.
  */

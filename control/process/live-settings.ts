@@ -46,7 +46,7 @@ export interface LiveSettings {
   write(tx: Transaction, changes: SettingChanges, accountId: string): Promise<void>;
   /** Stores the application, or removes it. */
   writeApplication(tx: Transaction, application: Application | null, accountId: string): Promise<void>;
-  /** Reads them again; resolves with whether something changed. */
+  /** Reads the settings again; resolves with whether something changed. */
   reload(): Promise<boolean>;
 }
 
@@ -151,7 +151,7 @@ function changed(stored: ReadonlyMap<string, string>, changes: SettingChanges): 
   return values;
 }
 
-/** Reads them again when another process has changed them, until the process ends. */
+/** Reads the settings again when another process has changed them, until the process ends. */
 export function followSettings(
   deps: {
     readonly settings: LiveSettings;

@@ -10,7 +10,7 @@ export interface Mail {
   readonly text: string;
 }
 
-/** The result of an attempt. `status` is that of HTTP or of SMTP. */
+/** The result of an attempt. `status` is a status of HTTP or of SMTP. */
 export interface MailResult extends AttemptResult {
   /** Whether a later attempt may succeed. */
   readonly isTemporary: boolean;
@@ -24,7 +24,7 @@ export interface Mailer {
   settings(): MailSettings;
   /** Whether emails are sent. */
   isOn(): boolean;
-  /** Sends an email once. Never throws. @param project whose app it is from; null means the platform. */
+  /** Sends an email once. Never throws. @param project the project whose app sends it; null means the platform. */
   attempt(mail: Mail, project?: string | null): Promise<MailResult>;
   /** Like `attempt`, but an email that the mail server asks to send later is queued, and counts as sent. */
   send(mail: Mail): Promise<MailResult>;

@@ -27,7 +27,7 @@ const AWAY_MS = 10_000;
 const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
- * @param origins of `API_HANDLER_URL`, such as `http://127.0.0.1:8081`.
+ * @param origins the origins in `API_HANDLER_URL`, such as `http://127.0.0.1:8081`.
  * @param token `PRIVATE_PORT_TOKEN`; null if none is required.
  */
 export function openPrivatePort(

@@ -7,7 +7,7 @@ import type { SandboxServiceAddress } from '#core/sandbox/service-client.ts';
 import type { SandboxService } from '#resources/sandbox-calls.ts';
 import type { Addresses } from '../process/configuration.ts';
 
-/** Also has a function that closes its connections. */
+/** The service, and a function that closes its connections. */
 interface SandboxServiceProxy extends SandboxService {
   close(): Promise<void>;
 }

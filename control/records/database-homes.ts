@@ -1,5 +1,5 @@
-// Which machine has the databases of a project, and moves that an operator asks for. The services themselves write the
-// rest of these tables (runtime/databases/homes/).
+// The machine that has the databases of a project, and moves that an operator requests. The services themselves write
+// the rest of these tables (runtime/databases/homes/).
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 /** The home of a project. */

@@ -5,7 +5,7 @@ import type { Sql } from '#postgres/sql.ts';
 export interface MailOutcome {
   readonly at: Date;
   readonly count: number;
-  /** Whose app it was from; null means the platform. */
+  /** The project whose app sent the email; null means the platform. */
   readonly project: string | null;
   readonly recipient: string;
   readonly error: string | null;

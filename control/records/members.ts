@@ -162,7 +162,7 @@ export interface TakenLink {
 /**
  * Uses up a link.
  *
- * @param accountId who joins; null if an account that is created in this transaction.
+ * @param accountId the account that joins; null for an account that is created in this transaction.
  * @returns null if the link is not open, or the account is a member already: then it stays open.
  */
 export async function takeLink(tx: Transaction, linkHash: Buffer, accountId: string | null): Promise<TakenLink | null> {

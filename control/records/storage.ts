@@ -44,7 +44,7 @@ interface KeptStorage {
 
 const PROJECTS_MAX = 100;
 
-/** @param organizationId of an existing organization. */
+/** @param organizationId the id of an existing organization. */
 export async function readStorage(sql: Sql, organizationId: string): Promise<KeptStorage> {
   const [organization] = await sql<{ plan: Plan; full: boolean; countedAt: Date | null }[]>`
     SELECT plan, storage_full AS full, (

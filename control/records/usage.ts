@@ -189,7 +189,7 @@ export async function readCostliest(sql: Sql, scope: UsageScope, budgets: Budget
   return rows.map((row) => toNamed(row.named));
 }
 
-/** CPU milliseconds per invocation by kind; 0: no limit. */
+/** CPU milliseconds per invocation by kind; 0 means no limit. */
 type Budgets = Readonly<Record<InvocationKind, number>>;
 
 /** Budgets of a plan. */

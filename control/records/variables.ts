@@ -76,7 +76,7 @@ export async function countVariables(
 /**
  * Sets a variable.
  *
- * @param onConflict what to do if it exists: `keep` returns null.
+ * @param onConflict what to do if the variable exists: `keep` returns null.
  */
 export async function setVariable(
   tx: Transaction,

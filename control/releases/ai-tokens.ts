@@ -15,7 +15,7 @@ interface Owned {
   readonly branch: string;
 }
 
-/** For workers of engines that do not have the new token yet. */
+/** In this time, workers of engines that do not have the new token yet can use the former token. */
 const OVERLAP_SECONDS = 60;
 
 /** @returns the token, to be sealed with the deployment's variables. */

@@ -40,7 +40,7 @@ export async function applyMigrations(
   try {
     plan = await migrate(deps, name, artifact, branch, true);
     const pending = plan.flatMap(({ resource, pending: files }) => (files.length > 0 ? [{ resource, files }] : []));
-    // Record them before they run: after a crash, the next process would find none pending.
+    // The migrations are recorded before they run: after a crash, the next process would find none pending.
     if (pending.length > 0) await noteMigrations(deps, id, on, pending);
     if (pending.length > 0 && branch === null) {
       const resources = pending.map(({ resource }) => resource);

@@ -123,7 +123,10 @@ async function isPreviewNow({ sql, keys, addresses }: Dependencies, projectId: s
   return rows !== undefined && previewOf(toRouteRecord(keys, rows, addresses.api), id) !== null;
 }
 
-/** Schema changes that may break the current deployment. @throws {ApiError} `confirmation_needed` if there are any. */
+/**
+ * Schema changes that may break the current deployment. @throws {ApiError} `confirmation_needed` if there are such
+ * changes.
+ */
 async function schemaWarnings(
   deps: Dependencies,
   project: ProjectRow,

@@ -21,7 +21,7 @@ interface NewDeployment {
   readonly source: 'push' | 'pull_request' | 'redeploy' | 'hook';
   /** Account; null if triggered from outside. */
   readonly createdBy: string | null;
-  /** Writes the audit log entry. Default: as the platform. */
+  /** Writes the audit log entry. By default, as the platform does. */
   readonly audit?: Audit;
   /** Further options for the builder, such as `{clearCache: true}`. */
   readonly input?: Readonly<Record<string, unknown>> | undefined;

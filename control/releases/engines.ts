@@ -150,7 +150,7 @@ interface InProduction {
   readonly deployment: string;
 }
 
-/** Name or id of an object of a class in production, or null. @param firstName of the class. */
+/** Name or id of an object of a class in production, or null. @param firstName the first name of the class. */
 export async function heldObject(deps: EngineDeps, of: InProduction, firstName: string): Promise<string | null> {
   for (let cursor: string | null = null; ;) {
     const args = { class: firstName, ...(cursor !== null && { cursor }) };

@@ -1,6 +1,6 @@
 // Classes of durable objects across deployments. A deployment that lacks a class of which production has objects is
-// refused before anything changes. Objects of classes that it names as deleted are deleted when it is production.
-// Called by release.ts and promote.ts.
+// refused before anything changes. If such a deployment names a class as deleted, the objects of this class are deleted
+// when the deployment becomes production. Called by release.ts and promote.ts.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { ownClasses } from '#core/bindings/object.ts';
 import {

@@ -43,8 +43,8 @@ export async function pointProduction(
 }
 
 /**
- * Makes an earlier deployment production again. The deployments after it leave the history, and are no longer served
- * to pages loaded from them.
+ * Makes an earlier deployment production again. The deployments that followed leave the history, and are no longer
+ * served to pages loaded from them.
  */
 export async function rollBackProduction(
   tx: Transaction,

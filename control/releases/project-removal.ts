@@ -21,7 +21,7 @@ const REMOVED_KINDS: readonly StorageKind[] = ['files', 'databases', 'state', 'q
 /**
  * Starts the removal of a deleted project's data. If the removal was started before, nothing changes.
  *
- * @param name of a project of this organization.
+ * @param name the name of a project of this organization.
  * @throws {ApiError} `not_found`; `conflict` if the project is not deleted.
  */
 export async function requestDataRemoval(

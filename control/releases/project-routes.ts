@@ -128,7 +128,7 @@ export async function writeAllRoutes(deps: RouteDeps): Promise<number> {
     for (const rows of all) {
       try {
         if (current.has(rows)) continue;
-        // Read again while its key is locked.
+        // The rows are read again while the key of the project is locked.
         await writeRoute(deps, rows.project.id);
         written++;
       } catch (error) {

@@ -21,7 +21,7 @@ const MESSAGE_CHARS_MAX = 200;
 
 /** What would change. */
 interface PromotionPreview {
-  /** `rollback` if it was production before, `none` if it is. */
+  /** `rollback` if the deployment was production before, `none` if it is production now. */
   readonly way: 'promote' | 'rollback' | 'none';
   /** Why the promotion is not possible now, or null. */
   readonly objection: string | null;
@@ -153,7 +153,7 @@ async function readRow({ sql }: Dependencies, id: string): Promise<Row | null> {
   return row ?? null;
 }
 
-/** @param direction to try first. @returns null if no repository of the platform has both commits. */
+/** @param direction the direction to try first. @returns null if no repository of the platform has both commits. */
 async function commitsOfRepository(
   deps: Dependencies,
   row: Row,

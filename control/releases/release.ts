@@ -193,7 +193,7 @@ async function checkClasses(deps: Dependencies, row: Row, manifest: Manifest): P
   await addLogLines(deps.sql, row.id, 'release', [['warn', `It cannot become production. ${reason}`]]);
 }
 
-/** Freezes its variables, and records the bindings of its branch. */
+/** Freezes the variables of the deployment, and records the bindings of its branch. */
 async function prepare(deps: Dependencies, job: ReleaseJob, row: Row, manifest: Manifest): Promise<void> {
   const { bindings, ai } = manifest;
   const { sql, keys } = deps;

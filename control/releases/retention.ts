@@ -32,7 +32,7 @@ interface Retired {
 /** Runs once an hour until the process ends. */
 export async function keepRetention(deps: Dependencies): Promise<void> {
   while (!deps.stopping.aborted) {
-    // Not immediately at the start.
+    // The first round does not run immediately at the start.
     await pause(EVERY_MS, deps.stopping);
     if (deps.stopping.aborted) return;
     try {

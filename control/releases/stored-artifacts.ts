@@ -15,8 +15,7 @@ type StoreDeps = Pick<Dependencies, 'artifacts' | 'log'>;
 /**
  * Downloads an artifact to this machine for an API request.
  *
- * @returns false: it was deleted.
- * @throws {ApiError} `unavailable` if it cannot be read now.
+ * @returns false if the artifact was deleted. @throws {ApiError} `unavailable` if the artifact cannot be read now.
  */
 export async function fetchArtifact(deps: StoreDeps, id: string): Promise<boolean> {
   try {

@@ -7,7 +7,7 @@ import type { SessionStore, StoredSession } from './session-store.ts';
 
 /** An active session. */
 export interface Session extends StoredSession {
-  /** Identifies it among the account's sessions; cannot be used to sign in. */
+  /** Identifies the session among the account's sessions; cannot be used to sign in. */
   readonly id: string;
 }
 

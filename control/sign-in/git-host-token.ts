@@ -16,8 +16,8 @@ export function tokenContext(provider: string, subject: string): string {
 /**
  * An account's access token for the Git host's API, refreshed if it is about to expire.
  *
- * @returns null if the account has never signed in there.
- * @throws {Failure} `sign_in_refused` if it has expired and cannot be refreshed: the person has to sign in again.
+ * @returns null if the account has never signed in there. @throws {Failure} `sign_in_refused` if the token has expired
+ * and cannot be refreshed: the person has to sign in again.
  */
 export async function gitHostTokenOf(
   { sql, keys, signIn }: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,

@@ -142,7 +142,7 @@ interface Device extends Record<string, string | number | boolean | null> {
   readonly interval: number;
 }
 
-/** Starts a device grant. @param address of the device, shown to the person who decides. */
+/** Starts a device grant. @param address the address of the device, shown to the person who decides. */
 export async function makeDevice(
   sql: Sql,
   name: string,

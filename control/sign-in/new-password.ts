@@ -45,7 +45,7 @@ export async function makeNewPassword(
   return problem === null ? { username, hash: await passwords.hash(password) } : { problem };
 }
 
-/** Sets it, and ends the account's recovery links. @returns false if the username is taken. */
+/** Sets the password, and ends the account's recovery links. @returns false if the username is taken. */
 export async function saveNewPassword(tx: Transaction, accountId: string, next: NewPassword): Promise<boolean> {
   if (!(await holdUsername(tx, next.username, accountId))) return false;
   await putPassword(tx, { accountId, ...next });

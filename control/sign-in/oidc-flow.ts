@@ -23,9 +23,8 @@ export function checkProvider(deps: Pick<Dependencies, 'signIn'>): OidcProvider 
 /**
  * Redirects to the provider.
  *
- * @param redirect path to open after the sign-in.
- * @param purpose of a form. The response is a page that continues, because the form policy allows only known origins,
- * and a provider may redirect to any origin.
+ * @param redirect path to open after the sign-in. @param purpose the purpose of a form. The response is a page that
+ * continues, because the form policy allows only known origins, and a provider may redirect to any origin.
  */
 export async function beginAtProvider(env: UiRequest, redirect: string, purpose?: Purpose): Promise<Response> {
   const provider = checkProvider(env);

@@ -52,7 +52,7 @@ interface PageOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A complete page. @param title also its heading. */
+/** A complete page. @param title the title of the page, which is also its heading. */
 export function page(
   title: string,
   body: Html,
@@ -212,7 +212,7 @@ ${to}
   );
 }
 
-/** Consent page: asks whether the CLI may act for the user. @param fields of the form. */
+/** Consent page: asks whether the CLI may act for the user. @param fields the fields of the form. */
 export function consentPage(
   login: string,
   name: string,

@@ -12,7 +12,7 @@ type Content = Readonly<Record<string, string>>;
 
 export const CHALLENGE_SECONDS = 300;
 
-/** Creates a challenge. @returns it in base64url, and the cookie that binds it to the browser. */
+/** Creates a challenge. @returns the challenge in base64url, and the cookie that binds it to the browser. */
 export async function makeChallenge(
   { sql, addresses }: UiRequest,
   kind: Kind,

@@ -106,7 +106,7 @@ export const passkeyListApp = platform<UiRequest>()
     });
     if (done === 'last') return ownPage(env, accountId, LAST);
     if (done === 'unknown') return goTo(PATH);
-    // Who has the lost device may have signed in with it.
+    // The person who has the lost device may have signed in with it.
     await env.signIn.sessions.endAll(accountId);
     return goTo(PATH, [await openSession(env, env.session, ctx.req.headers)]);
   });

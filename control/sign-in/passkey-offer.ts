@@ -24,7 +24,7 @@ export function offersPasskeys({ signIn, addresses }: Pick<Dependencies, 'signIn
   return signIn.ways.includes('passkey') && relyingPartyOf(addresses.ui) !== null;
 }
 
-/** The name that passkeys are bound to. @throws {ApiError} `not_available` if they are not offered. */
+/** The name that passkeys are bound to. @throws {ApiError} `not_available` if passkeys are not offered. */
 export function checkPasskeys(deps: Pick<Dependencies, 'signIn' | 'addresses'>): string {
   const name = relyingPartyOf(deps.addresses.ui);
   if (name === null)
@@ -61,7 +61,7 @@ export const PASSKEY_FORM_BYTES_MAX = 32_768;
 /**
  * A form that the script shows where the browser supports passkeys, fills in and sends.
  *
- * @param action where it is sent; the script gets the options from `<action>/options`.
+ * @param action the address to which the form is sent; the script gets the options from `<action>/options`.
  * @param fields further fields of the form.
  */
 export function passkeyForm(

@@ -41,7 +41,7 @@ interface Kept extends Record<string, string | null> {
   readonly subject: string | null;
 }
 
-/** Makes a state. @returns it, and the `Set-Cookie` that binds it to the browser. */
+/** Makes a state. @returns the state, and the `Set-Cookie` that binds it to the browser. */
 export async function beginFlow(
   { sql, addresses, network }: UiRequest,
   kind: StateKind,

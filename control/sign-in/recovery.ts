@@ -9,7 +9,7 @@ interface Recovery extends Record<string, string | boolean> {
   readonly removesFactor: boolean;
 }
 
-/** @param seconds until it expires. @returns the link. */
+/** @param seconds the number of seconds until the link expires. @returns the link. */
 export async function makeRecoveryUrl(
   sql: Sql | Transaction,
   ui: string,

@@ -27,7 +27,10 @@ export function onceHash(kind: SingleUseKind, text: string): Buffer {
   return hashOf(`${kind}:${text}`);
 }
 
-/** Creates a record. @returns its secret text; pass its {@link onceHash} to the other functions. */
+/**
+ * Creates a record. Creates a record. @returns the record's secret text; pass its {@link onceHash} to the other
+ * functions.
+ */
 export async function makeOnce(
   sql: Sql | Transaction,
   kind: SingleUseKind,
@@ -41,7 +44,10 @@ export async function makeOnce(
   return text;
 }
 
-/** Deletes a record. @returns its content; null if it does not exist, was already taken, or has expired. */
+/**
+ * Deletes a record. Deletes a record. @returns the record's content; null if the record does not exist, was already
+ * taken, or has expired.
+ */
 export async function takeOnce<Content extends Json>(
   sql: Sql | Transaction,
   kind: SingleUseKind,

@@ -1,6 +1,6 @@
-// Computes how much each organization can still store, by its plan and by the disk. Publishes it for engines and
-// database processes (core/storage-left.ts), and marks full organizations in their row, for the control plane and the
-// builder. Called by follow.ts after each count, and when a plan or a project changes.
+// Computes how much each organization can still store, by its plan and by the disk. Publishes the result for engines
+// and database processes (core/storage-left.ts), and marks full organizations in their row, for the control plane and
+// the builder. Called by follow.ts after each count, and when a plan or a project changes.
 import { statfs } from 'node:fs/promises';
 import type { OrganizationLeft } from '#core/storage-left.ts';
 import type { StorageLimits } from '#core/limits.ts';

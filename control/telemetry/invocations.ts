@@ -105,7 +105,7 @@ function condition(sql: Sql, projectId: string, asked: InvocationQuestion): Frag
     ${statusCondition(sql, status)} ${outcomeCondition(sql, outcome)} ${byPath}`;
 }
 
-/** A page of invocations. Sorted by usage, there is only one page of invocations. */
+/** A page of invocations. If the invocations are sorted by usage, there is only one page. */
 export async function readInvocations(
   sql: Sql,
   projectId: string,

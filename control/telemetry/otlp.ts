@@ -69,7 +69,7 @@ function toSpan(span: OwnedSpan): object {
   };
 }
 
-/** Whole microseconds: further digits are not exact. */
+/** The number is rounded to microseconds: further digits are not exact. */
 function toNanos(ms: number): string {
   return `${BigInt(Math.round(ms * 1000))}000`;
 }

@@ -22,11 +22,11 @@ export interface OidcSettings {
   readonly name: string;
   /** `OIDC_SCOPES`, with spaces between. */
   readonly scopes: string;
-  /** `OIDC_DOMAINS`: domains of email addresses, in lower case; empty: any person. */
+  /** `OIDC_DOMAINS`: domains of email addresses, in lower case. If empty, any person may sign in. */
   readonly domains: readonly string[];
   /** `OIDC_GROUPS_CLAIM`. */
   readonly groupsClaim: string;
-  /** `OIDC_GROUPS`; empty: groups give no roles. */
+  /** `OIDC_GROUPS`. If empty, groups give no roles. */
   readonly groups: readonly GroupRule[];
 }
 

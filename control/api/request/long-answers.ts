@@ -35,7 +35,7 @@ function endingBody(body: ReadableStream<Uint8Array>, { isAllowed, everyMs }: Ac
         // Check before sending data that was written since the last check.
         if (Date.now() - checkedAt >= everyMs) {
           if (!(await isAllowed().catch(() => false))) {
-            // Not awaited, because cancelling may wait for the next event.
+            // This is not awaited, because cancelling may wait for the next event.
             reader.cancel().catch(() => {});
             return controller.close();
           }

@@ -45,7 +45,10 @@ export async function listChannels(sql: Sql, owner: Owner) {
   return (await listOwned(sql, channelKind, owner)).map(toChannel);
 }
 
-/** @returns it with the secret of a webhook. @throws {ApiError} for a target that is not allowed; `limit_reached`. */
+/**
+ * @returns the channel; a webhook also has its secret. @throws {ApiError} for a target that is not allowed;
+ * `limit_reached`.
+ */
 export async function createChannel(scope: RequestScope, owner: Owner, body: Static<typeof NewChannelSchema>) {
   const { name, kind, allowPrivate = false } = body;
   if (allowPrivate) scope.state.access.operator();

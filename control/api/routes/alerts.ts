@@ -40,7 +40,7 @@ const tags = ['alerts'];
 const Channels = Type.Object({ sendsMail: Type.Boolean(), items: Type.Array(ChannelSchema) });
 const Tested = Type.Object({ eventId: nullable(Id) });
 
-/** Whose alerts these are, and permissions with them. */
+/** The owner of the alerts, and the permissions that they need. */
 interface AlertAccess {
   readonly reads: Needs;
   readonly writes: Needs;

@@ -31,7 +31,9 @@ const Connectable = Type.Object({
 
 const Status = Type.Object({
   isConfigured: Type.Boolean(),
-  /** `platform`: created in the dashboard; `environment`: variables, which override it. Null if there is none. */
+  /**
+   * `platform`: created in the dashboard; `environment`: variables, which override it. Null if there is no application.
+   */
   source: nullable(Type.Enum(['environment', 'platform'])),
   /** Where an operator creates the application in a browser; null means that variables configure it, or it exists. */
   createUrl: nullable(Type.String()),

@@ -21,7 +21,7 @@ const Host = Type.Object({
   kind: Type.String(),
   name: Type.String(),
   url: Type.String(),
-  /** Which token an account needs. */
+  /** How to create the token that an account needs. */
   tokenAdvice: Type.String(),
   /** The page that connects an account without a token; null if the host has no OAuth application. */
   connectUrl: nullable(Type.String()),
@@ -55,7 +55,7 @@ const Account = Type.Object({
   hostName: Type.String(),
   login: Type.String(),
   expiresAt: nullable(Timestamp),
-  /** `grant`: of the host's OAuth application, renewed by itself; `token`: an access token. */
+  /** `grant`: a grant of the host's OAuth application, which the platform renews; `token`: an access token. */
   credential: Type.Enum(['token', 'grant']),
   /** Why the token of the account does not work; null if it worked at its last use. */
   problem: nullable(Type.String()),

@@ -29,7 +29,7 @@ const usageQuery = Type.Object({
   ),
 });
 const budgets = Object.fromEntries(budgetKinds.map((kind) => [kind, Type.Integer()]));
-/** CPU milliseconds per invocation in the organization's plan, by kind; 0: no limit. */
+/** CPU milliseconds per invocation in the organization's plan, by kind; 0 means no limit. */
 const Budget = Type.Object({ plan: PlanName, cpuMs: Type.Object(budgets) });
 const Invocation = Type.Object({
   id: Type.String(),

@@ -10,7 +10,7 @@ export interface Verdict {
   readonly reason: string;
 }
 
-/** Measured requests that a step needs before it ends; with fewer, it is extended. */
+/** Measured requests that a step needs before it ends. If there are fewer, the step is extended. */
 const REQUESTS_MIN = 100;
 /** A step takes at most this many times its minutes; then the release continues with the available metrics. */
 const EXTENSION_MAX = 6;
@@ -109,7 +109,7 @@ function wilson([count, of]: Counted, deviations: number): { readonly low: numbe
 
 const shareOf = ([count, of]: Counted): number => (of === 0 ? 0 : count / of);
 
-/** Durations in buckets above that of a limit, of all. */
+/** The number of durations in buckets above the bucket of a limit, and the number of all durations. */
 function countAbove({ buckets, counts }: SparseCounts, limitMs: number): Counted {
   const limit = bucketOf(latencyScale, limitMs);
   const total = counts.reduce((sum, count) => sum + count, 0);
