@@ -48,7 +48,7 @@ export function devCaller(kind: 'dev' | 'sandbox', projectId: string): AiCaller 
 const CHARACTERS_MAX = 8192;
 const NAME_CHARACTERS_MAX = 1024;
 
-/** Encodes it for the header. */
+/** Encodes the caller for the header. */
 export function encodeCaller(caller: AiCaller): string {
   return Buffer.from(JSON.stringify(caller)).toString('base64url');
 }

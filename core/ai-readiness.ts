@@ -48,7 +48,7 @@ export function operatorAiText({ kinds, auto }: OperatorAi): string {
   return JSON.stringify({ kinds, auto });
 }
 
-/** Parses them; null if there are none. */
+/** Parses the operator's AI settings; null if there are none. */
 export function operatorAiFrom(text: string): OperatorAi | null {
   return text === '' ? null : (JSON.parse(text) as OperatorAi);
 }

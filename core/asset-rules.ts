@@ -38,7 +38,7 @@ export function headerPatternProblem(text: string): string | null {
   }
 }
 
-/** Why a header that a rule sets or removes is invalid; null if it is valid. @param name in lower case */
+/** Why a header that a rule sets or removes is invalid; null if it is valid. @param name the name in lower case */
 export function headerNameProblem(name: string, isRemoved: boolean): string | null {
   if (!/^[a-z0-9!#$%&'*+\-.^_`|~]+$/.test(name)) return `"${name}" is not a header name`;
   if (OWNED_BY_SERVER.has(name)) return `The header ${name} is set by the server and cannot be changed`;

@@ -54,7 +54,7 @@ export interface OutboxMessage {
   readonly dueAt: number;
   readonly dedupeId: string | null;
   readonly orderingKey: string | null;
-  /** The trace of the sender, as `traceparent`; absent: none. */
+  /** The trace of the sender, as `traceparent`, if it has one. */
   readonly trace?: string;
 }
 

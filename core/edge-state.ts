@@ -14,7 +14,7 @@ export interface HostCertificate {
   readonly renewsAt: string | null;
   /** Why issuance or renewal failed, in the authority's words, or the problem of the certificate. */
   readonly problem: string | null;
-  /** No further attempt is made before this time. */
+  /** The next attempt is made at this time or later. */
   readonly nextAttemptAt: string | null;
 }
 

@@ -58,7 +58,7 @@ const PAGES: ReadonlyMap<number, { readonly plain: string; readonly withId: read
 /**
  * The page of a status; an unknown status gets the page of 500.
  *
- * @param requestId shown, so that the owner of the site finds the request in the logs; '': not shown.
+ * @param requestId shown, so that the owner of the site finds the request in the logs; '' if it is not to be shown.
  */
 export function errorPage(status: number, requestId: string): string {
   const { plain, withId } = PAGES.get(status) ?? PAGES.get(500)!;

@@ -18,7 +18,10 @@ interface FailureFields {
   engine_refused: { readonly code: string };
   /** Not all engines have the route record yet: retry. */
   not_routed: object;
-  /** A migration failed; the message names its file. The database keeps the migrations applied before it. */
+  /**
+   * A migration failed; the message names its file. The database keeps the migrations that were applied before this
+   * one.
+   */
   migrations_failed: object;
   /** The release ends with another status than `success`. */
   release_ended: { readonly status: 'failure' | 'canceled'; readonly reason: string };

@@ -133,7 +133,7 @@ export function limitsFrom(environment: Environment): Limits {
 
 export const defaultLimits: Limits = limitsFrom({});
 
-/** For each limit except CPU: its variable (null: not overridable), default, description and name. */
+/** One row for each limit except CPU: its variable (null if it cannot be overridden), default, description and name. */
 export const definedLimits: readonly (readonly [variable: string | null, value: number, what: string, name: string])[] =
   [engineLimits, ...Object.values(sections)].flatMap((section) =>
     Object.entries<LimitDefinition>(section).map(
@@ -141,7 +141,7 @@ export const definedLimits: readonly (readonly [variable: string | null, value: 
     ),
   );
 
-/** For each overridable limit: its variable, default and description. */
+/** One row for each limit that can be overridden: its variable, default and description. */
 export const limitRows = definedLimits.flatMap(([variable, value, what]) =>
   variable === null ? [] : [[variable, value, what] as const],
 );

@@ -17,7 +17,7 @@ export interface SmtpServer {
 /** The target of emails: an HTTP endpoint for JSON, or a mail server. */
 type MailTarget = { readonly kind: 'post'; readonly url: string } | SmtpServer;
 
-/** Who emails are from. */
+/** The sender of emails. */
 export interface Sender {
   /** Name that is shown with the address, or ''. */
   readonly name: string;

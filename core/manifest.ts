@@ -73,7 +73,7 @@ export interface ServerRules {
   readonly bytes: number;
   /** Shell command, as in `scripts.start` of package.json. */
   readonly start: string;
-  /** Working directory in the archive; empty: its root. */
+  /** Working directory in the archive; empty means the archive's root. */
   readonly folder: string;
 }
 
@@ -108,7 +108,7 @@ export interface Manifest {
   readonly migrations?: { readonly hash: string };
   readonly ai: boolean;
   readonly skewProtection: boolean;
-  /** For `ssr`: the Node process next to the worker, which serves the process's binding calls. */
+  /** The Node process of an `ssr` project next to the worker, which serves the process's binding calls. */
   readonly server?: ServerRules;
 }
 
@@ -141,7 +141,7 @@ interface RouteSplit {
 /** Protection of previews (core/preview-access.ts creates both values). */
 export interface RouteProtection {
   readonly passwordHash: string;
-  /** SHA-256 in hex of the bypass token for programs; absent: none. */
+  /** SHA-256 in hex of the bypass token for programs, if there is one. */
   readonly bypassHash?: string;
 }
 
@@ -174,7 +174,7 @@ export interface RouteRecord {
   readonly production: string | null;
   /** Share of production's visitors served by another deployment, which also uses production's resources. */
   readonly split?: RouteSplit | null;
-  /** Protection of previews; absent: they are public. */
+  /** Protection of previews; previews without it are public. */
   readonly protection?: RouteProtection | null;
   /** Former production deployments, latest last. */
   readonly productionHistory?: readonly string[];

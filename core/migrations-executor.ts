@@ -1,5 +1,6 @@
-// Which process applies the migrations of deployments (`DB_MIGRATIONS_EXECUTOR`): engines, or the migrator. Read by the
-// supervisor, which starts the migrator, by the API, which calls it, and by engines, which then skip migrations. Pure.
+// The process that applies the migrations of deployments (`DB_MIGRATIONS_EXECUTOR`): engines, or the migrator. Read by
+// the supervisor, which starts the migrator, by the API, which calls it, and by engines, which then skip migrations.
+// Pure.
 
 /** `engine`: where deployments are served. */
 export type MigrationsExecutor = 'engine' | 'migrator';

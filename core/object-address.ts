@@ -11,7 +11,7 @@ export interface ObjectAddress {
   readonly id: string;
   /** First name of the class; deployments may export it under other names (bindings/object-classes.ts). */
   readonly class: string;
-  /** The name that the id was made from; absent: none. */
+  /** The name that the id was made from, if it was made from one. */
   readonly name?: string;
   readonly op: ObjectEventKind;
   /** Only for `alarm`: number of earlier attempts. */
@@ -26,7 +26,7 @@ export const REFUSED_STATUS = 998;
 /**
  * The text from which ids of a class are derived: it differs by project, preview and class.
  *
- * @param firstName of the class.
+ * @param firstName the first name of the class.
  */
 export function objectClassKey(project: string, preview: string | null, firstName: string): string {
   return `${ofPreview(project, preview)}/${firstName}`;

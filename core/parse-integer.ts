@@ -11,7 +11,7 @@ interface IntegerRange {
 /**
  * An integer of at least 0 in decimal digits.
  *
- * @param name of the source, for the error.
+ * @param name the name of the source, for the error.
  * @throws {Error} with the name, valid values, and the text.
  * @example parseInteger('DRAIN_MS', '250') // 250
  */

@@ -11,7 +11,7 @@ export interface PathPattern {
 
 type PatternPiece = { readonly text: string } | { readonly wildcard: string };
 
-/** Values of a pattern's wildcards; that of `*` is named `splat`. */
+/** Values of a pattern's wildcards; the value of `*` is named `splat`. */
 export type PatternValues = Readonly<Record<string, string>>;
 
 const placeholder = /:([A-Za-z]\w*)/y;

@@ -9,11 +9,11 @@ export type Plan = (typeof plans)[number];
 export const invocationKinds = ['http', 'object', ...eventKinds] as const;
 export type InvocationKind = (typeof invocationKinds)[number];
 
-/** Kinds with a CPU budget of their own: an event of a durable object has that of a request. */
+/** Kinds with a separate CPU budget: an event of a durable object has the budget of a request. */
 export const budgetKinds = ['http', ...eventKinds] as const;
 export type BudgetKind = (typeof budgetKinds)[number];
 
-/** Whose CPU budget a kind has. */
+/** The kind whose CPU budget a kind uses. */
 export function budgetOf(kind: InvocationKind): BudgetKind {
   return kind === 'object' ? 'http' : kind;
 }

@@ -1,5 +1,5 @@
-// Which deployments are previews, which resources of their own they have instead of production's, and under which
-// names. Called by the handler's routes, bindings and the broker. Pure.
+// Determines which deployments are previews, which resources they have instead of production's, and under which names.
+// Called by the handler's routes, bindings and the broker. Pure.
 import type { RouteRecord } from './manifest.ts';
 import { branchSlug } from './names.ts';
 
@@ -60,7 +60,7 @@ export function withoutPreview(name: string): string {
  * The deployment that receives the events of a namespace: for production, the live deployment; for a preview, the
  * newest deployment of its branch, as long as it is a preview. Null if there is no such deployment, so the events wait.
  *
- * @param branch of the sender. @param preview of the namespace, from {@link previewIn}.
+ * @param branch the branch of the sender. @param preview the preview of the namespace, from {@link previewIn}.
  */
 export function recipientOf(record: RouteRecord, branch: string, preview: string | null): string | null {
   if (preview === null) return record.production;

@@ -29,7 +29,7 @@ export function deadLettersOf(queues: QueuesSettings, resource: string): string 
   return isDead ? null : `${resource}${deadSuffix}`;
 }
 
-/** Delay of a message after it failed in `attempt` (1 is the first); null if that was its last one. */
+/** Delay of a message after it failed in `attempt` (1 is the first); null if there is no further attempt. */
 export function retryDelayMs(
   { maxRetries, retryDelayMs: delayMs }: QueueSettings,
   limits: Pick<DeliveryLimits, 'retries' | 'backoffMs' | 'backoffMsMax'>,

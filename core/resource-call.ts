@@ -10,7 +10,7 @@ import type { ScheduleOperations } from './resource-call/timers.ts';
 /** A kind whose content has operations. */
 export type ResourceKind = Kind | 'object';
 
-/** Which bindings the deployment declares; takes no `binding`. */
+/** The bindings that the deployment declares; takes no `binding`. */
 interface ListOperations {
   readonly 'resources.list': {
     readonly takes: Nothing;

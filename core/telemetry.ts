@@ -53,7 +53,7 @@ export interface RequestDetails {
   readonly query: string;
   /** Names and values, in order of arrival; null if the value is secret. */
   readonly headers: readonly (readonly [name: string, value: string | null])[];
-  /** Address of the client, as the worker sees it; empty: unknown. */
+  /** Address of the client, as the worker sees it; empty if unknown. */
   readonly client: string;
   /** Declared length of the body; null if unknown. */
   readonly requestBytes: number | null;

@@ -12,7 +12,7 @@ export function isUtf16(bytes: Uint8Array): boolean {
 /**
  * The text of a file's bytes, without a byte order mark.
  *
- * @param name of the file, for the message
+ * @param name the name of the file, for the message
  * @throws {Failure} `text_encoding` for bytes that are neither UTF-8 nor UTF-16 with a byte order mark.
  */
 export function decodeText(bytes: Uint8Array, name: string): string {

@@ -15,7 +15,7 @@ interface TarHeader {
   readonly isExecutable: boolean;
 }
 
-/** `pax` and `longName` describe the next entry; `global` all of them, and is skipped. */
+/** `pax` and `longName` describe the next entry. `global` describes all entries, and is skipped. */
 type TarType = 'file' | 'folder' | 'link' | 'pax' | 'longName' | 'global';
 
 const types: Readonly<Record<string, TarType>> = {

@@ -45,7 +45,7 @@ export interface BindingDescriptor {
 /** A list of bindings in a Wrangler configuration. */
 export interface WranglerBinding {
   readonly key: string;
-  /** Field with the name of the resource; empty: the binding's name is used. */
+  /** Field with the name of the resource; if it is empty, the binding's name is used. */
   readonly resource: string;
   /** Fields that are not needed here. */
   readonly notNeeded: readonly string[];

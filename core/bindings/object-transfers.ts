@@ -58,7 +58,8 @@ export function transferProjects(...deployments: readonly DeclaredClasses[]): st
 /**
  * Why a deployment cannot become production as far as other projects are concerned; null if it can.
  *
- * @param now production, before. @param productionOf of another project of the same owner, or null.
+ * @param now production, before. @param productionOf the production deployment of another project of the same owner, or
+ * null.
  */
 export function transferObjection(
   project: string,

@@ -222,7 +222,7 @@ const schema = {
 /** platform.yaml as its author writes it: every key is optional, and nothing is resolved. */
 export type ProjectFile = XStatic<typeof schema>;
 
-/** The definition for the parser. */
+/** The part of the definition that the parser uses. */
 export const projectFileSchema = schema;
 
 /** Keywords of our parser: the phrase after "must be" in its messages. */

@@ -1,7 +1,8 @@
 // The form of a row in the registry of errors.
 
 /**
- * Who caused an error: the HTTP client, the tenant's code, or the platform itself. Decides log level and visibility.
+ * The party that caused an error: the HTTP client, the tenant's code, or the platform itself. Decides log level and
+ * visibility.
  */
 type Blame = 'client' | 'worker' | 'platform';
 

@@ -15,7 +15,7 @@ export interface LogDestination {
 /**
  * Opens a log.
  *
- * @param name of the process: `engine`, `supervisor`, `broker`.
+ * @param name the name of the process: `engine`, `supervisor`, `broker`.
  * @throws {Error} when `LOG_LEVEL` or `LOG_FORMAT` is invalid.
  */
 export function openLog(name: string, environment: Environment, destination?: LogDestination): Logger {

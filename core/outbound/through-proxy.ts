@@ -1,4 +1,4 @@
-// A connection through an HTTP proxy of the machine, such as that of a company. Called by connect.ts.
+// A connection through an HTTP proxy of the machine, such as a company's proxy. Called by connect.ts.
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';

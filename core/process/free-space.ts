@@ -15,7 +15,7 @@ export class FreeSpace {
   #lookedAt = -Infinity;
   #bytes = Infinity;
 
-  /** @param bytesMin minimum for writes; 0: never checked. */
+  /** @param bytesMin minimum for writes; with 0, it is never checked. */
   constructor(folder: string, bytesMin: number, statfs: StatFs, now: () => number = () => performance.now()) {
     this.#folder = folder;
     this.#bytesMin = bytesMin;

@@ -14,7 +14,7 @@ type Close = () => Promise<void>;
 
 /** A process, for its own `start`. */
 export interface RunningProcess {
-  /** Ends it from inside. @param code exit code, 0 by default. */
+  /** Ends the process from inside. @param code exit code, 0 by default. */
   stop(code?: number): void;
   /** Whether the process is ending: no new work should start. */
   readonly isStopping: boolean;
@@ -24,7 +24,7 @@ export interface RunningProcess {
 
 /** How a process ends. */
 interface ProcessOptions {
-  /** Milliseconds after which it exits even if it has not closed; default: it waits. */
+  /** Milliseconds after which the process exits even if it has not closed; by default, it waits. */
   readonly closeMsMax?: number;
   /**
    * SIGINT ends the process even if it has a parent, and a second signal exits immediately with 1; by default false.

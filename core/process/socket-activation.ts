@@ -13,7 +13,7 @@ export interface SentHandle {
 /** The socket, for another process. */
 interface ActivatedSocket {
   readonly port: number;
-  /** Sends it to a child process, which waits for it in {@link receiveSocket}. This process closes its copy. */
+  /** Sends the socket to a child process, which waits for it in {@link receiveSocket}. This process closes its copy. */
   sendTo(child: ChildProcess): void;
 }
 
@@ -30,8 +30,8 @@ interface SocketMessage {
 /**
  * The socket that systemd passed to this process (`LISTEN_FDS`, `LISTEN_PID`), or null.
  *
- * @throws {Failure} `configuration` when there are several, it does not listen on a TCP port, or variables ask for
- * another port or listener.
+ * @throws {Failure} `configuration` when there are several sockets, the socket does not listen on a TCP port, or
+ * variables ask for another port or listener.
  */
 export function takeActivatedSocket(environment: NodeJS.ProcessEnv): ActivatedSocket | null {
   if (environment['LISTEN_PID'] !== String(process.pid)) return null;

@@ -40,7 +40,7 @@ export interface UwsSystem {
   readonly platform: string;
   readonly arch: string;
   readonly abi: string;
-  /** Undefined: another C library. */
+  /** Undefined if the system has another C library. */
   readonly glibc: string | undefined;
 }
 

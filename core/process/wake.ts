@@ -10,7 +10,7 @@ interface Wake {
   close(): void;
 }
 
-/** @param gone also wakes the loop. */
+/** @param gone the signal that ends the loop; it also wakes the loop. */
 export function createWake(gone: AbortSignal): Wake {
   let isDue = gone.aborted;
   let resume: (() => void) | null = null;

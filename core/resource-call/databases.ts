@@ -90,7 +90,7 @@ export interface DatabaseOperations {
       readonly total: number;
       /** Columns that identify a row: the primary key, or `rowid`; empty if rows have no key. */
       readonly key: readonly string[];
-      /** For each row, values of `key`. */
+      /** The values of `key` for each row. */
       readonly keys: readonly (readonly unknown[])[];
       readonly rows: readonly (readonly unknown[])[];
     };

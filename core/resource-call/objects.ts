@@ -41,7 +41,7 @@ interface ObjectRows {
   readonly rowsWritten: number;
 }
 
-/** Which object: its id, or its name. */
+/** The object, by its id or its name. */
 interface OfObject {
   readonly object: string;
 }

@@ -158,7 +158,7 @@ function encodeBody(body, found) {
   return (found.place = found.raw ? { $body: true } : { $bytes: '' });
 }
 
-/** For values that are log lines, or parts of one. */
+/** For values that are log lines, or parts of a line. */
 const noBody = () => ({ raw: false, body: null, place: null });
 
 function encodeError(error) {

@@ -5,7 +5,7 @@ import { SaxesParser } from 'saxes';
 /** An element, without its attributes. */
 export interface XmlElement {
   readonly name: string;
-  /** The element's own text, without that of its children. */
+  /** The text of this element, without the text of its children. */
   readonly text: string;
   readonly children: readonly XmlElement[];
 }

@@ -1,6 +1,6 @@
 // Limits of one call of a sandbox, enforced by the guest, the service and the agent.
 
-/** Bytes, characters, milliseconds and counts of one call. */
+/** These limits count bytes, characters or milliseconds, or a number of things. */
 export const SANDBOX_LIMITS = {
   /** Longer work is a process (`startProcess`). */
   commandMsMax: 600_000,
@@ -21,7 +21,7 @@ export const SANDBOX_LIMITS = {
   logBytesMax: 1024 * 1024,
   /** Concurrent processes, and processes remembered after their end. */
   processesMax: 100,
-  /** Logged part of one command's result (`SANDBOX_LOG_EXEC`). */
+  /** How much of one command's result is logged (`SANDBOX_LOG_EXEC`). */
   loggedBytesMax: 16 * 1024,
   /** Entries of one `listFiles`. */
   filesMax: 10_000,

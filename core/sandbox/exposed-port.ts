@@ -33,7 +33,7 @@ export function isExposedName(name: string): boolean {
   return /^[a-z2-7]{16}$/.test(name);
 }
 
-/** @param template as in {@link PORT_ORIGIN_HEADER}. */
+/** @param template the template, as in {@link PORT_ORIGIN_HEADER}. */
 export function exposedOrigin(template: string, name: string): string {
   return template.replace('*', `port---${name}`);
 }

@@ -39,7 +39,7 @@ export interface SandboxOptions {
   readonly machine: MachineSize | null;
   readonly image: string | null;
   readonly egress: EgressChoice | null;
-  /** Whether commands get a token for the AI gateway; null means only if there is a gateway. */
+  /** Whether commands get a token for the AI gateway; null means that they get one only if there is a gateway. */
   readonly ai: boolean | null;
 }
 

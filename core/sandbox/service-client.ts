@@ -51,7 +51,7 @@ export interface SandboxServiceClient {
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
   /** Null means no such sandbox. */
   info(place: SandboxPlace, options?: SandboxCallOptions): Promise<SandboxInfo | null>;
-  /** An operation that responds with events. @throws {PlatformError} `sandbox_lost` if they end early. */
+  /** An operation that responds with events. @throws {PlatformError} `sandbox_lost` if the events end early. */
   events(
     place: SandboxPlace,
     operation: AgentOperation,

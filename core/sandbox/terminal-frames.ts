@@ -8,7 +8,10 @@ import { PlatformError } from '../errors.ts';
 export const TERMINAL_FRAME = {
   /** Typed or printed bytes. */
   bytes: 0,
-  /** To the agent: JSON, `{cols, rows}`. A caller sends a frame first, so that its request is sent. */
+  /**
+   * To the agent: JSON, `{cols, rows}`. A caller sends this frame first, because its request is sent only with the first
+   * frame.
+   */
   size: 1,
   /** From the agent, the first frame: empty. */
   started: 2,

@@ -5,7 +5,7 @@ import { parseCronSchedule } from './cron-schedule.ts';
 /**
  * The next time of a timer, or null. Missed times are not caught up: after a downtime it fires once.
  *
- * @param scheduledTime when it was due now.
+ * @param scheduledTime the time for which this event was scheduled.
  */
 export function nextTime(
   timer: { readonly intervalMs: number | null; readonly cron: string | null; readonly timezone: string | null },

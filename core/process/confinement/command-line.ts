@@ -10,7 +10,7 @@ import type { Confinement } from './types.ts';
 interface CommandLimits {
   readonly slot: number;
   readonly cwd: string;
-  /** Folders it may write to; with namespaces, all others are hidden or read-only. */
+  /** Folders that the process may write to; with namespaces, all others are hidden or read-only. */
   readonly writable: readonly string[];
   /** Folder or file -> read-only path in namespaces; ignored without them. */
   readonly readable?: readonly (readonly [from: string, to: string])[];

@@ -20,7 +20,7 @@ export const unconfined: Confinement = { kind: 'none', reason: null };
  * id are killed together.
  */
 const UIDS = { first: 1_900_000_000, each: 256, ranges: 50_000 } as const;
-/** For machines limited to 65,536 user ids. */
+/** For machines that are limited to 65,536 user ids. */
 const LOW_UID = 60_700;
 
 const BUBBLEWRAP = 'bwrap';

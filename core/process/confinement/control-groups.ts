@@ -17,11 +17,11 @@ export interface ControlGroups {
   readonly files: readonly string[];
   readonly hasMemory: boolean;
   readonly hasProcesses: boolean;
-  /** Which limit was reached since they were created, or null. */
+  /** The limit that was reached since the groups were created, or null. */
   hit(): Promise<'memory' | 'processes' | null>;
   /** Process ids in them; null without these groups. */
   processes(): Promise<readonly number[] | null>;
-  /** Removes them, after their processes have ended. */
+  /** Removes the groups, after their processes have ended. */
   close(): Promise<void>;
 }
 
@@ -139,7 +139,7 @@ async function makeOfVersion1(
       ['cpu.cfs_quota_us', Math.round(limits.processorsMax * CPU_PERIOD_US)],
     ],
   };
-  // In a container, the path is that of the host, and the mount shows the container's own group as the root.
+  // In a container, the path is the host's path, and the mount shows the container's own group as the root.
   for (const above of new Set([join(MOUNT, controller, own), join(MOUNT, controller)])) {
     const folder = join(above, name);
     if (!(await succeeds(mkdir(folder)))) continue;

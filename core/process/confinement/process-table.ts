@@ -55,7 +55,7 @@ export function parseProcess(id: number, status: string): ProcessEntry {
 /**
  * The processes of a build: all of its user, and all descendants or group members of its first process.
  *
- * @param root its first process; 0: none. @param uid null if it has no separate user.
+ * @param root the id of its first process; 0 if there is none. @param uid null if the build has no separate user.
  */
 export function processesOf(entries: readonly ProcessEntry[], root: number, uid: number | null): ProcessEntry[] {
   const found = new Set<number>(root === 0 ? [] : [root]);

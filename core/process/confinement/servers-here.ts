@@ -27,8 +27,8 @@ export async function serverConfinement(environment: Environment): Promise<Confi
 }
 
 /**
- * Why servers cannot run here, in one line; null if they can, or if handlers of this machine use those of another
- * container.
+ * The reason, in one line, why servers cannot run here; null if they can, or if handlers of this machine use the
+ * servers of another container.
  *
  * @example await noServersHere(process.env) // 'Servers for Node (kind: ssr, such as Next.js) are refused here: ...'
  */
@@ -37,7 +37,9 @@ export async function noServersHere(environment: Environment): Promise<string | 
   return noServers(await serverConfinement(environment));
 }
 
-/** The same for a known confinement, such as that of builds: servers must not share the machine's network. */
+/**
+ * The same for a known confinement, such as the confinement of builds: servers must not share the machine's network.
+ */
 export function noServers({
   kind,
   reason,

@@ -15,7 +15,7 @@ export interface Confinement {
   readonly fence?: string;
   /** Confined processes can create user namespaces: this bubblewrap is too old to forbid this (before 0.8). */
   readonly mayNest?: boolean;
-  /** Path of the program that forbids them user namespaces; absent: the kernel supports no filter. */
+  /** Path of the program that forbids them user namespaces; undefined if the kernel supports no such filter. */
   readonly filter?: string;
   /** In namespaces, they use the machine's network, since none can be created. */
   readonly sharesNetwork?: boolean;
