@@ -63,8 +63,8 @@ const withoutWrittenStyles: Plugin = {
 };
 
 /**
- * Rolldown 1.3 appends a hash to the marker of each lazy import. This Vite was made for 1.2 and leaves it in the code,
- * which then does not parse.
+ * Rolldown 1.3 appends a hash to the marker of each lazy import. The version of Vite used here was made for Rolldown
+ * 1.2 and leaves the hash in the code, which then does not parse.
  */
 const withPlainMarkers: Plugin = {
   name: 'with-plain-markers',

@@ -1,4 +1,4 @@
-// Numbers of analytics as the API returns them. Types only, for values that are computed from them.
+// Numbers of analytics as the API returns them. This file contains only types, for values that are computed from them.
 
 /** Quantiles in milliseconds. */
 interface Latency {

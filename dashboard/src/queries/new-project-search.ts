@@ -6,7 +6,7 @@ const sources = ['machine', 'git-host', 'remote'] as const;
 export type Source = (typeof sources)[number];
 
 export interface NewProjectSearch {
-  /** Absent: the user's machine. */
+  /** Without it, the user's machine. */
   readonly from?: Source | undefined;
 }
 

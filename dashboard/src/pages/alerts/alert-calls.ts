@@ -56,7 +56,7 @@ interface NewRule {
   readonly name: string;
   readonly kind: Rule['kind'];
   readonly threshold: number;
-  /** Only for kinds with a window. */
+  /** Set only for kinds with a window. */
   readonly windowMinutes?: number;
   readonly evaluations: number;
   /** Default: 80 % of the threshold. */

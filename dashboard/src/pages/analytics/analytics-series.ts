@@ -6,7 +6,7 @@ import type { Compared, Counts, Measured } from '../../queries/analytics-counts.
 interface Intervals {
   /** Ms since 1970. */
   readonly times: readonly number[];
-  /** One value for each interval. @param none for intervals without requests */
+  /** One value for each interval. @param none the value of intervals without requests */
   of<Value>(read: (counts: Counts) => Value, none: Value): Value[];
 }
 

@@ -25,7 +25,7 @@ const measures: readonly (readonly [
   ['CPU per request', 'cpu', ({ requests, cpuMs }) => (requests === 0 ? null : cpuMs / requests)],
 ];
 
-/** @param before of the deployment to compare with. @param after value of the selected deployment. */
+/** @param before the counts of the deployment to compare with. @param after value of the selected deployment. */
 export function compareCounts(before: Counts, after: Counts): ComparedNumber[] {
   return measures.map(([name, unit, read]) => {
     const [one, other] = [read(before), read(after)];

@@ -18,7 +18,7 @@ export interface LogStep {
   readonly step: string;
   readonly lines: readonly LogLine[];
   readonly hasError: boolean;
-  /** From its first line to the first line of the next step; null while running. */
+  /** The time from the first line of this step to the first line of the next step; null while the step is running. */
   readonly ms: number | null;
 }
 
@@ -134,7 +134,7 @@ export function quoteOf(
   return isLong ? around(message, 0) : null;
 }
 
-/** A line with the lines before and after it. */
+/** A line with the lines before and after this line. */
 function around(lines: readonly QuotedLine[], at: number): Quote {
   const from = Math.max(0, at - LINES_BEFORE);
   return { lines: lines.slice(from, at + LINES_AFTER + 1), marked: at - from };

@@ -8,7 +8,7 @@ interface Placed {
   readonly depth: number;
 }
 
-/** @param spans by start time, as returned by the API. */
+/** @param spans the spans by start time, as returned by the API. */
 export function placeSpans(spans: readonly Span[]): readonly Placed[] {
   const known = new Set(spans.map(({ spanId }) => spanId));
   const childrenOf = new Map<string | null, Span[]>();
