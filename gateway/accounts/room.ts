@@ -46,7 +46,7 @@ function ownerOf(caller: Caller, { scope }: Limit): string | null {
  * Why a call exceeds this limit; null means it fits. A call larger than the remaining budget is admitted if it is the
  * only call in progress, which can exceed the limit.
  *
- * @param amount as {@link amountOf} returns it.
+ * @param amount the amount, as {@link amountOf} returns it.
  */
 export function refusalOf({ limit, counter }: Room, amount: number | null, at: number): Refusal | null {
   const { used, reserved, endsAt } = counter;

@@ -36,7 +36,7 @@ export const isJson = (value: unknown): value is Json =>
 
 export const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** A token count reported by a provider; 0: none. */
+/** A token count reported by a provider; 0 if the provider reported none. */
 export const tokenCount = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.min(Math.ceil(value), 1e12) : 0;
 

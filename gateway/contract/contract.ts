@@ -224,7 +224,7 @@ export interface AdmittedCall {
 
 /** The gateway as a request handler. */
 export interface Gateway {
-  /** @param caller set if it is already known, for calls over a socket of the platform. */
+  /** @param caller the caller, if it is already known, for calls over a socket of the platform. */
   fetch(request: Request, caller?: Caller): Promise<Response>;
   /** Ends open streams and stores recorded usage. */
   close(): Promise<void>;

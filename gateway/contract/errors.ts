@@ -1,5 +1,5 @@
-// Errors of the gateway: which codes of core/errors.ts it returns, and how they are sent. The envelope is that of the
-// chat-completions API, so that its clients can parse it.
+// Errors of the gateway: which codes of core/errors.ts it returns, and how they are sent. The envelope is the same as
+// in the chat-completions API, so that its clients can parse it.
 import { errorTable } from '#core/errors.ts';
 import type { gatewayErrors } from '#core/errors/gateway.ts';
 
@@ -83,7 +83,7 @@ export function retryAfter(ms: number): Record<string, string> {
   return { 'retry-after': String(Math.ceil(ms / 1000)), 'retry-after-ms': String(Math.ceil(ms)) };
 }
 
-/** @param body for protocols other than chat completions. */
+/** @param body the body, for protocols other than chat completions. */
 export function errorResponse(error: GatewayError, body: unknown = errorBody(error)): Response {
   const headers = new Headers(error.headers);
   const { retryAfterMs } = error.details;

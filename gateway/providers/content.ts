@@ -123,7 +123,7 @@ export function functionToolOf(tool: Json, at: string): FunctionTool | null {
   };
 }
 
-/** Which tools the response may or must call. */
+/** The tools that the response may or must call. */
 type ToolChoice = { readonly kind: 'auto' | 'none' | 'required' } | { readonly kind: 'one'; readonly name: string };
 
 /** Null: not set. @throws {GatewayError} 400 */

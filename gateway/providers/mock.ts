@@ -18,7 +18,7 @@ const WORDS_MAX = 2000;
 /** How many numbers of an embedding one word changes. */
 const PLACES_A_WORD = 8;
 
-/** @param request in OpenAI's protocol, already validated by the gateway. */
+/** @param request a request in OpenAI's protocol, already validated by the gateway. */
 export async function answerMock(request: Request): Promise<Response> {
   const body = (await request.json()) as ChatRequest;
   if (new URL(request.url).pathname === '/embeddings') return embed(body);

@@ -10,9 +10,12 @@ interface Circuit {
 const CIRCUITS_MAX = 10_000;
 
 export interface CircuitBreaker {
-  /** Ms until it may be tried again; 0: now. If the circuit was open, the caller that gets 0 makes the trial call. */
+  /**
+   * Milliseconds until the model may be tried again; 0 means now. If the circuit was open, the caller that gets 0 makes
+   * the trial call.
+   */
   wait(name: string): number;
-  /** Ms that the circuit stays open; 0: it is closed. */
+  /** Ms that the circuit stays open; 0 if it is closed. */
   left(name: string): number;
   succeeded(name: string): void;
   /** @param leastMs minimum pause, if the provider sent one. */

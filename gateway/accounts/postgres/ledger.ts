@@ -58,7 +58,7 @@ const END = `
   WITH gone AS (DELETE FROM control.ai_holder WHERE id = $1 RETURNING id)
   DELETE FROM control.ai_held WHERE holder IN (SELECT id FROM gone)`;
 
-/** Resolves when it is ready. @throws {PostgresError} when the database is unavailable. */
+/** Resolves when the ledger is ready. @throws {PostgresError} when the database is unavailable. */
 export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close(): Promise<void> }> {
   const { sql, now, log, leaseMs = LEASE_MS } = deps;
   const holder = randomUUID();

@@ -1,5 +1,5 @@
 // Counts the cost of calls from before a limit on cost was set, so that its counter is exact from then on. Called by
-// the control plane when an organization sets its limits or those of a project.
+// the control plane when an organization sets its own limits or the limits of a project.
 import type { Statements } from '#postgres/connection.ts';
 import type { SetLimit } from '../accounts.ts';
 import { counterKey } from '../room.ts';

@@ -27,7 +27,7 @@ const audioFormats: Readonly<Record<string, string>> = {
   'audio/mpeg': 'mp3',
 };
 
-/** @param providers whose file ids are accepted. @throws {GatewayError} 400 */
+/** @param providers the providers whose file ids are accepted. @throws {GatewayError} 400 */
 export function filePart(part: Json, providers: readonly string[], at: string): Json {
   const { mediaType = '', filename } = part;
   if (typeof mediaType !== 'string') throw wrong(`${at}.mediaType`, 'a media type');

@@ -16,7 +16,7 @@ export function finishReason(raw: string | null, version: SpecVersion): unknown 
   return version === 2 ? unified : { unified, ...(raw === null ? {} : { raw }) };
 }
 
-/** @param usage in chat-completions format. */
+/** @param usage the usage in chat-completions format. */
 export function sdkUsage(usage: unknown, version: SpecVersion): Json {
   const used = usedOf(usage);
   if (version === 2) {

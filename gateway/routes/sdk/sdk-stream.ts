@@ -1,4 +1,5 @@
-// Converts a chat-completions stream to an AI SDK stream, event by event. Closing it closes the source.
+// Converts a chat-completions stream to an AI SDK stream, event by event. If the converted stream is closed, the source
+// is closed too.
 import { isJson, type Json } from '../../contract/chat.ts';
 import { SseReader } from '../../streams/sse-reader.ts';
 import { DONE_FRAME, encodeFrames, frame, KEEP_ALIVE } from '../../streams/sse-writer.ts';
