@@ -8,7 +8,7 @@ import type { RemoteSource } from './clone-source.ts';
 /**
  * Variables for `git ls-remote` and `git fetch` of a source; PATH is not included.
  *
- * @param folder for the ssh key and known hosts; only its user must be able to read it.
+ * @param folder the folder for the ssh key and known hosts; only its user must be able to read it.
  */
 export async function gitEnvironment(source: RemoteSource, folder: string): Promise<Record<string, string>> {
   const { hostname, port, protocol } = new URL(source.url);

@@ -69,7 +69,10 @@ export interface TokenAccess extends RepositoryAccess {
     readonly search: string;
     readonly page: number;
   }): Promise<{ readonly repositories: readonly HostRepository[]; readonly hasMore: boolean }>;
-  /** Creates the webhook, or repairs it. @param rewrite also where it looks right: its secret cannot be read. */
+  /**
+   * Creates the webhook, or repairs it. @param rewrite whether the webhook is written even if it looks right, since its
+   * secret cannot be read.
+   */
   ensureWebhook(repository: RepositoryRef, webhook: HostWebhook, rewrite: boolean): Promise<WebhookState>;
   removeWebhook(repository: RepositoryRef, url: string): Promise<void>;
 }
@@ -111,7 +114,7 @@ export interface TokenHostKind {
   readonly title: string;
   /** URL of the host if the operator sets none; null if the operator must set one. */
   readonly publicUrl: string | null;
-  /** Which URL to pass, for people. */
+  /** A text for people that says which URL to pass. */
   readonly urlAdvice: string;
   readonly apiUrlOf: (url: string) => string;
   /** The problem with a URL, or null. */
@@ -122,7 +125,7 @@ export interface TokenHostKind {
   readonly probe: (url: string) => string;
   /** URL below which repositories are, by `owner/name`. */
   readonly repositoriesAt: (url: string) => string;
-  /** Which token to create, for people. */
+  /** A text for people that says which token to create. */
   readonly tokenAdvice: string;
   /** The request header with the token. */
   readonly authorization: (token: string) => Readonly<Record<string, string>>;
@@ -137,7 +140,7 @@ export interface TokenHostKind {
   /**
    * Parses a delivery.
    *
-   * @param event from its header. @returns undefined for deliveries to ignore.
+   * @param event the event that the header names. @returns undefined for deliveries to ignore.
    * @throws {Failure} `delivery_malformed`
    */
   readonly readDeliveries: (event: string, body: unknown) => readonly Delivery[];

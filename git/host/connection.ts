@@ -15,8 +15,8 @@ interface GitHostOptions {
   /** `GITHOST_APP_PRIVATE_KEY` in PEM; `\n` may replace line breaks. */
   readonly privateKey: string;
   /**
-   * Whether the host's address may be private, and its URL plain http. Undefined: variables configure it, and any
-   * address is allowed.
+   * Whether the host's address may be private, and its URL plain http. Undefined if variables configure the host; then
+   * any address is allowed.
    */
   readonly isPrivate?: boolean;
   /** Milliseconds since 1970. */

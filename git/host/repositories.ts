@@ -35,7 +35,7 @@ export async function installationsOf(host: GitHost, token: string): Promise<Hos
 /**
  * At most 100 repositories of an installation that a person can see, and whether there are more.
  *
- * @param page from 1; of a larger installation, the first 50 pages are read.
+ * @param page the number of the page, from 1; of a larger installation, the first 50 pages are read.
  */
 export async function repositoriesOf(
   host: GitHost,

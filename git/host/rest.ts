@@ -24,7 +24,10 @@ interface RestOptions {
   readonly who?: string;
   /** The message for responses that are not JSON. */
   readonly urlName?: string;
-  /** Whether the host's address may be private, and its URL plain http. Undefined: the operator's variables name it. */
+  /**
+   * Whether the host's address may be private, and its URL plain http. Undefined if the operator's variables name the
+   * host.
+   */
   readonly isPrivate?: boolean;
   /** Request timeout in milliseconds, 10,000 by default. */
   readonly timeoutMs?: number;
@@ -51,7 +54,7 @@ type Headers = Readonly<Record<string, string>>;
 /**
  * Sends a request, at most three times.
  *
- * @param headers with the credentials. @returns the parsed response; null for an empty response.
+ * @param headers the headers, including the credentials. @returns the parsed response; null for an empty response.
  * @throws {Failure} `git_host`
  */
 export async function askRest(options: RestOptions, request: HostRequest, headers: Headers): Promise<unknown> {

@@ -23,7 +23,7 @@ export interface TokenHost {
   readonly url: string;
 }
 
-/** Which hosts may be private. */
+/** The hosts that may be private. */
 interface TokenHostDeps {
   /** `GIT_REMOTE_PRIVATE_HOSTS` */
   readonly privateHosts: readonly string[];

@@ -29,7 +29,7 @@ const REPOSITORIES_MAX = 5000;
 /**
  * Parses a delivery.
  *
- * @param event from the header that names it.
+ * @param event the event that the header names.
  * @returns null for deliveries to ignore: other events, tags, other actions.
  * @throws {Failure} `delivery_malformed`
  */
