@@ -18,7 +18,7 @@ interface Repository {
   readonly location: string;
   /** The prefix of all keys. */
   readonly root: string;
-  /** Undefined: no backup exists yet. */
+  /** Undefined if no backup exists yet. */
   readonly encryption: BackupHeader['encryption'] | undefined;
   close(): Promise<void>;
 }

@@ -14,11 +14,11 @@ const HEADER_BYTES_MAX = 4096;
 const ADDED_BYTES_MAX = 64 * 1024;
 const UNFINISHED = '.unfinished';
 
-/** Creates an archive. @throws {Failure} `backup` when it cannot be written. */
+/** Creates an archive. @throws {Failure} `backup` when the file cannot be written. */
 export async function createArchiveFile(file: string, header: BackupHeader): Promise<BackupSink> {
   const unfinished = `${file}${UNFINISHED}`;
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  // Left behind by an interrupted backup.
+  // This file was left behind by an interrupted backup.
   await rm(unfinished, { force: true });
   const handle = await open(unfinished, 'wx', 0o600);
   const ids = new Set<string>();

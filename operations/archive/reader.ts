@@ -25,7 +25,7 @@ export interface OpenBackup {
   close(): Promise<void>;
 }
 
-/** @throws {Failure} `backup` when it is damaged, or the passphrase is wrong. */
+/** @throws {Failure} `backup` when the backup is damaged, or the passphrase is wrong. */
 export async function openBackup(source: BackupSource, passphrase: string | null): Promise<OpenBackup> {
   try {
     const codec = await codecFor(source.header, passphrase);

@@ -6,7 +6,9 @@ export interface BackupSink {
   /** Whether this content is already stored. */
   has(id: string): boolean;
   put(id: string, encoded: Uint8Array): Promise<void>;
-  /** Completes the backup by writing its manifest. @returns its location and written bytes. */
+  /**
+   * Completes the backup by writing its manifest. @returns the location of the backup, and how many bytes were written.
+   */
   finish(id: string, encoded: Uint8Array): Promise<{ readonly location: string; readonly bytes: number }>;
   /** Discards the backup. */
   abort(): Promise<void>;

@@ -49,7 +49,7 @@ export async function addFiles(writer: BackupWriter, folder: string, work: strin
   for (const suffix of ['', '-wal', '-shm']) await rm(copy + suffix, { force: true });
 }
 
-/** Maximum size of the files staged in the work folder before they are added to the backup. */
+/** Maximum size of the files that are staged in the work folder until they are added to the backup. */
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 
 /** @param work folder for a few files at a time, and their index. */

@@ -68,7 +68,7 @@ export function folderOf(target: Target): string | null {
   return target.kind === 'folder' ? target.path : path.dirname(target.path);
 }
 
-/** Opens a target for one backup. @throws {Failure} `backup` when it cannot be written. */
+/** Opens a target for one backup. @throws {Failure} `backup` when the target cannot be written. */
 export async function openTarget(
   target: Target,
   passphrase: string | null,

@@ -140,7 +140,7 @@ function parts(file: string): string[] {
   return ['', '-wal', '-shm'].filter((part) => existsSync(file + part));
 }
 
-/** @returns its new path; null if there was no database. */
+/** @returns the new path of the database; null if there was no database. */
 function setAside(file: string): string | null {
   if (!existsSync(file)) return null;
   const aside = `${file}.before-import-${new Date().toISOString().replace(/[:.]/g, '-')}`;

@@ -21,7 +21,7 @@ const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).d
 /**
  * Makes a token.
  *
- * @param environment of a machine of the installation.
+ * @param environment the environment of a machine of the installation.
  * @throws {Error} naming secrets that other machines could not share, or if too many tokens are valid.
  */
 export async function makeMachineToken(environment: Readonly<Record<string, string | undefined>>): Promise<MadeToken> {

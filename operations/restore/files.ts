@@ -13,7 +13,7 @@ import type { Locations } from '../locations.ts';
 
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 
-/** @param folder for the index while it is read. */
+/** @param folder the folder for the index, for as long as the index is read. */
 export async function putFiles(
   backup: OpenBackup,
   bucket: NonNullable<Locations['bucket']>,

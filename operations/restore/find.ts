@@ -8,7 +8,7 @@ import type { Environment } from '../locations.ts';
 
 const NAMED = /^(s3:\/\/.+)\/(platform-[0-9TZ-]+)$/;
 
-/** @throws {Failure} `backup` when it does not exist, is damaged, or the passphrase is wrong. */
+/** @throws {Failure} `backup` when the backup does not exist, is damaged, or the passphrase is wrong. */
 export async function openBackupAt(
   text: string,
   cwd: string,

@@ -259,7 +259,7 @@ async function isReady(origin: string | null): Promise<boolean> {
   return answer?.ok === true;
 }
 
-/** Runs a command of the operator. @returns its exit code; null if it was ended. */
+/** Runs a command of the operator. @returns the exit code of the process; null if it was ended. */
 function run(command: string, msMax: number): Promise<number | null> {
   const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'inherit', 'inherit'], timeout: msMax });
   return new Promise((resolve) => {
@@ -269,8 +269,8 @@ function run(command: string, msMax: number): Promise<number | null> {
 }
 
 /**
- * Checks until the condition is true; Postgres may be unavailable in the meantime. @returns false: it was not within
- * that time.
+ * Checks until the condition is true; Postgres may be unavailable in the meantime. @returns false if the condition was
+ * not true within that time.
  */
 async function waited(msMax: number, look: () => Promise<boolean>): Promise<boolean> {
   for (const end = performance.now() + msMax; performance.now() < end; await pause(LOOK_MS))

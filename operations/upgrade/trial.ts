@@ -26,8 +26,8 @@ export const quiet = {
  * Runs the version until it serves requests, then stops it.
  *
  * @param launcher `cli/run.mjs` of the version.
- * @returns lines about projects that do not respond.
- * @throws {Error} with its last output when it does not become ready.
+ * @returns lines about projects that do not respond. @throws {Error} with the last output of the version when it does
+ * not become ready.
  */
 export async function tryVersion(
   launcher: string,
