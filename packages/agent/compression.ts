@@ -17,7 +17,7 @@ Summary so far:
 Messages:
 {messages}`;
 
-/** Number of messages at the beginning to summarize; 0: none. */
+/** Number of messages at the beginning to summarize; 0 if none must be summarized. */
 export function compressible(workspace: Workspace, systemText: string, options: ContextCompression): number {
   const { maxTokens = TOKENS_MAX, preserveRecentMessages = PRESERVED } = options;
   const { messages } = workspace;

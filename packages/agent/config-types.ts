@@ -73,8 +73,8 @@ export interface AgentTool<Env = AgentEnv> {
   /** Timeout of an attempt in milliseconds; 60,000 by default. */
   readonly timeoutMs?: number;
   /**
-   * Retries when it throws; 2 by default. After them the model gets the error. An error named `NonRetryableError` is
-   * not retried.
+   * Retries when the tool throws; 2 by default. After these attempts, the model gets the error. An error named
+   * `NonRetryableError` is not retried.
    */
   readonly retries?: number;
   /** Whether the user must approve a call first. */
@@ -119,7 +119,7 @@ export interface ContextCompression {
   maxTokens?: number;
   /** The agent's model by default. */
   summaryModel?: string;
-  /** 12 by default; the cut is before a message of the user. */
+  /** 12 by default. The history is cut before a message of the user. */
   preserveRecentMessages?: number;
   /** Contains `{summary}` and `{messages}`. */
   summaryPrompt?: string;

@@ -19,7 +19,7 @@ const QUEUE_MAX = 100;
 /** For conversations with compression, which shortens them much earlier. */
 const COMPRESSED_MAX = 1000;
 
-/** Id of a new run. Runs for queued messages after it have consecutive ids. */
+/** Id of a new run. Runs for queued messages that follow this run have consecutive ids. */
 export function newRunId(): string {
   return `${crypto.randomUUID()}-1`;
 }

@@ -51,7 +51,7 @@ type Bindings = Pick<AgentEnv, 'PLATFORM_AGENT_STATE' | 'PLATFORM_AGENT_FILES'>;
 const relayKey = (id: string): string => `agent:relay:${id}`;
 const fileKey = (relay: string, id: string): string => `agent-relay:${relay}/${id}`;
 
-/** Opens a relay to a messenger. @returns its id, which is stored with the message. */
+/** Opens a relay to a messenger. @returns the id of the turn, which is stored with the message. */
 export async function openRelay({ PLATFORM_AGENT_STATE: state }: Bindings, messenger: Messenger): Promise<string> {
   const id = crypto.randomUUID();
   const relay: Relay = {

@@ -1,7 +1,7 @@
 // Address of the bindings: from the environment, or of the `platform dev` that runs in this folder. Used by index.ts.
 import type { Address } from './connection.ts';
 
-/** @throws if there is neither. */
+/** @throws if neither the variables nor a running `platform dev` provide an address. */
 export function findAddress(): Address {
   const { PLATFORM_MOCK_SERVER_URL: url, PLATFORM_MOCK_SERVER_TOKEN: token } = process.env;
   if (url !== undefined && url !== '') {

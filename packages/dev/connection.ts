@@ -44,7 +44,7 @@ export interface Answer {
 export interface OpenTransaction {
   call(call: Call): Promise<unknown>;
   commit(): Promise<void>;
-  /** Resolves when it has fully ended. */
+  /** Resolves when the rollback has fully ended. */
   rollback(): Promise<void>;
 }
 

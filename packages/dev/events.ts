@@ -54,7 +54,7 @@ interface ScheduledController {
   readonly name: string;
   readonly cron: string;
   readonly scheduledTime: number;
-  /** Prevents a retry if it fails. */
+  /** Prevents a retry if the run fails. */
   noRetry(): void;
 }
 
@@ -91,8 +91,7 @@ const LINE_CHARS_MAX = 33_554_432;
  * Handles the platform's `POST /__platform/<event>`: the route for messages, timers, schedules and workflows of a
  * project whose code runs in Node.
  *
- * @param env passed to handlers
- * @param token that the platform sends
+ * @param env passed to handlers @param token the token that the platform sends
  * @returns handles requests of that route only; without the platform's token it responds with 401.
  */
 export function answerEvents<Env>(

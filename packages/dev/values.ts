@@ -138,7 +138,7 @@ export function toError(given: unknown): Error {
   return Object.assign(error, fields);
 }
 
-/** Defines a non-enumerable field, like those of errors. */
+/** Defines a non-enumerable field, like the fields of errors. */
 function hide(error: Error, name: string, value: unknown): void {
   Object.defineProperty(error, name, { value, configurable: true, writable: true });
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const OUTPUT = '.platform/output';
 const WORKER = fileURLToPath(new URL('./runtime/worker.mjs', import.meta.url));
-/** For code that reads variables before the worker has started the app. */
+/** This module serves code that reads variables before the worker has started the app. */
 const ENVIRONMENT = `import { env } from 'cloudflare:workers';\nexport default env;\n`;
 
 /** Ignores options, so that it can replace other adapters. */

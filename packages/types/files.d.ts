@@ -120,8 +120,8 @@ export interface UploadedPart {
 }
 
 /**
- * File storage (`fs` in platform.yaml). Keys have at most 1,024 bytes, a file 5 GiB in one `put`. The API is that of
- * an R2 bucket.
+ * File storage (`fs` in platform.yaml). Keys have at most 1,024 bytes, a file 5 GiB in one `put`. The API is the same
+ * as that of an R2 bucket.
  */
 export interface FileStorageBinding {
   /**

@@ -22,7 +22,7 @@ export interface PoolSocket {
 export interface Hyperdrive {
   readonly connectionString: string;
   readonly host: string;
-  /** For clients that do not accept a host name. */
+  /** An address for clients that do not accept a host name. */
   readonly ip: string;
   readonly port: number;
   readonly user: string;

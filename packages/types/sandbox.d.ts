@@ -107,7 +107,7 @@ export interface SandboxOptions {
   egress?: SandboxEgress | null;
   /** Whether commands get a token for the AI gateway (`PLATFORM_AI_TOKEN_FILE`): by default if there is a gateway. */
   ai?: boolean | null;
-  /** For a new sandbox: the snapshot with its initial files. Otherwise ignored. */
+  /** The snapshot with the initial files of a new sandbox. Otherwise ignored. */
   snapshot?: string | null;
 }
 
@@ -271,7 +271,7 @@ export interface Sandbox extends SandboxSession {
   listExposedPorts(): Promise<SandboxExposedPort[]>;
   /** Null if the sandbox does not exist. */
   info(): Promise<SandboxInfo | null>;
-  /** Freezes its processes until the next call. Happens automatically after some time without calls. */
+  /** Freezes the sandbox's processes until the next call. Happens automatically after some time without calls. */
   suspend(): Promise<void>;
   resume(): Promise<void>;
   /**

@@ -57,8 +57,8 @@ export interface UpdateDocument {
 }
 
 /**
- * Key-value state (`state` in platform.yaml), strongly consistent. Keys have at most 512 bytes, values 25 MiB. The
- * API is that of a KV namespace.
+ * Key-value state (`state` in platform.yaml), strongly consistent. Keys have at most 512 bytes, values 25 MiB. The API
+ * is the same as that of a KV namespace.
  */
 export interface StateBinding {
   /** The value of a key; null if it does not exist. @example const theme = await env.KV.get('theme'); */

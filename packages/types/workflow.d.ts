@@ -10,7 +10,7 @@ export interface WorkflowExecution<Input = unknown, Output = unknown> {
   readonly input: Input;
   /** The handler's result; null until it is `completed`. */
   readonly output: Output | null;
-  /** The reason if it is `failed`; null otherwise. */
+  /** The reason if the run is `failed`; null otherwise. */
   readonly errorMessage: string | null;
   /** Milliseconds since 1970; null before it starts. */
   readonly startedAt: number | null;
@@ -30,7 +30,7 @@ export interface WorkflowInstance {
   resume(): Promise<void>;
   /** The same as `cancel`; throws for an ended run of a class. */
   terminate(): Promise<void>;
-  /** Runs it again, from its beginning or from a step; `count` is 1 for the first step with the name. */
+  /** Runs the run again, from its beginning or from a step; `count` is 1 for the first step with the name. */
   restart(options?: { from?: { name: string; count?: number; type?: 'do' | 'sleep' | 'waitForEvent' } }): Promise<void>;
   /** Deletes the run with its history. */
   delete(): Promise<void>;
@@ -61,7 +61,9 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
   pause(id: string): Promise<void>;
   /** Resumes a paused run. */
   resume(id: string): Promise<void>;
-  /** Runs it again on this deployment, from its beginning or from a given step: results of earlier steps are kept. */
+  /**
+   * Runs the run again on this deployment, from its beginning or from a given step: results of earlier steps are kept.
+   */
   restart(id: string, options?: { fromStep?: string }): Promise<void>;
   /** Delivers an event to a run that waits for an event of this type, now or later. */
   sendEvent(id: string, event: { type: string; payload?: unknown }): Promise<void>;

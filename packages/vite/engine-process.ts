@@ -14,14 +14,14 @@ export type EngineStart = Omit<Extract<ToEngine, { type: 'start' }>, 'type'>;
 
 /** A running engine. */
 export interface EngineProcess {
-  /** Its port on 127.0.0.1. Rejects if it did not start. */
+  /** Its port on 127.0.0.1. Rejects if the engine did not start. */
   readonly ready: Promise<{ readonly port: number; readonly dashboardUrl: string | null }>;
   /** Rejects with a {@link ProjectFailure} if the worker cannot be deployed. */
   deploy(message: Extract<ToEngine, { type: 'worker' | 'reload' }>): Promise<void>;
   moved(host: string, port: number): void;
-  /** Settles when it has ended by itself. */
+  /** Settles when the engine has ended by itself. */
   readonly ended: Promise<void>;
-  /** Resolves when it has ended. */
+  /** Resolves when the engine has ended. */
   close(): Promise<void>;
 }
 

@@ -58,8 +58,7 @@ interface EnvironmentNames {
 }
 
 /**
- * @param root Vite's root.
- * @param main of platform.yaml; takes precedence.
+ * @param root Vite's root. @param main `main` of platform.yaml; takes precedence.
  * @throws without an entry, listing the searched paths.
  */
 export function findWorkerEntry(root: string, main: string | null, names: EnvironmentNames): WorkerEntry {

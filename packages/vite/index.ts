@@ -190,7 +190,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
   ];
 }
 
-/** @param version of the running Vite; versions before 7, and direct calls of hooks, do not report it. */
+/** @param version the version of the running Vite; versions before 7, and direct calls of hooks, do not report it. */
 function checkVersion(version: string | undefined): void {
   if (version === undefined || Number(version.split('.')[0]) >= VITE_MAJOR_MIN) return;
   throw new Error(

@@ -107,7 +107,7 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
       try {
         module = await transform(url);
       } catch (error) {
-        // The code that imports it gets the error when it does.
+        // The code that imports the module gets the error when it does so.
         if (!isNeeded) return;
         throw error;
       }

@@ -71,15 +71,15 @@ type WorkflowOutput<O> = O extends { readonly output: infer S extends object } ?
 export type BuiltWorker<Env, Routes, Kinds extends keyof EventHandlers<Env>> = {
   /** Answers a request. The platform passes `env` and `ctx`. */
   fetch(request: Request, env: Env, ctx?: ExecutionLike): Response | Promise<Response>;
-  /** Types only: absent at run time. */
+  /** Exists only for the type checker: there is no such property at run time. */
   readonly '~gives'?: { readonly routes: Routes };
 } & Pick<EventHandlers<Env>, Kinds>;
 
 /** An app that can be mounted with `route`. */
 export interface Mountable<Env, State, Routes, Kinds> {
-  /** Types only: absent at run time. */
+  /** Exists only for the type checker: there is no such property at run time. */
   readonly '~takes'?: (env: Env, state: State) => void;
-  /** Types only: absent at run time. */
+  /** Exists only for the type checker: there is no such property at run time. */
   readonly '~gives'?: { readonly routes: Routes; readonly kinds: Kinds };
 }
 

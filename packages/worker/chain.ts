@@ -6,7 +6,7 @@ import { HandlerContext, Reply } from './request-context.ts';
 import type { Answer } from './route-types.ts';
 import { isThenable } from './schema.ts';
 
-/** One step around the routes added after it. */
+/** One step around the routes that are added later. */
 export type Link =
   | { readonly kind: 'middleware'; readonly run: (ctx: HandlerContext, next: () => Promise<Response>) => unknown }
   | { readonly kind: 'state'; readonly make: (ctx: unknown) => unknown };

@@ -38,7 +38,7 @@ export function compileJsonSchema(schema: JsonSchema, root: JsonSchema = schema)
   return new Compiler(root).compile(schema);
 }
 
-/** Resolves a `$ref` of a document. @throws TypeError if it does not exist. */
+/** Resolves a `$ref` of a document. @throws TypeError if the reference does not exist. */
 export function resolveReference(root: JsonSchema, ref: string): JsonSchema {
   if (ref === '#' || ref === root['$id']) return root;
   let target: unknown = root;

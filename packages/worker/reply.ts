@@ -8,7 +8,7 @@ import type { BodyLike, HeadersLike } from './web-types.ts';
 export interface Answers {
   /** Schemas by status; null if no body is allowed. */
   readonly byStatus: ReadonlyMap<number, Checker | null>;
-  /** For statuses without a schema. */
+  /** The schema for statuses without a schema of their own. */
   readonly others: Checker | null;
   /** A single schema was given: it applies to every 2xx, and failures are not checked. */
   readonly single: boolean;

@@ -243,7 +243,7 @@ export type PlainJson<R> = R extends JsonReply<infer B, infer _S> ? Json<B> : R 
 export type Next = () => Promise<Response>;
 
 /**
- * Runs around the routes added after it, and may respond instead of them. `Adds` is its addition to `ctx.state`.
+ * Runs around the routes that are added later, and may respond instead of them. `Adds` is its addition to `ctx.state`.
  *
  * @example const timing: Middleware = async (ctx, next) => {
  *   const response = await next();
@@ -252,7 +252,7 @@ export type Next = () => Promise<Response>;
  */
 export interface Middleware<Env = unknown, State = unknown, Adds = unknown> {
   (ctx: RequestContext<Env, State>, next: Next): Answer | Promise<Answer>;
-  /** Types only: absent at run time. */
+  /** Exists only for the type checker: there is no such property at run time. */
   readonly '~adds'?: Adds;
 }
 

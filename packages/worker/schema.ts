@@ -22,7 +22,7 @@ export interface Checker {
 /** Describes a schema that cannot describe itself. */
 export type ToJsonSchema = (schema: never, io: 'input' | 'output') => object;
 
-/** Prepares a schema. @throws TypeError if it is invalid. */
+/** Prepares a schema. @throws TypeError if the schema is invalid. */
 export function prepareSchema(schema: Schema): Checker {
   if (isStandard(schema)) return standardChecker(schema);
   if (isObject(schema)) return jsonChecker(schema as JsonSchema);

@@ -1,6 +1,6 @@
 // Converts the result of a server's tool to text for the model. Called by manifest.ts and client.ts.
 
-/** @param whole text for a result without content. */
+/** @param whole the text for a result without content. */
 export function contentText(result: unknown, whole: string): string {
   const { content, structuredContent, isError } = (result ?? {}) as Record<string, unknown>;
   const parts = Array.isArray(content) ? content.map(partText) : [];

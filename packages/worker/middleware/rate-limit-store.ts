@@ -43,7 +43,7 @@ export function memoryStore(): RateLimitStore {
         entry.previous = entry.window === window - 1 ? entry.current : 0;
         entry.current = 0;
         entry.window = window;
-        // Moves it to the end.
+        // Moves the entry to the end.
         entries.delete(key);
         entries.set(key, entry);
       }
