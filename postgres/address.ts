@@ -13,7 +13,7 @@ export interface Address extends ClientConfig {
   readonly writers: readonly Host[] | null;
 }
 
-/** URL parameters that are not session settings: those of pg-connection-string, and of other drivers. */
+/** URL parameters that are not session settings: parameters of pg-connection-string, and of other drivers. */
 const ofDriver =
   /^(?:user|password|host|port|database|application_name|client_encoding|options|ssl\w*|channel_binding|connect_timeout|idle_timeout|max\w*|backoff|keep_alive|prepare|debug|fetch_types|publications|target_session_attrs|timeout|uselibpqcompat|pgbouncer)$/;
 

@@ -1,5 +1,5 @@
-// Which versions of the program can share a database: each with the version before it. Used by migrate.ts, machine.ts
-// and rolling upgrades; test/tidy/migration-rules.ts checks migrations.
+// The versions of the program that can share a database: each version with the version before it. Used by migrate.ts,
+// machine.ts and rolling upgrades; test/tidy/migration-rules.ts checks migrations.
 import { createRequire } from 'node:module';
 import type { Statements } from './connection.ts';
 

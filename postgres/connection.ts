@@ -190,7 +190,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
       }
     },
   });
-  // For an idle connection: the next statement uses another connection.
+  // This applies to an idle connection: the next statement uses another connection.
   pool.on('error', () => {});
   const names = new Map<string, string>();
   /** Statements and sessions. */
@@ -263,7 +263,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
             release(false);
             resolve(rows);
           } else if (isStale(error)) {
-            // The tables have changed since the statement was prepared: it had no effect.
+            // The tables have changed since the statement was prepared, so the statement had no effect.
             connection.query(
               new Prepared(undefined, text, values, (again, result) => {
                 release(true);

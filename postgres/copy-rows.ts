@@ -12,7 +12,7 @@ const CHUNK_CHARS = 64 * 1024;
 /**
  * Adds rows to a table.
  *
- * @param table and `columns`: trusted SQL.
+ * @param table the name of the table; like `columns`, it is trusted SQL.
  * @example await copyRows(tx, 'control.log_line', ['at', 'text'], [[new Date(), 'hello']])
  */
 export async function copyRows(

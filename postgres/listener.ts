@@ -12,10 +12,10 @@ export interface Listener {
 const [againMsLeast, againMsMax] = [20, 1000];
 
 /**
- * Resolves when it listens.
+ * Resolves when the connection listens.
  *
- * @param channel an identifier.
- * @param onGap called when it listens again after a loss: messages may have been missed.
+ * @param channel an identifier. @param onGap called when the connection listens again after a loss: messages may have
+ * been missed.
  * @throws {PostgresError} when the first attempt fails.
  */
 export async function openListener(

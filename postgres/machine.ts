@@ -17,7 +17,7 @@ export interface MachineFacts {
   readonly parts: readonly string[];
   readonly version: string;
   readonly keyIds: readonly string[];
-  /** Maximum difference between its clock and that of Postgres. */
+  /** Maximum difference between the clock of a machine and the clock of Postgres. */
   readonly clockMsMax: number;
 }
 

@@ -24,7 +24,7 @@ export interface Primary {
 /** The answer of a host. */
 interface Seen {
   readonly host: Host;
-  /** Changes with each promotion; 0: the host accepts no writes. */
+  /** Changes with each promotion; 0 if the host accepts no writes. */
   readonly timeline: number;
   readonly error: PostgresError | null;
 }

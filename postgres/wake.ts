@@ -8,7 +8,7 @@ type WakeListener = (kind: string, lane: number, dueAt: number) => void;
 /** Wakes claim loops, here and in other processes. */
 export interface Wake {
   notify(kind: string, lane: number, dueAt: number): void;
-  /** Resolves when it listens. The listener is also called for notifications of this process. */
+  /** Resolves when the connection listens. The listener is also called for notifications of this process. */
   listen(listener: WakeListener): Promise<{ close(): Promise<void> }>;
   close(): Promise<void>;
 }
