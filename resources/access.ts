@@ -17,7 +17,7 @@ export interface ResourceQuestion<Operation extends ResourceOperation> {
   readonly waitMs?: number;
 }
 
-/** Reasons to refuse a question. */
+/** Reasons to refuse a request for data. */
 export type Refusal = 'not_found' | 'bad_request' | 'conflict' | 'payload_too_large';
 
 /** A call to a sandbox, or to list sandboxes. */
@@ -72,9 +72,9 @@ const declared = (permission: Permission): Declared => ({
   'x-subject': 'project',
 });
 
-/** For routes without changes. */
+/** Used by routes without changes. */
 export const reads = declared('data:read');
-/** For routes that change the content of a binding. */
+/** Used by routes that change the content of a binding. */
 export const writes = declared('data:write');
 
 /** The permission that an operation requires. */

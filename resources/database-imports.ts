@@ -186,7 +186,7 @@ function questionOf<Args extends object>({ project, branch, binding, id }: Place
   return { project, branch, binding, args: { id, ...(args as Args) } };
 }
 
-/** Returns the state of an import. Deletes its file once it is finished. */
+/** Returns the state of an import. Deletes the import's file once the import is finished. */
 async function followed<State extends { readonly state: string; readonly leftOut: readonly string[] }>(
   resources: ResourceAccess,
   place: Place,

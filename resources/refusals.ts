@@ -44,7 +44,7 @@ const others: Readonly<Record<string, RefusalCode>> = {
   body_too_large: 'payload_too_large',
 };
 
-/** @param code of core/errors.ts @param status of the original error */
+/** @param code of core/errors.ts @param status the status of the original error */
 export function refusalOf(code: string, status: number): RefusalCode {
   const known = refusalCodes.find((one) => one === code);
   if (known !== undefined) return known;
