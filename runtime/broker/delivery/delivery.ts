@@ -14,7 +14,7 @@ export interface Recipient {
   /** Project of the sender, or of the code that set the timer. */
   readonly project: string;
   readonly branch: string;
-  /** For a run, the deployment that started it and should continue it. */
+  /** For a run, the deployment that started the run and should continue it. */
   readonly deployment?: string;
 }
 

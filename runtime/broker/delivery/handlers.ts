@@ -3,7 +3,7 @@ import { openHandlerAddresses, parseHandlerUrls, type HandlerAddresses } from '#
 import type { Statements } from '#postgres/connection.ts';
 import { openHandlerMachines } from '#postgres/handler-machines.ts';
 
-/** @param given `machineOrigin`: `MACHINE_ORIGIN` of the supervisor; '': only `urls` are used. */
+/** @param given `machineOrigin`: `MACHINE_ORIGIN` of the supervisor; '' if only `urls` are used. */
 export function openHandlers(given: {
   readonly urls: string;
   readonly machineOrigin: string;
