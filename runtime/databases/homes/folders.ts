@@ -76,9 +76,9 @@ export class ProjectFolders {
   }
 
   /**
-   * Moves the files of a project to where they are not served, unless they have just arrived.
+   * Moves the files of a project to a place from which they are not served, unless they have just arrived.
    *
-   * @returns whether there were some.
+   * @returns whether the project had files.
    */
   setAside(project: string, evenAdopted = false): boolean {
     if (!evenAdopted && existsSync(this.#adoptedPath(project))) return false;

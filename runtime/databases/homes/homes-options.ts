@@ -40,8 +40,8 @@ export interface OwnHome {
 /** The replicator of a service. */
 export interface ReplicationOfHomes {
   /**
-   * Sets which projects it may store, and until when. @param homes projects with their numbers; null means all; absent:
-   * unchanged.
+   * Sets which projects it may store, and until when. @param homes projects with their numbers; null means all, and
+   * without it, the projects are unchanged.
    */
   mayStore(until: Moment | null, homes?: readonly (readonly [project: string, fence: number])[] | null): void;
   setHome(project: string, fence: number | null): void;
@@ -55,8 +55,8 @@ export interface ReplicationOfHomes {
 export interface ShardsOfHomes {
   tell(request: ShardRequest): void;
   /**
-   * Holds the requests of a project in all processes; kills a process that does not answer. @returns why not; null:
-   * done.
+   * Holds the requests of a project in all processes; kills a process that does not answer. @returns why the project
+   * was not moved; null if it was moved.
    */
   hold(project: string, msMax: number): Promise<string | null>;
   /** Whether an import of the project is running. */

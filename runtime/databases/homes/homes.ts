@@ -1,6 +1,6 @@
-// Which projects this database service is the home of: looks homes up in Postgres, takes the projects of services that
-// are lost, and restores them. Called by service/service.ts for each question that its processes cannot answer. A
-// service serves only while its lease is valid (lease.ts).
+// Determines the projects whose home is this database service: looks homes up in Postgres, takes the projects of
+// services that are lost, and restores them. Called by service/service.ts for each question that its processes cannot
+// answer. A service serves only while its lease is valid (lease.ts).
 import type { DatabaseLimits } from '#core/limits.ts';
 import type { HomeRow, HomesTable, ServiceRow } from '../../stores/database-homes-postgres.ts';
 import type { Elsewhere } from '../protocol/frames.ts';
@@ -82,7 +82,7 @@ export class Homes {
     });
   }
 
-  /** Until when the processes may serve; null means for good. */
+  /** The processes may serve until this time; null means without a limit. */
   get until(): Moment | null {
     return this.#lease.until;
   }
@@ -183,7 +183,7 @@ export class Homes {
     return own;
   }
 
-  /** Why the projects of a lost service stay where they are; null if they do not. */
+  /** Why the projects of a lost service stay where they are; null if they are moved. */
   #whyNotTaken(peer: ServiceRow): string | null {
     const { replication, machine } = this.#deps;
     const lost = `its databases are on machine ${peer.machine}, which does not answer`;

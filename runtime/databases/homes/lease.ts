@@ -33,10 +33,11 @@ interface LeaseDeps extends HomesOptions {
 /** The projects of a service, which follow its lease. */
 interface LeasedProjects {
   /**
-   * Registers the projects that it served without a row in Postgres. @param withFolder and the projects in its folder.
+   * Registers the projects that it served without a row in Postgres. @param withFolder whether the projects in its
+   * folder are registered too.
    */
   register(table: HomesTable, withFolder: boolean): Promise<void>;
-  /** A lease begins. @param wasRegistered Whether Postgres had a row for every project in the folder. */
+  /** A lease begins. @param wasRegistered whether Postgres had a row for every project in the folder. */
   begin(rows: readonly HomeRow[], wasRegistered: boolean): void;
   /** The lease has expired: other services may take the projects. */
   end(): void;
@@ -58,7 +59,7 @@ export class Lease {
   #identity: Identity;
   /** Whether the folder is new: it belongs to no service and contains no database. */
   #isNew: boolean;
-  /** Number of this process; 0: it has not announced itself. */
+  /** Number of this process; 0 if it has not announced itself. */
   #fence = 0;
   /** The time until which this is a home; unlimited if no other service can take its projects. */
   readonly #end: LeaseEnd;
@@ -225,7 +226,7 @@ export class Lease {
     this.#deps.report(this.#problem);
   }
 
-  /** @returns false: it must not serve for now. */
+  /** @returns false if the service must not serve for now. */
   async #announce(table: HomesTable): Promise<boolean> {
     const announced = this.#announced;
     const rows = await table.services();
@@ -287,7 +288,7 @@ export class Lease {
     return true;
   }
 
-  /** Reads its projects from Postgres. */
+  /** Reads the service's projects from Postgres. */
   async #begin(table: HomesTable): Promise<void> {
     const { projects } = this.#deps;
     const { isRegistered } = this.#identity;

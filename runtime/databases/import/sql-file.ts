@@ -84,7 +84,7 @@ export class StatementReader {
     yield* this.#cut(false);
     if (this.#text.length > this.#charsMax)
       throw new SqlRefusal('SQLITE_TOOBIG', `a statement has more than ${this.#charsMax} characters`);
-    // Parsed again only when there is twice as much: a long statement costs at most twice its length.
+    // The text is parsed again only when there is twice as much of it: a long statement costs at most twice its length.
     this.#wanted = Math.min(this.#charsMax, 2 * this.#text.length);
   }
 

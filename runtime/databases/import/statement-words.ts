@@ -8,7 +8,7 @@ export interface StatementWords {
   readonly verb: string;
   /** The created or written object, without quotes; empty if the verb has none. */
   readonly name: string;
-  /** For an index or a trigger, its table; otherwise empty. */
+  /** The table of an index or a trigger; otherwise empty. */
   readonly on: string;
   /** Offset of the text after the name. */
   readonly restAt: number;

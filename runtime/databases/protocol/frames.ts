@@ -81,7 +81,7 @@ export const kinds = {
   bytes: 1,
   /** JSON `[code, details]`: an error of core/errors.ts. */
   failure: 2,
-  /** Empty: the request was not started, because the project's databases are, or may be, on another machine. */
+  /** Empty if the request was not started, because the project's databases are, or may be, on another machine. */
   elsewhere: 3,
 } as const;
 
@@ -91,7 +91,7 @@ export interface Elsewhere {
   readonly at: string;
 }
 
-/** Which migrations of a database are applied, and which are pending. */
+/** The migrations of a database that are applied, and the pending ones. */
 export interface KnownMigrations {
   /** False: the database does not exist yet. */
   readonly there: boolean;
@@ -136,7 +136,7 @@ export const unknownImport: ImportState = { state: 'unknown', statements: 0, par
 const REQUEST_HEADER = 18;
 const ANSWER_HEADER = 13;
 
-/** Encodes a request. @param cpuLeftMs CPU limit of its statements; 0: none. */
+/** Encodes a request. @param cpuLeftMs CPU limit of its statements; 0 means no limit. */
 export function requestFrame(
   id: number,
   op: number,
@@ -178,7 +178,7 @@ export interface RequestFrame {
   readonly op: number;
   readonly name: string;
   readonly transaction: number;
-  /** CPU limit of its statements; 0: none. */
+  /** CPU limit of its statements; 0 means no limit. */
   readonly cpuLeftMs: number;
   readonly payload: Buffer;
 }

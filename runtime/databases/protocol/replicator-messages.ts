@@ -50,7 +50,7 @@ export type ReplicatorMessage =
 
 /** How replication goes. */
 export interface ReplicaFigures {
-  /** Age of the oldest change that is not stored yet; 0: all are stored. */
+  /** Age of the oldest change that is not stored yet; 0 if all are stored. */
   readonly lagMs: number;
   readonly waiting: number;
   readonly bytes: number;

@@ -1,4 +1,4 @@
-// Which databases have replicas. Pure.
+// Determines which databases have replicas. Pure.
 
 /** Suffix of namespaces that contain the storage of durable objects (core/object-address.ts). */
 const OBJECTS = /~~~objects$/;

@@ -194,7 +194,7 @@ async function fill(project: string | null): Promise<unknown> {
         await restoreAt(storage, name, LATEST, pathOf(name));
         restored++;
       } catch (error) {
-        // The database had been deleted.
+        // This database has been deleted.
         if (!(error instanceof SqlRefusal)) throw error;
       }
   };

@@ -1,5 +1,5 @@
-// The note next to a database that is fully replicated: the state of its file and the position in its log. With it, the
-// next run continues without a snapshot. Used by stream.ts.
+// The note next to a database that is fully replicated: the state of its file and the position in its log. With this
+// note, the next run continues without a snapshot. Used by stream.ts.
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { LogPosition } from './log-file.ts';
 

@@ -20,8 +20,8 @@ export async function objectsOf(storage: ReplicaStorage, name: string): Promise<
 /**
  * Restores a moment into a new file.
  *
- * @param check called once with the size, before most of the data is read; throws if there is no room.
- * @returns its size, and the moment of the latest change in it.
+ * @param check called once with the size, before most of the data is read; throws if there is no room. @returns the
+ * size of the database, and the time of the latest change in it.
  * @throws {SqlRefusal} if the replica does not include that moment; {Error} if the storage fails or an object is
  * damaged.
  */

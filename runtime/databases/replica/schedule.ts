@@ -16,7 +16,7 @@ interface ScheduleDeps {
 interface Entry {
   readonly name: string;
   readonly stream: DatabaseStream;
-  /** When the oldest change that is not stored was noticed; 0: all are stored. */
+  /** When the oldest change that is not stored was noticed; 0 if all are stored. */
   dirtySince: number;
   usedAt: number;
   failures: number;

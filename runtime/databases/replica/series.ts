@@ -14,10 +14,10 @@ export interface ReplicaObject {
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly kind: 'snapshot' | 'change' | 'pack' | 'deleted';
-  /** For a snapshot, the number of this part, and of all parts. */
+  /** The number of this part of a snapshot, and the number of all parts. */
   readonly part: number;
   readonly parts: number;
-  /** For a pack, its last sequence. */
+  /** The last sequence of a pack. */
   readonly last: number;
 }
 

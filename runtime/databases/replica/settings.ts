@@ -1,4 +1,4 @@
-// Which databases are replicated, and where to: from the variables of the database service.
+// Determines which databases are replicated, and the target, from the variables of the database service.
 import { bucketFrom, replicaVariables, type BucketPlace } from '#core/s3/bucket-variables.ts';
 
 /** Where replicas are. */

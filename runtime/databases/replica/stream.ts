@@ -87,7 +87,8 @@ export class DatabaseStream {
   /**
    * Stores everything committed so far.
    *
-   * @returns false: it cannot be read now, because another process writes. @throws {Error} when the storage fails.
+   * @returns false if the file cannot be read now, because another process writes. @throws {Error} when the storage
+   * fails.
    */
   async ship(): Promise<boolean> {
     if (this.#deps.fence() === 0) {
@@ -117,7 +118,7 @@ export class DatabaseStream {
     }
   }
 
-  /** Opens the file unless it is open. @returns false: it is still empty. */
+  /** Opens the file unless it is open. @returns false if the database is still empty. */
   #pin(): boolean {
     if (this.#pinned !== null) return true;
     this.#isDeleted = false;
@@ -323,7 +324,7 @@ export class DatabaseStream {
     return found.isMoved;
   }
 
-  /** Closes a file that has not changed for a while. @returns false: it has changed, or still has readers. */
+  /** Closes a file that has not changed for a while. @returns false if the file has changed, or still has readers. */
   async rest(): Promise<boolean> {
     const pinned = this.#pinned;
     if (pinned === null) return true;
@@ -369,7 +370,7 @@ export class DatabaseStream {
     this.#packableBytes = 0;
   }
 
-  /** Closes it as a kill would: the next open checks whether everything was stored. */
+  /** Closes the stream as a kill would: the next open checks whether everything was stored. */
   close(): void {
     this.#pinned?.close();
     this.#pinned = null;

@@ -61,7 +61,7 @@ export class Imports {
   /**
    * Starts an import, cancels it, or returns its progress; with `waitMs`, it waits for the end or that long.
    *
-   * @param name of the database.
+   * @param name the name of the database.
    * @throws {SqlRefusal} when too many are running.
    */
   async ask(

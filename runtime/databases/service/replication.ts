@@ -1,5 +1,5 @@
 // Runs the replicator (replica/replicator.ts): restarts its process when it exits, sends it requests and reads its
-// responses. Databases are served while it is not running.
+// responses. Databases are served while the replicator is not running.
 import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -155,7 +155,10 @@ export class Replication {
     this.#send({ type: 'postgres', url });
   }
 
-  /** Sets which projects it may store, and until when. @param homes absent: as before. */
+  /**
+   * Sets which projects it may store, and until when. Sets which projects it may store, and until when. Without
+   * `homes`, the projects stay the same.
+   */
   mayStore(until: Moment | null, homes?: Homes): void {
     this.#until = until;
     if (homes !== undefined) this.#homes = homes === null ? null : new Map(homes);
@@ -175,8 +178,8 @@ export class Replication {
   }
 
   /**
-   * Resolves when all committed changes of a database are stored. @throws {PlatformError} with the reason if they are
-   * not.
+   * Resolves when all committed changes of a database are stored. @throws {PlatformError} with the reason if some
+   * changes are not stored.
    */
   async confirm(name: string): Promise<void> {
     await this.#ask({ type: 'confirm', name });

@@ -31,7 +31,7 @@ export interface DatabaseServiceOptions {
   readonly synchronous: 'normal' | 'full';
   /** `FS_PATH`: contains the organizations' remaining storage; null means no limit. */
   readonly dataFolder?: string | null;
-  /** For engines on other machines. */
+  /** TCP options for engines on other machines. */
   readonly tcp?: TcpOptions;
   /** Private folder of the sockets, the same after a restart, with a short path; by default a new folder. */
   readonly socketFolder?: string;
@@ -296,7 +296,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   const sockets = new Set<Socket>();
   const servers: Server[] = [];
   const socketPath = path.join(folder, 'service.sock');
-  // Left behind by a killed service.
+  // This file was left behind by a killed service.
   rmSync(socketPath, { force: true });
   try {
     // This runs before anyone can create an empty database in place of a replicated one.

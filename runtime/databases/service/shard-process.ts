@@ -68,7 +68,8 @@ export class ShardProcess {
   }
 
   /**
-   * Resolves when it listens; starts it on first use. @throws {Error} when the process cannot be started, or is closed.
+   * Resolves when the process listens; the first use starts the process. @throws {Error} when the process cannot be
+   * started, or is closed.
    */
   address(): Promise<ShardAddress> {
     if (this.#starts === 0 && !this.#closed) this.#start();
@@ -211,7 +212,7 @@ export class ShardProcess {
     tell(note);
   }
 
-  /** Ends it gracefully; resolves when it has exited. */
+  /** Ends the process gracefully; resolves when it has exited. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#starts === 0) {

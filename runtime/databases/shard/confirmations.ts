@@ -4,7 +4,7 @@
 export class Confirmations {
   readonly #ask: (name: string) => void;
   readonly #changes = new Map<string, number>();
-  /** For each database: the writes that the current request confirms, and those of the next request. */
+  /** The writes of each database that the current request confirms, and the writes that the next request confirms. */
   readonly #waiting = new Map<string, { asked: Wait[]; next: Wait[] }>();
 
   /** @param ask answered by {@link settle}. */

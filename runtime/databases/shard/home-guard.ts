@@ -41,7 +41,7 @@ export class HomeGuard {
   }
 
   /**
-   * @returns whether a request for a database may start now. @param continues whether it is part of an open
+   * @returns whether a request for a database may start now. @param continues whether the request is part of an open
    * transaction.
    */
   admit(name: string, continues: boolean): 'begins' | 'waits' | 'elsewhere' {

@@ -124,7 +124,7 @@ export class ShardConnection {
     if (socket.writableLength > UNSENT_BYTES_MAX) socket.pause();
   }
 
-  /** Closes it, so that its engine looks up the home again. */
+  /** Closes the connection, so that its engine looks up the home again. */
   destroy(): void {
     this.#deps.socket.destroy();
   }
@@ -151,7 +151,7 @@ class ShardJob implements Job {
   readonly #deps: ShardConnectionDeps;
   readonly #id: number;
   readonly #name: string;
-  /** Remaining CPU budget of its owner; 0: no limit. */
+  /** Remaining CPU budget of its owner; 0 means no limit. */
   readonly #cpuLeftMs: number;
   readonly #meter = new CpuMeter();
   #applied: number;
@@ -216,7 +216,7 @@ class ShardJob implements Job {
     view[field.request] = this.#id;
     view[field.applied] = this.#applied;
     view[field.database] = files.numberOf(this.#name);
-    // Twice its CPU budget: on a busy machine, CPU time passes more slowly than wall time.
+    // The limit is twice the CPU budget of the call: on a busy machine, CPU time passes more slowly than wall time.
     view[field.limit] = isOwn && this.#cpuLeftMs > 0 ? Math.min(limitMs, 2 * this.#cpuLeftMs + LEAST_MS) : limitMs;
     this.#meter.begin();
     Atomics.add(view, field.turn, 1);

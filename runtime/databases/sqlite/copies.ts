@@ -46,7 +46,7 @@ function sizeOf(file: string): number {
 /**
  * Checks a file before it is opened: a leftover log means that its process died. Creates its folder.
  *
- * @throws {PlatformError} `database_corrupt` when it is damaged, now or earlier.
+ * @throws {PlatformError} `database_corrupt` when the file is damaged, now or earlier.
  */
 export function checkFile(file: string, checkBytesMax: number, report: (message: string) => void): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });

@@ -73,7 +73,7 @@ export class DatabaseFile {
   readonly #slow: SlowStatements;
   readonly #log = new WriteAheadLog();
   readonly #owner: OwnerOperations;
-  /** For the storage of a durable object; created by its first request. */
+  /** The storage of a durable object; its first request creates this. */
   #object: ObjectStorage | null = null;
   /** The connection that holds the object. */
   #holder: object | null = null;

@@ -217,7 +217,7 @@ export class Fence {
     try {
       return run();
     } catch (error) {
-      // For a function SQLite uses its general error code.
+      // If a function is refused, SQLite reports its general error code.
       const isRefused =
         resultCode(error) === 23 || (this.#refusal !== '' && (error as Error).message.startsWith('not authorized'));
       if (!isRefused) throw error;

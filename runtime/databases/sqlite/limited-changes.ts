@@ -17,7 +17,7 @@ interface TableShape {
 /** A statement that needs only this feature. */
 interface LimitedChange {
   readonly table: string;
-  /** The statement without `LIMIT` that changes the same rows. @throws {SqlRefusal} if there is none. */
+  /** The statement without `LIMIT` that changes the same rows. @throws {SqlRefusal} if there is no such statement. */
   spellOut(shape: TableShape): string;
 }
 

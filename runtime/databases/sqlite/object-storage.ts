@@ -29,7 +29,7 @@ const USE_TRANSACTION =
 interface ObjectStorageDeps {
   readonly connection: Connection;
   readonly limits: DatabaseLimits;
-  /** The connection has changed the file. */
+  /** The connection has changed the database file. */
   touched(schema: boolean): void;
   /** A transaction was undone. */
   undone(): void;
@@ -38,7 +38,7 @@ interface ObjectStorageDeps {
 export class ObjectStorage {
   readonly #deps: ObjectStorageDeps;
   #fence = -1;
-  /** Number of the open transaction; 0: none. */
+  /** Number of the open transaction; 0 if none is open. */
   #transaction = 0;
   #savepoints = 0;
   #changed = false;
@@ -47,7 +47,7 @@ export class ObjectStorage {
     this.#deps = deps;
   }
 
-  /** A holder has a transaction open. */
+  /** Whether a transaction is open. */
   get isOpen(): boolean {
     return this.#transaction !== 0;
   }
@@ -233,7 +233,7 @@ export class ObjectStorage {
     const most = isCount(limit) && limit > 0 ? limit : -1;
     const { connection, limits } = this.#deps;
     const sql = `SELECT key, value FROM ${KV}${condition} ORDER BY key${reverse === true ? ' DESC' : ''} LIMIT ?`;
-    // Counted before it is read, because a list has no limit.
+    // The bytes are counted before the entries are read, because a list has no limit.
     const [[bytes] = [0]] = connection.own(
       `SELECT coalesce(sum(length(key) + length(value)), 0) FROM (${sql})`,
       ...values,

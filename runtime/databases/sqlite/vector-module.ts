@@ -25,7 +25,7 @@ let found: string | null | undefined;
 /**
  * Loads the library; after this, no statement can load another one.
  *
- * @param library null: none. @returns false when there is no library, or this machine cannot load it.
+ * @param library null: none. @returns false when there is no library, or when this machine cannot load the library.
  */
 export function loadVectors(db: DatabaseSync, library?: string | null): boolean {
   found ??= vectorLibrary();

@@ -16,7 +16,7 @@ interface PlainColumn {
   readonly type: string;
 }
 
-/** A `vec0` table. The order within each list is that of the statement. */
+/** A `vec0` table. Each list has the order of the statement. */
 export interface VectorTable {
   readonly name: string;
   /** Column of its primary key; null means only `rowid`. */

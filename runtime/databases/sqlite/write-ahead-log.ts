@@ -1,5 +1,6 @@
-// Moves the write-ahead log of a database into its file when it is long. SQLite itself would do so during a commit. If
-// the process is killed then, the transaction is committed, but its client repeats it. Called by database-file.ts.
+// Moves the write-ahead log of a database into its file when it is long. SQLite itself would move the log during a
+// commit. If the process is killed then, the transaction is committed, but its client repeats it. Called by
+// database-file.ts.
 import type { Connection } from './connection.ts';
 
 /** Pages after which SQLite also does it. */
