@@ -60,7 +60,9 @@ export interface LocalDashboard {
   close(): Promise<void>;
 }
 
-/** Opens it; null, with a warning, if its port is not available: the project can be used without it. */
+/**
+ * Opens the dashboard. Returns null, with a warning, if its port is not available: the project can be used without it.
+ */
 export async function openLocalDashboard(deps: LocalDashboardDeps): Promise<LocalDashboard | null> {
   const { project, limits, activity, address, url } = deps;
   const ownCode = Buffer.from(rpcWorkerCode(limits.dashboardBodyBytesMax));
@@ -104,7 +106,7 @@ export async function openLocalDashboard(deps: LocalDashboardDeps): Promise<Loca
   }
   const at = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${opened.port}`;
 
-  // For programs started next to dev: only its user can read its folder.
+  // The file is for programs that run next to dev: only the user of dev can read its folder.
   const addressFile = join(deps.stateFolder, `mock-server-${project}.json`);
   writeFileSync(addressFile, JSON.stringify({ url: at, token }), { mode: 0o600 });
 

@@ -1,6 +1,6 @@
 // Responses of `platform dev` where production only reports an error: the errors with stack and code frame, as a page
-// for browsers and as JSON for other clients. Pure. Texts are untrusted: they are escaped, and only this page's own
-// script runs.
+// for browsers and as JSON for other clients. Pure. The texts on the page are untrusted: they are escaped, and only
+// this page's own script runs.
 import { randomBytes } from 'node:crypto';
 import type { FailureResponse } from '../../engine/http/error-pages.ts';
 

@@ -9,9 +9,9 @@ import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from 
 
 /** Responses with errors. */
 interface DevFailures {
-  /** For a request whose invocation failed. */
+  /** Explains a request whose invocation failed. */
   readonly explain: Explain;
-  /** Errors of the newest build; empty: it is served. */
+  /** Errors of the newest build; empty if it is served. */
   readonly broken: readonly ShownError[];
   /** A build is served, or failed with these errors. */
   built(errors: readonly ShownError[]): void;
@@ -25,7 +25,7 @@ const unbuilt: FailureResponse = {
   body: JSON.stringify({ error: errorTable.build_failed.message, code: 'build_failed' }),
 };
 
-/** @param host that dev listens on. */
+/** @param host the host that dev listens on. */
 export function createDevFailures(host: string, changes: ChangeStream): DevFailures {
   let broken: readonly ShownError[] = [];
 

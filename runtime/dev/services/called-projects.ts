@@ -1,4 +1,5 @@
-// The deployments that `platform dev` serves: that of the project, and of the projects of the workspace that it calls.
+// The deployments that `platform dev` serves: the deployment of the project, and the deployments of the projects of the
+// workspace that it calls.
 import { basename, dirname } from 'node:path';
 import { openArtifact, type OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { Route } from '../../engine/router/project-routes.ts';
@@ -28,7 +29,7 @@ export function openBuilt(artifactFolder: string): OpenArtifact {
   return openArtifact(dirname(dirname(artifactFolder)), basename(artifactFolder));
 }
 
-/** The route of a project in development. @param namespace of its resources, and its organization */
+/** The route of a project in development. @param namespace the namespace of its resources, and its organization */
 export function devRoute(
   namespace: string,
   project: string,

@@ -14,7 +14,10 @@ interface ClassWatch {
   deployed(route: Route, artifact: OpenArtifact): Promise<void>;
 }
 
-/** @param file with the first names of classes that the project ever had. @param warn prints a line, once each. */
+/**
+ * @param file the file with the first names of classes that the project has ever had. @param warn prints a line, once
+ * each.
+ */
 export function createClassWatch(file: string, resources: ResourceDeps, warn: (text: string) => void): ClassWatch {
   const known = new Set(namesIn(file));
   const said = new Set<string>();
