@@ -33,7 +33,7 @@ export interface Caddy {
   readonly pid: number;
   /** Keeps connections open. @throws {Error} with Caddy's message; the previous configuration stays. */
   load(config: object): Promise<void>;
-  /** Resolves when it has exited; it is killed after a timeout. */
+  /** Resolves when Caddy has exited; after a timeout, Caddy is killed. */
   stop(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ const READY_MS_MAX = 20_000;
 const STOP_MS_MAX = 15_000;
 const LINE_CHARS_MAX = 65_536;
 
-/** @throws {Error} with Caddy's message when it does not start. */
+/** @throws {Error} with Caddy's message when Caddy does not start. */
 export async function startCaddy(deps: CaddyDeps): Promise<Caddy> {
   await stopOrphan(deps.adminSocket);
   const { PATH, TZ } = process.env;

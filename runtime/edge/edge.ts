@@ -31,12 +31,15 @@ interface Edge {
   readonly caddyPid: () => number | null;
   /** Unix socket of Caddy's admin API, which has its metrics. */
   readonly adminSocket: string;
-  /** Sends requests to these handlers, `host:port`. Resolves when it does; no effect if `EDGE_HANDLERS` is set. */
+  /**
+   * Sends requests to these handlers, `host:port`. Resolves when the edge sends requests to them; no effect if
+   * `EDGE_HANDLERS` is set.
+   */
   setHandlers(upstreams: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @throws {Error} with Caddy's message when it does not start. */
+/** @throws {Error} with Caddy's message when Caddy does not start. */
 export async function startEdge(config: EdgeConfiguration, routes: RouteSource, log: Logger): Promise<Edge> {
   const folder = edgeFolder(config.folder);
   const storage = join(folder, 'caddy');
