@@ -40,17 +40,17 @@ export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
   readonly edgeToken?: string;
   /** Handles hosts of sandboxes, which belong to no deployment; absent if there are none. */
   readonly exposedPorts?: ExposedPorts;
-  /** Sends an event of an object to the engine that has it; absent: there are no others. */
+  /** Sends an event of an object to the engine that has it. Undefined if there are no other engines. */
   readonly forwardObject?: (link: string, key: string, exchange: Exchange) => void;
-  /** Absent: this process has all objects. */
+  /** Undefined if this process has all objects. */
   readonly objectLeases?: ObjectLeases;
   /** For hosts with a gate; absent if there are none. */
   readonly passGate?: PassGate;
   /** Null: no `/auth/*`. */
   readonly authRoutes: AuthRoutes | null;
   /**
-   * The route that a call between projects reaches: a branch if the project has it, else production. Absent: there are
-   * no such calls.
+   * The route that a call between projects reaches: a branch if the project has it, else production. Undefined if there
+   * are no such calls.
    */
   readonly calledRoute?: (project: string, branch: string | null) => Route | null;
   /** The route of a deployment by its id. */
@@ -82,7 +82,7 @@ export interface Handler {
   /**
    * Serves a binding call of an ssr project's server; false when this engine does not know its deployment.
    *
-   * @param key of the server: `<project>/<deployment id>/...`
+   * @param key the key of the server: `<project>/<deployment id>/...`
    */
   call(key: string, exchange: Exchange): boolean;
   /** Engines started or stopped: determines every remote again. */

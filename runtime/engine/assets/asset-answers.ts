@@ -13,7 +13,7 @@ export interface AssetAnswer {
   /** Headers without `content-length`, which the body determines. */
   readonly headerBlock: string;
   readonly body: AssetBody | string | null;
-  /** An error of the platform, of which browsers get a page. */
+  /** An error of the platform. Browsers get a page about it. */
   readonly isProblem?: true;
 }
 
@@ -90,7 +90,7 @@ export function headerBlockOf(
   return block;
 }
 
-/** A redirect to the canonical path of a file. @param target of the request */
+/** A redirect to the canonical path of a file. @param target the target of the request */
 export function redirectAnswer(path: string, target: string): AssetAnswer {
   const location = withQuery(encodeURI(path).replace(/[?#]/g, encodeURIComponent), target);
   return {

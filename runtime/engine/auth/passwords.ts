@@ -10,9 +10,9 @@ import type { PasswordQueue } from './site.ts';
 /** N of scrypt. */
 const COST = 16_384;
 const scrypt = { r: 16, p: 1, length: 64, maxmem: 128 * COST * 16 * 2 };
-/** Cost of one hash. */
+/** The cost of one password hash. */
 const HASH_MS = 35;
-/** Limit for waiting passwords of one project: two to five seconds of waiting. */
+/** Maximum number of waiting passwords of one project; they take two to five seconds. */
 const WAITING_MAX = 50;
 
 /** Password functions of one project. */
@@ -22,7 +22,7 @@ interface Passwords {
 }
 
 /**
- * @param queue of the project.
+ * @param queue the password queue of the project.
  * @param cost N of scrypt.
  */
 export function createPasswords(work: HostWork, queue: PasswordQueue, cost = COST): Passwords {

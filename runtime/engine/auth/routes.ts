@@ -29,7 +29,7 @@ export interface AuthRoutes {
   serve(exchange: Exchange, site: AuthSite, headerBlock: string): void;
 }
 
-/** @param users of all projects. */
+/** @param users the users of all projects. */
 export function createAuthRoutes(users: Users): AuthRoutes {
   const forward = (site: AuthSite, request: Request, path: string, body: unknown): Promise<Response> => {
     const headers = new Headers(request.headers);

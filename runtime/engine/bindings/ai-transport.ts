@@ -68,7 +68,7 @@ function withToken(request: AiRequest): string[] {
   return sent;
 }
 
-/** Sends to the gateway's process. @param socketPath of the socket that trusts engines. */
+/** Sends to the gateway's process. @param socketPath the path of the socket that trusts engines. */
 export function createAiSocket(socketPath: string): AiTransport {
   return createConnections('http://gateway', { socketPath }, headersOf);
 }

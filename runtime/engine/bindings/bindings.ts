@@ -45,15 +45,15 @@ export interface EventBindingStores extends BindingEventStores {
 export interface BindingTools {
   /** Null when this handler signs no URLs. `host`: of the current request. */
   readonly signUrl: ((host: string | null) => SignUrl) | null;
-  /** Runs work that would block the main thread for too long; absent: all work runs on the main thread. */
+  /** Runs work that would block the main thread for too long. Without it, all work runs on the main thread. */
   readonly work?: HostWork;
   readonly cache: CacheStore;
   readonly cacheEntryBytesMax: number;
-  /** Absent: this handler serves no calls between workers. */
+  /** Undefined if this handler serves no calls between workers. */
   readonly workers?: WorkerCalls;
-  /** Absent or null: there is no sandbox service. */
+  /** Undefined or null if there is no sandbox service. */
   readonly sandboxes?: SandboxAccess | null;
-  /** Connections to the servers of projects; absent: this handler has none. */
+  /** Connections to the servers of projects, if this handler has any. */
   readonly pools?: PoolAccess;
 }
 

@@ -10,7 +10,7 @@ export interface CodecCost {
   readonly mostMs: number;
 }
 
-/** @param options of Node's zlib. */
+/** @param options the options of Node's zlib. */
 export function codecCost(method: string, options: Readonly<Record<string, unknown>> = {}): CodecCost {
   if (method === 'brotliCompress') {
     const { BROTLI_PARAM_QUALITY, BROTLI_DEFAULT_QUALITY } = constants;

@@ -10,7 +10,7 @@ const STREAM_BYTES = 64 * KB;
 /** Bytes that a codec uses after this much input. `first`: the beginning of its input. */
 export type CodecBytes = (input: number, first?: Uint8Array) => number;
 
-/** @param options of Node's zlib. */
+/** @param options the options of Node's zlib. */
 export function codecBytes(method: string, options: Readonly<Record<string, unknown>> = {}): CodecBytes {
   const params = (options['params'] ?? {}) as Readonly<Record<number, number>>;
   if (method === 'brotliCompress') {

@@ -14,7 +14,7 @@ const blockBytes: Readonly<Record<string, number>> = { 'SHA-1': 20, 'SHA-256': 3
 const BYTES_PER_MS = 500_000;
 const LEAST_MS = 0.02;
 
-/** @param bytes of the data, or of the derived key. */
+/** @param bytes the size of the data, or of the derived key. */
 export function subtleCostMs(
   method: string,
   algorithm: object | null,

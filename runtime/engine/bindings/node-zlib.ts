@@ -137,7 +137,7 @@ const createWhole =
     }
   };
 
-/** One step of a stream; errors are those of zlib. */
+/** One step of a stream. Its errors are those of zlib. */
 async function step(call: HostCall, handle: number, output: Parameters<typeof answer>[2]): Promise<HostReply> {
   try {
     return await answer(call.isolate, handle, output);

@@ -15,7 +15,8 @@ export function objectIdOf(key: string, name: string): string {
 }
 
 /**
- * Whether a text from a worker is an id of the class, and belongs to the name if there is one. @param key of the class.
+ * Whether a text from a worker is an id of the class, and belongs to the name if there is one. @param key the key of
+ * the class.
  */
 export function isObjectId(key: string, id: unknown, name?: string): id is string {
   if (typeof id !== 'string' || !/^[0-9a-f]{64}$/.test(id)) return false;

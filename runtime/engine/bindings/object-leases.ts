@@ -11,7 +11,7 @@ export interface ObjectLeases {
    * @throws {Failure} `object_held` when another engine has it.
    */
   acquire(place: DatabasePlace): Promise<number>;
-  /** @param fence of the holder. */
+  /** @param fence the fence of the holder. */
   release(place: DatabasePlace, fence: number): void;
   /** Links of the other engines that have objects of a namespace. */
   others(namespace: string): Promise<string[]>;

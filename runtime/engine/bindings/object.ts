@@ -44,7 +44,10 @@ interface ObjectCallsDeps {
 
 const NAME_CHARS_MAX = 1024;
 
-/** The calls of a deployment's object bindings: `object.fetch` and `object.connect`, as those of services. */
+/**
+ * The calls of a deployment's object bindings: `object.fetch` and `object.connect`, which work like the calls of
+ * services.
+ */
 export function createObjectCalls({ find, places }: ObjectCallsDeps): {
   readonly async: Readonly<Record<string, HostFunction>>;
   readonly sync: Readonly<Record<string, SyncHostFunction>>;

@@ -14,7 +14,7 @@ export interface PlatformHostRequest {
   readonly received: (name: string) => string | null;
 }
 
-/** Opens the caller's socket. @returns its receiver; the wire is attached by `attach`. */
+/** Opens the caller's socket. @returns the receiver of the socket's events; the wire is attached by `attach`. */
 export interface SocketOpener {
   open(): SocketEvents & { attach(wire: SocketWire): void };
 }

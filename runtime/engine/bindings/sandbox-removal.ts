@@ -8,7 +8,8 @@ import type { DatabasePlace } from './scope.ts';
 /** Sandbox operations of {@link BranchStores}. */
 export interface SandboxRemoval {
   /**
-   * Destroys all sandboxes of a resource. @returns how many there were. @throws {PlatformError} if the service fails.
+   * Destroys all sandboxes of a resource. @returns the number of destroyed sandboxes. @throws {PlatformError} if the
+   * service fails.
    */
   clear(place: DatabasePlace): Promise<number>;
   /** Destroys the sandbox in which a branch was built, if any. */

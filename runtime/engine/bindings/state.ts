@@ -40,8 +40,8 @@ interface StateKey {
 type Eventually<Value> = Value | Promise<Value>;
 
 /**
- * Stores state. `now` is in ms since 1970; keys that expired by then are treated as absent. Every write is durable
- * when it returns.
+ * Stores state. `now` is in ms since 1970; keys that expired by then are treated as absent. Every write is durable when
+ * its method returns.
  */
 export interface StateStore {
   /**
@@ -71,7 +71,7 @@ export interface StateStore {
     change: (before: string | undefined) => string,
     now: number,
   ): Eventually<string>;
-  /** Deletes all keys of a namespace, including those of previews. @returns how many there were. */
+  /** Deletes all keys of a namespace, including those of previews. @returns the number of deleted keys. */
   clear(namespace: string): Eventually<number>;
 }
 
@@ -228,7 +228,7 @@ function toVersion(version: unknown): string | null | undefined {
 
 const KEYS_TOGETHER = 1000;
 
-/** Deletes all entries of a state. @returns how many there were. */
+/** Deletes all entries of a state. @returns the number of deleted entries. */
 export async function clearState(state: Pick<StateStore, 'list' | 'delete'>, place: StatePlace): Promise<number> {
   let count = 0;
   for (let after: string | null = null; ;) {

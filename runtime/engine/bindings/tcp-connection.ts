@@ -22,7 +22,7 @@ interface Opening {
   /** Target of the connection, for errors. */
   readonly target: string;
   readonly open: () => Wire;
-  /** False: it is a pool's, which encrypts on its way to the server. */
+  /** False if the connection belongs to a pool, which encrypts the data that it sends to the server. */
   readonly mayStartTls: boolean;
 }
 
@@ -252,7 +252,7 @@ export class TcpConnection {
     };
   }
 
-  /** Takes bytes of the guest; false: it has to wait. */
+  /** Takes bytes of the guest. If it returns false, the guest has to wait. */
   #take(chunk: Uint8Array): boolean {
     this.#received += chunk.byteLength;
     const early = this.#early;

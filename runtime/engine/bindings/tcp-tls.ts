@@ -9,7 +9,8 @@ const PROTOCOLS_MAX = 16;
 const VERSIONS = ['TLSv1.2', 'TLSv1.3'];
 
 /**
- * @param host that the worker connects to: the name that the certificate must have, unless `servername` is another.
+ * @param host the host that the worker connects to. The certificate must have this name, unless `servername` is another
+ * name.
  * @throws {PlatformError} `invalid_argument`.
  */
 export function toTlsOptions(given: unknown, host: string): ConnectionOptions {

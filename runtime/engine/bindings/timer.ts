@@ -43,7 +43,7 @@ export interface StoredTimer {
 export interface TimerStore {
   /**
    * Sets a timer, or moves the timer with the same id, even while it fires. @throws {PlatformError} when there are too
-   * many.
+   * many timers.
    */
   set(place: TimerPlace, sender: EventSender, timer: NewTimer, now: number): Promise<void>;
   get(place: TimerPlace, id: string): Promise<StoredTimer | null>;

@@ -22,7 +22,7 @@ export interface WorkerRequest extends PlatformHostRequest {
   readonly socket: SocketOpener | null;
 }
 
-/** Opens the caller's socket. @returns its receiver; the wire is attached by `attach`. */
+/** Opens the caller's socket. @returns the receiver of the socket's events; the wire is attached by `attach`. */
 export interface SocketOpener {
   open(): SocketEvents & { attach(wire: SocketWire): void };
 }

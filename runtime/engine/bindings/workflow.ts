@@ -66,7 +66,7 @@ export type StepUpdate =
 
 /** Index among the steps with the same name. */
 export interface StepOccurrence {
-  /** From 1; absent: the name of a repeated step includes its number. */
+  /** From 1; undefined if the name of a repeated step includes its number. */
   readonly count?: number;
   /** Absent: any. */
   readonly kind?: StoredStep['kind'];
@@ -109,7 +109,7 @@ export interface WorkflowStore {
    */
   pause(place: WorkflowPlace, id: string): Promise<void>;
   resume(place: WorkflowPlace, id: string, now: number): Promise<void>;
-  /** Runs it again on a deployment, from the beginning or from a given step. */
+  /** Runs a run again on a deployment, from the beginning or from a given step. */
   restart(
     place: WorkflowPlace,
     id: string,

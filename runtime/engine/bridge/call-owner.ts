@@ -1,4 +1,5 @@
-// The owner charged for a host call. Types only; invocations are owners, and so is work outside of them.
+// The owner charged for a host call. This file contains only types. Invocations are owners, and so is work outside of
+// them.
 import type { TraceContext } from '../tracing/trace.ts';
 import type { InvocationSpans } from '../tracing/invocation-spans.ts';
 
@@ -30,6 +31,6 @@ export interface CallOwner {
   readonly id: number;
   /** The trace that its requests continue. */
   readonly trace: TraceContext | null;
-  /** Absent or null: not sampled. */
+  /** Undefined or null if the trace is not sampled. */
   readonly spans?: InvocationSpans | null;
 }

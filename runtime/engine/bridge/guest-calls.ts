@@ -302,7 +302,7 @@ function alone(part: Uint8Array): Uint8Array {
   return isWhole(part) ? part : new Uint8Array(part);
 }
 
-/** Memory of a call's arguments while it is pending. */
+/** Memory of a call's arguments while the call is pending. */
 function callBytes(args: number, parts: readonly Part[]): number {
   let bytes = CALL_BYTES + 2 * args;
   for (const part of parts) bytes += part.length;

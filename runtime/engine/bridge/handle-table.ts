@@ -32,8 +32,8 @@ export class HandleTable {
   }
 
   /**
-   * @param value if it reserves its own memory, that is in addition to the small cost of each handle. @param owner the
-   * invocation with which the handle ends; without one, it ends with the isolate.
+   * @param value the value. If it reserves its own memory, that is in addition to the small cost of each handle. @param
+   * owner the invocation with which the handle ends; without one, it ends with the isolate.
    * @throws {PlatformError} `invalid_argument` when the worker holds too many, `host_memory_exceeded`.
    */
   add(value: object, owner: CallOwner | null = null): number {

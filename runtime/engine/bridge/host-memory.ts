@@ -102,7 +102,7 @@ export class HostMemory {
     this.#share = share;
   }
 
-  /** A sub-account: its bytes count in both. @param share of the limit of the whole. */
+  /** A sub-account: its bytes count in both. @param share the share of the whole limit. */
   part(share: number): HostMemory {
     return new HostMemory(this.name, this.#engine, this.project, this, share);
   }

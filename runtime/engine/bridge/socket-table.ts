@@ -102,8 +102,8 @@ export class SocketTable {
   }
 
   /**
-   * @param owner the invocation with which it ends; 0: none.
-   * @param ofCall whether it carries an RPC session.
+   * @param owner the invocation with which it ends; 0 if there is none. @param ofCall whether the socket carries an RPC
+   * session.
    * @param renews whether each message starts a new CPU budget.
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument`, `host_memory_exceeded`.
    */

@@ -11,7 +11,10 @@ export interface SocketWire {
   /** Pauses and resumes reading messages. */
   pause(): void;
   resume(): void;
-  /** Sends received messages, and all following ones, to these events. Absent: they were given when it was made. */
+  /**
+   * Sends received messages, and all following ones, to these events. Undefined if they were given when the object was
+   * made.
+   */
   attach?(events: SocketEvents): void;
   /** Whether sent messages are deflated. */
   readonly deflates?: boolean;
@@ -113,7 +116,7 @@ export class BridgedSocket implements SocketEvents {
     this.#wire?.attach?.(this);
   }
 
-  /** Returns its wire, of which it has read nothing; null if it has none, or has read from it. */
+  /** Returns the wire of the socket, if nothing has been read from it; otherwise null. */
   giveWire(): SocketWire | null {
     if (!this.#isUnread || this.#over || this.#closing) return null;
     this.#over = true;

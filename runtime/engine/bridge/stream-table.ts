@@ -1,5 +1,5 @@
 // The byte streams over one isolate's bridge by number: request bodies and other streams into the guest, and streams
-// out of it. Limits their number, and reads the guest's records about them. Used by link.ts.
+// out of it. Limits the number of streams, and reads the guest's records about them. Used by link.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { GuestStream } from './host-calls.ts';
 import type { HostMemory } from './host-memory.ts';

@@ -41,8 +41,8 @@ export function invalidArgument(message: string): TypeError {
 /**
  * Optional fields of a call; none if they are absent.
  *
- * @param what names the options in the error, such as `The options of put`.
- * @throws {TypeError} `invalid_argument` if they are not an object.
+ * @param what names the options in the error, such as `The options of put`. @throws {TypeError} `invalid_argument` if
+ * the options are not an object.
  */
 export function toOptions<Options extends object>(what: string, given: Options | null | undefined): Partial<Options> {
   if (given === undefined || given === null) return {};

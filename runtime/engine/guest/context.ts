@@ -14,8 +14,8 @@ export interface Native {
   /** Identifies the code, and the descriptor to which a crash of the process is reported; below 0: none. */
   own(owner: string, crashDescriptor: number): void;
   /**
-   * Ms of CPU that code may run without a point where V8 allows an interrupt, such as a loop over slow built-ins; 0:
-   * unlimited.
+   * Ms of CPU that code may run without a point where V8 allows an interrupt, such as a loop over slow built-ins; 0
+   * means no limit.
    */
   stretch(ms: number): void;
   /** Memory in which the host observes the running entry (isolates/stuck-entry.ts). */

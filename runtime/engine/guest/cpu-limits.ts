@@ -9,8 +9,8 @@ let longestMs = 0;
 let isServing = false;
 
 /**
- * Sets the CPU limits of requests and of the top level, which runs now; 0: none. Requests that arrive before the worker
- * is ready have the same limit.
+ * Sets the CPU limits of requests and of the top level, which runs now; 0 means no limit. Requests that arrive before
+ * the worker is ready have the same limit.
  */
 export function limitCpu(functions: Native, ofRequestMs: number, startupMs: number): void {
   native = functions;

@@ -46,8 +46,8 @@ function fence(
 }
 
 /**
- * Installs them on the global object, before any tenant code. The fences of WebAssembly and Intl are created when the
- * object is first read: few workers use them, and each fence costs an isolate 20 us.
+ * Installs the fences on the global object, before any tenant code. The fences of WebAssembly and Intl are created when
+ * the object is first read: few workers use them, and each fence costs an isolate 20 us.
  */
 export function installFences(native: Native, atomicsWaitMs: number): void {
   const scope = globalThis as unknown as Record<string, object>;

@@ -19,9 +19,9 @@ export interface Owned {
 /** Holds back events of a durable object while the object waits for its storage. */
 export interface InputGate {
   readonly isClosed: boolean;
-  /** Calls it when the gate is open. */
+  /** Calls `enter` when the gate is open. */
   later(enter: () => void): void;
-  /** Calls it as soon as an event may enter, on the account of the current invocation. */
+  /** Calls `event` as soon as an event may enter, on the account of the current invocation. */
   enter(event: () => void): void;
 }
 
@@ -185,7 +185,7 @@ export function beginEntry(): void {
   touched = null;
 }
 
-/** Number of the current entry; 0: the first has not begun. */
+/** Number of the current entry; 0 if the first entry has not begun. */
 export function currentEntry(): number {
   return entry;
 }

@@ -250,7 +250,7 @@ sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) 
 
 /** Exports of a module of bindings/. */
 export interface BindingModule {
-  /** @param name in `env`: host calls use it, and the host maps it to the resource. */
+  /** @param name the name in `env`: host calls use it, and the host maps it to the resource. */
   create(name: string): object;
   /**
    * For queues: name and messages as arguments of a call; null for an object that `create` did not create.

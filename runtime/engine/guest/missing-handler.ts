@@ -11,7 +11,7 @@ class MissingHandler extends Error {
   }
 }
 
-/** @param handler as the worker would export it: `message`, `workflows.order.handler`. */
+/** @param handler the handler's name as the worker would export it: `message`, `workflows.order.handler`. */
 export function noHandler(handler: string): Error {
   return new MissingHandler(handler);
 }

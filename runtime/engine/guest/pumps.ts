@@ -178,7 +178,7 @@ class BodyPump extends Pump {
   #body: HostBody;
   /** The same body if it is a host stream whose chunks have no other reader. */
   #incoming: BodyToGuest | null;
-  /** Bytes left before it requests splicing; then 0. */
+  /** Bytes left before the pump requests splicing; then 0. */
   #bytesLeft = SPLICE_BYTES_MIN;
 
   constructor(id: number, onEnd: () => void, body: HostBody) {

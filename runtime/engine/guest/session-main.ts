@@ -5,10 +5,10 @@
 export interface SessionMain {
   /** The object, created when it is first called. @throws if there is no session. */
   object(): unknown;
-  /** Changes the arguments of a call of a method of the main object; absent: unchanged. */
+  /** Changes the arguments of a call of a method of the main object. Without it, they are unchanged. */
   adapt?(name: string, args: readonly unknown[]): readonly unknown[];
   /** Whether a member of the main object cannot be called, although its class declares it. */
   hides?(name: string): boolean;
-  /** Runs a call of the other side, on any object; absent: immediately. */
+  /** Runs a call of the other side, on any object. Without it, calls run immediately. */
   run?(call: () => unknown): Promise<unknown>;
 }

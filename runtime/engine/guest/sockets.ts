@@ -41,7 +41,7 @@ export interface HeldSocket {
 export interface SocketInternals {
   /** The own end of the socket, for the other side. */
   readonly end: SocketEnd;
-  /** Joins it to another end. */
+  /** Joins this end to another end. */
   join(other: SocketEnd): void;
   /** The end that it sends to. */
   other(): SocketEnd | null;

@@ -16,8 +16,8 @@ export class AlteredExchange implements Exchange {
   #change: (headerBlock: string) => string;
 
   /**
-   * @param headerBlock headers of the request, as they are forwarded. @param change of the header block of the
-   * response.
+   * @param headerBlock headers of the request, as they are forwarded. @param change the change of the response's header
+   * block.
    */
   constructor(inner: Exchange, headerBlock: string, change: (headerBlock: string) => string) {
     this.#inner = inner;

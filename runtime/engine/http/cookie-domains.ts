@@ -19,8 +19,8 @@ export function namesDomain(cookie: string): boolean {
  * that set it. A custom domain may set a cookie for a parent (`www.shop.com` for `shop.com`), which browsers limit by
  * the Public Suffix List.
  *
- * @param host of the request, with its port if any. @param platform the platform's own domains, below which all
- * projects are: a cookie must not be for one of them or for a parent of it.
+ * @param host the host of the request, with its port if any. @param platform the platform's own domains, below which
+ * all projects are: a cookie must not be for one of them or for a parent of it.
  */
 export function isOwnCookie(cookie: string, host: string, platform: readonly string[]): boolean {
   const own = host.replace(/:\d*$/, '').replace(/\.$/, '');

@@ -29,7 +29,7 @@ export function pageBlock(jsonBlock: string, policy?: string): string {
   return head + jsonBlock.replace(JSON_TYPE, '');
 }
 
-/** The headers of a failure, in addition to those of its body. */
+/** The headers of a failure, without those that describe its body. */
 export function failureHeaders({ headerBlock }: FailureResponse): string {
   return headerBlock.replace(JSON_HEAD, '');
 }

@@ -333,7 +333,7 @@ function listen(server: Server, options: ListenerOptions): Promise<void> {
   });
 }
 
-/** `close` of an HTTP server also ends idle connections: that of its base class does not. */
+/** `close` of an HTTP server also ends idle connections; `close` of its base class does not. */
 function stopAccepting(server: Server): void {
   NetServer.prototype.close.call(server);
 }

@@ -62,7 +62,7 @@ export interface Exchange {
 
   /** Set by the handler; sent as `x-request-id`, unless the worker sets its own. Empty: not sent. */
   requestId: string;
-  /** Set by the listener when it responds: names of removed cookies, which were for other hosts. Mostly empty. */
+  /** The listener sets this when it responds: names of removed cookies, which were for other hosts. Mostly empty. */
   refusedCookies: string;
   /** Set by the listener: bytes of the response's body so far, without framing. */
   readonly sentBytes: number;
@@ -93,7 +93,7 @@ export interface Callee {
   readonly session: {
     /** The first frame, if it goes with the request, or null. */
     readonly frame: Part | null;
-    /** Reports why there is no session, or no more, instead of a response. */
+    /** Reports why there is no session, or why it has ended, instead of a response. */
     fail(error: PlatformError): void;
   } | null;
 }

@@ -10,7 +10,7 @@ export function prefersPage(request: { header(name: string): string | null }): b
   );
 }
 
-/** The quality of a media type that an Accept header names; 0: it does not name it. */
+/** The quality of a media type that an Accept header names; 0 if the header does not name the type. */
 function qualityOf(accept: string, type: string): number {
   for (const entry of accept.split(',')) {
     const [name = '', ...parameters] = entry.split(';');

@@ -23,7 +23,9 @@ export class PreviewAttempts {
     this.#now = now;
   }
 
-  /** Seconds until the next attempt is allowed; 0: now, and it is counted. Call `end` afterwards. */
+  /**
+   * Seconds until the next attempt is allowed; 0 if it is allowed now, and then it is counted. Call `end` afterwards.
+   */
   begin(project: string, address: string): number {
     if (this.#running >= RUNNING_MAX) return 1;
     const counts = [this.#of(`${project} ${address}`), this.#of(project)] as const;

@@ -12,7 +12,7 @@ const WINDOW_BYTES = 256 * 1024;
 type LinkWire = SocketWire & { onDrain?: (() => void) | null };
 
 /**
- * @param received from the other engine.
+ * @param received the exchange from the other engine.
  * @param frame the first frame.
  * @param serve serves the session here. @throws {Error} when nothing can.
  */

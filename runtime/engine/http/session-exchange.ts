@@ -59,7 +59,7 @@ export class SessionExchange implements Exchange {
   #resolve: () => void;
   #reject: (error: Error) => void;
 
-  /** @param project that is called, for errors. */
+  /** @param project the called project, for errors. */
   constructor(project: string, request: SessionRequest) {
     ({ target: this.target, host: this.host, headerBlock: this.headerBlock } = request);
     this.#project = project;

@@ -19,7 +19,7 @@ const PARSED_CHARS_MAX = 1024 * 1024;
 const nameField = { queue: 'queueName', timer: 'binding', cron: 'name', workflow: 'workflow' } as const;
 const idField = { queue: '', timer: 'id', cron: '', workflow: 'executionId' } as const;
 
-/** @param head of an event, in the shape of guest/events/, with additions of broker/. */
+/** @param head the head of an event, in the shape of guest/events/, with additions of broker/. */
 export function eventRecord(kind: EventKind, head: string): EventRecord {
   const fields = (JSON.parse(head) ?? {}) as Readonly<Record<string, unknown>>;
   const [first] =

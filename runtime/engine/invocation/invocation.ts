@@ -33,7 +33,10 @@ export class Invocation<Answer> {
   /** `performance.now()` at its arrival. */
   readonly startedAt: number;
   status = 0;
-  /** `performance.now()` when the head and the end of its response were sent; 0: when it ended. */
+  /**
+   * `performance.now()` when the head and the end of its response were sent; 0 stands for the time when the invocation
+   * ended.
+   */
   firstByteAt = 0;
   answeredAt = 0;
   /** CPU of the invocation's own code. */
@@ -147,14 +150,17 @@ export class Invocation<Answer> {
   }
 
   /**
-   * From its arrival to the head of its response, or to its end at `now` if the whole response is sent then; -1: its
-   * client left before.
+   * The time from the arrival of the invocation to the head of its response, or to its end at `now` if the whole
+   * response is sent then; -1 if its client left before.
    */
   firstByteMs(now: number): number {
     return this.isClientGone ? -1 : (this.firstByteAt === 0 ? now : this.firstByteAt) - this.startedAt;
   }
 
-  /** From its arrival to the end of its response; -1: its client left before, or it opened a WebSocket. */
+  /**
+   * The time from the arrival of the invocation to the end of its response; -1 if its client left before, or if it
+   * opened a WebSocket.
+   */
   answerMs(now: number): number {
     // How long a WebSocket was open is no latency.
     if (this.isClientGone || this.status === 101) return -1;

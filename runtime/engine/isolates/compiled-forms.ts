@@ -86,7 +86,8 @@ export class CompiledForms {
   }
 
   /**
-   * The cache of this code; null if there is none. @param owner `<project>/<deployment id>`. @param hash of the code.
+   * The cache of this code; null if there is none. @param owner `<project>/<deployment id>`. @param hash the hash of
+   * the code.
    */
   find(owner: string, hash: string, length: number): CompiledForm | null {
     this.#startedAt = performance.now();
@@ -129,7 +130,10 @@ export class CompiledForms {
     return Math.max(0, this.#startedAt + (this.#options.quietMs ?? QUIET_MS) - performance.now());
   }
 
-  /** Stores a cache created by compiling alone (compile-ahead.ts). Settles when it is stored, or has failed. */
+  /**
+   * Stores a cache created by compiling alone (compile-ahead.ts). Settles when the cache is stored, or could not be
+   * stored.
+   */
   async keep(owner: string, hash: string, form: ArrayBuffer): Promise<void> {
     await this.#store(this.#nameOf(owner, hash), 'ahead', form).catch(() => {});
   }

@@ -2,8 +2,8 @@
 import ivm from 'isolated-vm';
 
 /**
- * Arrays that a guest sends twice in an entry arrive as one. Each gets its own memory, since the receiver of a part may
- * free it. Modifies the list.
+ * Arrays that a guest sends twice in an entry arrive as one. Each array gets its own memory, since the receiver of a
+ * part may free the memory of the part. Modifies the list.
  */
 export function apart(bytes: Uint8Array[]): Uint8Array[] {
   const seen = new Set<ArrayBufferLike>();

@@ -164,7 +164,10 @@ export class EntryScheduler {
     }
   }
 
-  /** An entry has ended. @param cpuMs of its thread: an entry that was only kept off its core is not deprioritized. */
+  /**
+   * An entry has ended. @param cpuMs the CPU time of the entry's thread: an entry that was only kept off its core is
+   * not deprioritized.
+   */
   left(isolate: Enterable, cpuMs: number): void {
     const state = isolate.entryState;
     if (isolate.isOvertime) {

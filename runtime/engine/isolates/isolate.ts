@@ -24,7 +24,7 @@ export interface IsolateDeps {
   readonly compiledForms: CompiledForms | null;
   /** Descriptor on which a dying process names the code that was running; below 0: none. */
   readonly crashDescriptor?: number;
-  /** Absent: memory that V8 does not count ends no isolate. */
+  /** Without it, memory that V8 does not count ends no isolate. */
   readonly growth?: ResidentGrowth;
   readonly limits: {
     readonly isolateMemoryMb: number;
@@ -41,7 +41,7 @@ export interface IsolateDeps {
 interface IsolateCounters {
   isolatesStarted: number;
   isolatesEvicted: number;
-  /** @param requests that enter together. */
+  /** @param requests the number of requests that enter together. */
   entered(requests: number): void;
 }
 
@@ -202,8 +202,8 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Sets its worker, which the first entry compiles and runs the top level of, before the first requests: the isolate's
-   * thread is woken once for everything. The guest reports the result on request (`Link.start`).
+   * Sets the isolate's worker, which the first entry compiles and runs the top level of, before the first requests: the
+   * isolate's thread is woken once for everything. The guest reports the result on request (`Link.start`).
    */
   load(worker: WorkerCode, batch: Batch, events: IsolateEvents): void {
     this.#batch = batch;
@@ -230,7 +230,9 @@ export class WorkerIsolate implements Enterable {
     if (forms !== null) this.#formStage = form?.stage ?? 'ahead';
   }
 
-  /** Offers its code cache once it has served: V8 has then compiled the functions that serving needs. */
+  /**
+   * Offers the isolate's code cache once the isolate has served: V8 has then compiled the functions that serving needs.
+   */
   #offerForm(requests: number): void {
     this.#served += requests;
     const next = this.#formStage === null ? undefined : formStages[this.#formStage].next;
@@ -251,8 +253,8 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Frees memory while no entry runs, if the isolate holds enough memory for this. @param isResting whether it has been
-   * idle for long: then smaller gains are enough.
+   * Frees memory while no entry runs, if the isolate holds enough memory for this. @param isResting whether the isolate
+   * has been idle for long: then smaller gains are enough.
    */
   async trim(isResting: boolean): Promise<void> {
     if (this.#gone || this.#connection === null || this.entryState !== 'idle') return;

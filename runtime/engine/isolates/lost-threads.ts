@@ -103,7 +103,7 @@ export class LostThreads {
     return sum;
   }
 
-  /** @param reason why it is lost; null if it was told to end, and counts as lost only if it does not. */
+  /** @param reason why the thread is lost; null if it was told to end, and counts as lost only if it does not end. */
   watch(given: GivenUpThread, reason: LossReason | null): void {
     const watched: Watched = { ...given, burntMs: 0, reason: null, priority: null, looksAfter: 0 };
     this.#watched.add(watched);

@@ -4,12 +4,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ivm from 'isolated-vm';
 
-/** The native half of the guest for this machine. @throws {Error} with instructions if there is none. */
+/**
+ * The native half of the guest for this machine. @throws {Error} with instructions if there is no binary for this
+ * machine.
+ */
 export function loadNative(): ivm.NativeModule {
   return new ivm.NativeModule(nativeFile('guest'));
 }
 
-/** The binary of a native source. @throws {Error} with instructions if there is none. */
+/** The binary of a native source. @throws {Error} with instructions if there is no binary for this machine. */
 export function nativeFile(source: 'guest' | 'snapshot'): string {
   const name = `${source}-${process.platform}-${process.arch}-${process.versions.modules}.node`;
   const file = join(import.meta.dirname, 'native/prebuilt', name);

@@ -13,9 +13,9 @@ export interface Tenant {
   readonly isIdle: boolean;
   /** How entries of the isolate are scheduled. */
   readonly conduct: Conduct;
-  /** Disposes its isolate; the next request starts a new one. */
+  /** Disposes the isolate; the next request starts a new one. */
   evict(): void;
-  /** Disposes its isolate, with everything it serves, because the engine uses too much memory. */
+  /** Disposes the isolate, with everything it serves, because the engine uses too much memory. */
   disposeForMemory(): void;
   /**
    * Frees memory; called once after some time without work, and once more after a long time (`isResting`). Never

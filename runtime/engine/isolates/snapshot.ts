@@ -36,7 +36,7 @@ export interface Snapshot {
   readonly bytes: number;
   readonly key: string;
   /**
-   * Provides the scripts of `lazy` to all isolates of the process, once. @param native of an isolate that has run no
+   * Provides the scripts of `lazy` to all isolates of the process, once. @param native an isolate that has run no
    * tenant code.
    */
   share(native: ivm.Reference<object>): void;

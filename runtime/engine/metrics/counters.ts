@@ -23,7 +23,7 @@ class KindCounters {
   wallMs = 0;
   readonly outcomes = new Float64Array(OUTCOME_NAMES.length);
   readonly wall = new Float64Array(WALL_BOUNDS.length + 1);
-  /** Responses by the first digit of their status; 0: none was sent. */
+  /** Responses by the first digit of their status; 0 if none was sent. */
   readonly statuses = new Float64Array(STATUS_CLASSES);
 
   add(other: KindCounters): void {
@@ -72,7 +72,7 @@ export class DeploymentCounters {
     this.serves = serves;
   }
 
-  /** An invocation has ended. @param status of its response; 0: it has none. */
+  /** An invocation has ended. @param status the status of the response, or 0 if there is none. */
   ended(kind: InvocationKind, outcome: Outcome, status: number, wallMs: number): void {
     const counters = kind === 'http' ? this.#http : this.#of(kind);
     if (status > 0 && status < 600) counters.statuses[(status / 100) | 0]!++;

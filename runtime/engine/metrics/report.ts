@@ -58,7 +58,7 @@ function escapeLabel(value: string): string {
 /**
  * The samples of a histogram.
  *
- * @param counts of each bucket, one more than there are limits
+ * @param counts the count of each bucket; there is one more bucket than there are limits
  */
 export function histogram(
   name: string,

@@ -75,7 +75,7 @@ interface EndedInvocation {
   readonly kind: InvocationKind;
   /** Read only for the most expensive invocation. */
   readonly uid: string;
-  /** 0: it has no response. */
+  /** 0 if there is no response. */
   readonly status: number;
   readonly cpuMs: number;
   readonly hostCpuMs: number;
@@ -84,11 +84,12 @@ interface EndedInvocation {
 /** One deployment's part of {@link EngineUsage}. */
 export interface DeploymentUsage {
   /**
-   * @param target of a request; of an event the name of its queue, timer, schedule or workflow; '' for an object's.
+   * @param target the target of a request; for another event, the name of its queue, timer, schedule or workflow; ''
+   * for an object's event.
    * @param isFailure its status is 5xx, or its outcome is not `ok`.
-   * @param budgetMs CPU of its last budget.
-   * @param firstByteMs from its arrival to the head of its response; negative: it has none.
-   * @param answerMs from its arrival to the end of its response; negative: not counted.
+   * @param budgetMs CPU of its last budget. @param firstByteMs the time from its arrival to the head of its response;
+   * negative if it has no response. @param answerMs the time from its arrival to the end of its response; negative if
+   * this is not counted.
    */
   ended(
     invocation: EndedInvocation,
@@ -99,13 +100,13 @@ export interface DeploymentUsage {
     answerMs: number,
   ): void;
   /**
-   * Code that continued after its invocation, or ran without one. @param target of a request; '' for other events, and
-   * for none.
+   * Code that continued after its invocation, or ran without one. @param target the target of a request; '' for other
+   * events, and if there is no event.
    */
   burnt(kind: InvocationKind, target: string, cpuMs: number): void;
   /** A file was served, or a redirect or an error instead. */
   served(status: number): void;
-  /** Counts calls of bindings. @param resource of the binding. */
+  /** Counts calls of bindings. @param resource the resource of the binding. */
   calls(kind: MeasuredKind, resource: string): ResourceUsage;
 }
 

@@ -31,7 +31,7 @@ export interface EngineConfig {
   readonly publicPort: number | null;
   readonly limits: Limits;
   readonly egress: EgressPolicy;
-  /** `WORKER_DNS_SERVERS`: name servers for workers' requests; none: the system's. */
+  /** `WORKER_DNS_SERVERS`: name servers for workers' requests. Without it, they are the system's. */
   readonly nameServers: readonly string[];
   /** `TRUSTED_PROXIES`: addresses and CIDR ranges of proxies whose client addresses are believed. */
   readonly trustedProxies: readonly string[];
@@ -48,7 +48,9 @@ export interface EngineConfig {
   readonly ai: { readonly socket: string; readonly origin: string; readonly url: string | null } | null;
   /** `ENGINE_SANDBOX_URL` and `ENGINE_SANDBOX_TOKEN`: the sandbox service, or null. */
   readonly sandboxes: { readonly origin: string; readonly token: string } | null;
-  /** `ENGINE_SSR_SOCKET`: socket of the process that runs servers of ssr projects; '': none run here. */
+  /**
+   * `ENGINE_SSR_SOCKET`: socket of the process that runs servers of ssr projects; '' means no such servers run here.
+   */
   readonly ssrSocket: string;
   /** `ENGINE_SSR_CALLS`: prefix of the path of the socket for their calls; '' uses the prefix of its own socket. */
   readonly ssrCalls: string;

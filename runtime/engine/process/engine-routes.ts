@@ -27,7 +27,7 @@ interface EngineRouteDeps {
   readonly waits: RouteWaits;
   readonly recent: RecentLog;
   readonly reports: ReturnType<typeof createEngineReports>;
-  /** Whether a project is served by the record with this hash; '': whether it is not served. */
+  /** Whether a project is served by the record with this hash; '' asks whether the project is not served. */
   readonly isRouted: (project: string, hash: string) => boolean;
 }
 

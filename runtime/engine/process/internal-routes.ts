@@ -18,7 +18,7 @@ import { answerJson, answerText, type InternalRoutes } from './internal-server.t
 interface InternalRouteDeps {
   readonly handler: Pick<Handler, 'deliver' | 'check'>;
   readonly recent: Pick<RecentLog, 'read'>;
-  /** Whether a project is served by the record with this hash; '': whether it is not served. */
+  /** Whether a project is served by the record with this hash; '' asks whether the project is not served. */
   readonly isRouted: (project: string, hash: string) => boolean;
   readonly reports: ReturnType<typeof createEngineReports>;
   /** Limit for a delivery. */

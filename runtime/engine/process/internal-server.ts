@@ -10,7 +10,7 @@ type InternalRoute = (request: IncomingMessage, response: ServerResponse) => voi
 /** Key of a route: method and path without query, such as `GET /_platform/health`. */
 export type InternalRoutes = Readonly<Record<`${'GET' | 'POST'} /_platform/${string}`, InternalRoute>>;
 
-/** @param path of the Unix socket. @throws {Error} of the system when it cannot be made. */
+/** @param path the path of the Unix socket. @throws {Error} of the system when the socket cannot be made. */
 export async function openInternal(path: string, routes: InternalRoutes): Promise<Server> {
   const table = new Map<string, InternalRoute>(Object.entries(routes));
   const server = createServer((request, response) => {

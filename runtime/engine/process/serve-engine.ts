@@ -21,7 +21,7 @@ interface ServeEngineDeps {
   readonly routes: InternalRoutes;
   readonly telemetry: TelemetryRecorder;
   readonly onAssigned: (place: number | null) => void;
-  /** @param reason why it is node:http; null if it is not. */
+  /** @param reason why the listener is node:http; null if it is another listener. */
   readonly onListening: (listener: Listener, reason: string | null) => void;
   readonly onFailure: (error: unknown) => void;
   /** Closes everything and ends the process. */

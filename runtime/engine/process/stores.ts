@@ -74,7 +74,7 @@ interface EngineStoresDeps {
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
   readonly edgeToken: string;
-  /** Path of this engine's socket for forwarded requests; empty: it has none. */
+  /** Path of this engine's socket for forwarded requests; empty if this engine has none. */
   readonly link?: string;
   readonly log: (level: 'warn' | 'error', message: string) => void;
   /** N of scrypt, for tests. */

@@ -242,7 +242,7 @@ async function look(scope: Stored, id: string): Promise<Looked | null> {
   return JSON.parse(reply) as Looked | null;
 }
 
-/** When an object was last written; 0: it has no database. */
+/** When an object was last written; 0 if it has no database. */
 async function changedAt(scope: Stored, id: string): Promise<number> {
   const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
   // The id before this one.

@@ -46,8 +46,8 @@ export async function listSnapshots(databases: SnapshotDatabases, namespace: str
  *
  * @param resources existing databases; a database that was never opened has no data to copy.
  * @param most snapshots of the project, including this one.
- * @param keep a snapshot that is not dropped, however old.
- * @returns its databases, and the names of the snapshots that were dropped for it.
+ * @param keep a snapshot that is not dropped, however old. @returns the databases of the project, and the names of the
+ * snapshots that were dropped for it.
  */
 export async function makeSnapshot(
   databases: SnapshotDatabases,
@@ -73,7 +73,8 @@ export async function makeSnapshot(
  * Creates a snapshot of one database at a moment, from its replica, and deletes the oldest snapshots if there are too
  * many.
  *
- * @returns its size, the time of the latest change in it, and the names of the snapshots that were dropped.
+ * @returns the size of the snapshot, the time of the latest change in it, and the names of the snapshots that were
+ * dropped.
  */
 export async function snapshotAt(
   databases: SnapshotDatabases,

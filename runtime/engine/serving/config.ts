@@ -54,7 +54,7 @@ export interface ServingDeps {
   readonly protocol: 'http' | 'https';
   /**
    * Called when a fetch handler that called `passThroughOnException` throws. Returns the status with which the request
-   * was answered another way; 0: it was not.
+   * was answered another way, or 0 if it was not.
    */
   readonly fallBackToAssets: (exchange: Exchange, deployment: DeploymentConfig) => number;
   /** Sends the project's own page for a failure; false if it has none, and nothing was sent. */

@@ -33,7 +33,7 @@ export class CpuAccounts implements CpuMeter {
     this.#link = link;
   }
 
-  /** CPU limit of an invocation; 0: none. */
+  /** CPU limit of an invocation; 0 means no limit. */
   limitMs({ kind }: AnyInvocation): number {
     return this.#deps.limits.cpu[budgetOf(kind)][this.#deployment.config.plan];
   }

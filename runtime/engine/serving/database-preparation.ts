@@ -20,7 +20,7 @@ export interface ProjectDatabases {
  * For databases that the migrator prepares: a deployment is served after the migrator has finished, and this code
  * changes nothing.
  *
- * @param databases of the database service.
+ * @param databases the databases of the database service.
  */
 export function preparedByMigrator(databases: {
   migrations(
@@ -44,8 +44,8 @@ export function preparedByMigrator(databases: {
  * Migrates the databases of a production deployment, or of a preview, whose databases are copies of production's made
  * at its first request. Null if no preparation is needed.
  *
- * @param namespace that owns the databases. @param isProduction whether the deployment is its project's production,
- * read when the preparation runs.
+ * @param namespace the namespace that owns the databases. @param isProduction whether the deployment is its project's
+ * production, read when the preparation runs.
  */
 export function prepareDatabases(
   databases: ProjectDatabases,

@@ -64,7 +64,7 @@ export class Dispatch {
     this.#responses = new Responses(deps);
   }
 
-  /** @param body of a request: null without a body, undefined when it is streamed. */
+  /** @param body the body of a request: null without a body, undefined when it is streamed. */
   send(invocation: AnyInvocation, body: Part | null | undefined): void {
     if (invocation.phase === 'over') return;
     if (invocation.isClientGone) {
@@ -310,7 +310,7 @@ export class Dispatch {
     this.#deployment.log(known, text, this.#running.find(id) ?? null);
   }
 
-  /** @param at when the isolate must be entered for its timers: ms of the monotonic clock; -1: never. */
+  /** @param at when the isolate must be entered for its timers: ms of the monotonic clock; -1 means never. */
   #wakeAt(at: number): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

@@ -42,7 +42,7 @@ interface EngineOptions {
   readonly egress: EgressPolicy;
   /** Name servers for workers' requests; by default those of the system. */
   readonly nameServers?: readonly string[];
-  /** Hosts whose fetches are served internally; absent: none. */
+  /** Hosts whose fetches are served internally, if there are any. */
   readonly platformHosts?: PlatformHosts;
   /** The AI gateway, if there is one. */
   readonly ai?: AiAddress;

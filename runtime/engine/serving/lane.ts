@@ -37,7 +37,7 @@ export class Lane implements Tenant, ServingLane {
   #objects: LiveObjects | null;
 
   /**
-   * @param memoryShare of the deployment's memory outside its isolates.
+   * @param memoryShare the part of the deployment's memory that is outside its isolates.
    * @param objects null in all lanes but the durable objects'.
    */
   constructor(deployment: ServedDeployment, deps: LaneDeps, memoryShare: number, objects: LiveObjects | null = null) {

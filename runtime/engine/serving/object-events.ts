@@ -90,7 +90,7 @@ export class ObjectEvents {
     }
   }
 
-  /** @param route of the project that stores the object. @throws {PlatformError} */
+  /** @param route the route of the project that stores the object. @throws {PlatformError} */
   #codeOf(route: Route, address: ObjectAddress): { deployment: Deployment; home: StoredElsewhere | null } {
     const { homes, namespaceOf } = this.#deps;
     const { route: runs, found, class: name } = homes.code(route, address.class);

@@ -38,7 +38,7 @@ export interface ObjectOperator {
   live(route: Route): Promise<Readonly<Record<string, LiveState>>>;
   /** The class of a deployment's own binding, where it is stored. @throws {PlatformError} */
   readonly home: ObjectHomes['own'];
-  /** Serves an operation that another engine forwarded. @returns false: the key is not of an operation. */
+  /** Serves an operation that another engine forwarded. @returns false if the key is not of an operation. */
   serve(key: string, exchange: Exchange): boolean;
 }
 
@@ -50,7 +50,7 @@ interface ObjectOperatorDeps {
   readonly namespaceOf: (project: string) => string;
   readonly findDeployment: (id: string) => Route | null;
   readonly homes: Pick<ObjectHomes, 'own'>;
-  /** Absent: there are no other engines. */
+  /** Undefined if there are no other engines. */
   readonly forward: ((link: string, key: string, exchange: Exchange) => void) | undefined;
 }
 

@@ -74,13 +74,13 @@ export interface RouteDeploymentDeps {
    * Answers failed requests with details for the worker's author; if absent, only with details that visitors may see.
    */
   readonly explain?: Explain;
-  /** Absent: no servers of ssr projects run with this engine. */
+  /** Undefined if no servers of ssr projects run with this engine. */
   readonly servers?: ServerLink;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` receives only failed requests. */
   readonly onlyFailures?: boolean;
-  /** How events reach the server of an ssr deployment; absent: they do not. */
+  /** How events reach the server of an ssr deployment. Without it, they do not reach it. */
   readonly appVariablesOf?: (route: Route) => Readonly<Record<string, string>>;
   /** Records log lines, invocations and spans for the control plane; if absent, nothing is recorded. */
   readonly telemetry?: Pick<TelemetryRecorder, 'open'>;

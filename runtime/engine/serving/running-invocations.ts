@@ -114,14 +114,14 @@ export class RunningInvocations {
     this.#link.breakBody(id, BODY_GONE);
   }
 
-  /** Marks its response as an open WebSocket. */
+  /** Marks the invocation's response as an open WebSocket. */
   socketOpened(invocation: AnyInvocation): void {
     invocation.isSocketOpen = true;
     this.upgraded++;
     if (invocation.object?.sockets !== undefined) invocation.object.sockets.open++;
   }
 
-  /** Marks its WebSocket as closed; work started by its `close` event gets the time of a request. */
+  /** Marks the invocation's WebSocket as closed; work started by its `close` event gets the time of a request. */
   socketClosed(invocation: AnyInvocation): void {
     if (!invocation.isSocketOpen) return;
     invocation.isSocketOpen = false;

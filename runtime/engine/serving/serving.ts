@@ -26,7 +26,7 @@ const CALLS_MAX = 10_000;
 /** Begins a record of objects' storage. */
 const STORAGE = toHost.storage + FIELD;
 
-/** An entry that was read up to its storage. */
+/** An entry that was read up to its record of storage. */
 interface HeldEntry {
   readonly reader: RecordReader;
   readonly shareMs: number;
@@ -167,7 +167,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     if (this.#state !== 'gone') this.#start.load(this);
   }
 
-  /** @param body of a request: null without a body, undefined when it is streamed. */
+  /** @param body the body of a request: null without a body, undefined when it is streamed. */
   serve(invocation: AnyInvocation, body: Part | null | undefined): void {
     this.#dispatch.send(invocation, body);
   }

@@ -37,7 +37,10 @@ const [NUL, NO_NUL] = ['\0', '\ufffd'];
 /** Telemetry of one deployment. */
 export interface DeploymentTelemetry {
   line(line: LogLine, invocation: AnyInvocation | null): void;
-  /** An invocation has ended, at `now` of `performance.now()`. @param target of a request, `''` for others. */
+  /**
+   * An invocation has ended, at `now` of `performance.now()`. @param target the target of a request, `''` for other
+   * events.
+   */
   ended(invocation: AnyInvocation, outcome: Outcome, target: string, now: number): void;
   /** Whether to sample an invocation that continues no sampled trace. */
   samples(): boolean;

@@ -38,7 +38,7 @@ const SECRET_NAME =
 /** Long random values are tokens more often than not. */
 const LONG_RUN = /[\w.~=-]{24,}/g;
 
-/** @param client address of the client; empty: unknown. */
+/** @param client address of the client; empty if unknown. */
 export function requestDetails(exchange: Exchange, status: number, client: string): RequestDetails {
   const { target, headerBlock, bodyBytes, sentBytes } = exchange;
   return {
@@ -66,7 +66,7 @@ export function storedQuery(target: string): string {
     .join('&');
 }
 
-/** The first value of each header. @param block of the request (http/listener.ts). */
+/** The first value of each header. @param block the header block of the request (http/listener.ts). */
 export function storedHeaders(block: string): RequestDetails['headers'] {
   const headers = new Map<string, string | null>();
   let charsLeft = HEADERS_CHARS_MAX;

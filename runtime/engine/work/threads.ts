@@ -50,7 +50,7 @@ export class Threads {
   /**
    * Runs an operation in its turn; the memory of its parts is transferred. Never rejects.
    *
-   * @param isWanted called when it is its turn; if the result is no longer needed, returns null.
+   * @param isWanted called when it is the operation's turn; if the result is no longer needed, it returns null.
    */
   run(of: object, request: ThreadRequest, isWanted: () => boolean): Promise<ThreadAnswer | null> {
     return this.#queue.run(of, async () => {

@@ -11,10 +11,10 @@ export const CANCEL_REQUEST = 80_877_102;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Follows the messages of one direction. Only requested bodies are stored. */
+/** Follows the messages in one direction. Only requested bodies are stored. */
 export class MessageReader {
   #onMessage: (type: number, body: Buffer | null) => void;
-  /** Largest body to keep of a message; 0: none is kept. */
+  /** Largest body to keep of a message; 0 if none is kept. */
   #keeps: (type: number) => number;
   #onType: ((type: number) => boolean) | null;
   /** -1: before a message. */

@@ -24,7 +24,7 @@ interface Wanted {
 
 /** A session that runs. */
 interface RunningSession {
-  /** Cancels its running statement. */
+  /** Cancels the running statement of the session. */
   cancelWork(opener: Opener): Promise<void>;
 }
 
@@ -237,7 +237,7 @@ export class Pools {
     this.#sweep = null;
   }
 
-  /** A session runs, until the returned function is called. @param key of its CancelRequest. */
+  /** A session runs, until the returned function is called. @param key the key of the connection's CancelRequest. */
   began(namespace: string, key: string, session: RunningSession): () => void {
     const project = this.#projectOf(namespace);
     project.sessions.set(key, session);

@@ -61,7 +61,7 @@ export class ServerConnection {
   readonly key: string;
   /** Reported by the server, as in ParameterStatus. */
   readonly parameters = new Map<string, Buffer>();
-  /** Since when it is idle. */
+  /** The time since which the connection is idle. */
   idleSince = 0;
   /** Set by the pool: called once when the connection has ended. */
   onClose: (() => void) | null = null;
@@ -70,9 +70,9 @@ export class ServerConnection {
   #socket: Socket | TLSSocket;
   #reader: MessageReader;
   #user: ConnectionUser | null = null;
-  /** Takes kept messages while it is opened or reset. */
+  /** Takes kept messages while the connection is opened or reset. */
   #listener: ((type: number, body: Buffer | null) => void) | null = null;
-  /** Called with the end of the connection while it is opened or reset. */
+  /** Called with the end of the connection while the connection is opened or reset. */
   #onLost: (() => void) | null = null;
   /** Bytes since it has no session. */
   #unasked = 0;
@@ -101,7 +101,7 @@ export class ServerConnection {
   }
 
   /**
-   * @param parameters of its sessions.
+   * @param parameters the parameters of the connection's sessions.
    * @throws {Failure} `pool_refused`.
    */
   static async open(
@@ -175,7 +175,7 @@ export class ServerConnection {
     );
   }
 
-  /** Lends it to a session. */
+  /** Lends the connection to a session. */
   lend(user: ConnectionUser): void {
     this.#user = user;
     this.#ready = 0;
@@ -190,7 +190,10 @@ export class ServerConnection {
     this.#socket.resume();
   }
 
-  /** Takes it back from its session, and resets it. @returns false: it must not be used again, and is closed. */
+  /**
+   * Takes the connection back from its session, and resets it. @returns false if the connection must not be used again,
+   * and is closed.
+   */
   async reset(): Promise<boolean> {
     const isAtRest = this.isAtRest;
     this.#user = null;
@@ -273,7 +276,7 @@ export class ServerConnection {
     }
   }
 
-  /** Ends it, politely if it is idle. */
+  /** Ends the connection, politely if it is idle. */
   end(): void {
     if (this.#isClosed) return;
     this.#socket.end(message('X'), () => this.#socket.destroy());

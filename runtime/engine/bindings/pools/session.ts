@@ -170,7 +170,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
     this.push(Buffer.concat([message('R', int32(0)), ...reported, message('K', key), message('Z', 'I')]));
   }
 
-  /** @returns false: the session ends here. */
+  /** @returns false if the session ends here. */
   #follows(type: number): boolean {
     if (!CLIENT_TYPES.has(type)) this.#isWrong = true;
     else if (type === codeOf('X')) this.#isTerminated = true;

@@ -1,5 +1,5 @@
-// The guest half of the AI binding: converts the inputs of `run` to a request to the gateway, and reads its response. A
-// module of lazy.ts.
+// The guest half of the AI binding: converts the inputs of `run` to a request to the gateway, and reads its response.
+// lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
-// The guest half of the auth binding (`PLATFORM_AUTH`): asks the host for users and sessions. A module of lazy.ts.
+// The guest half of the auth binding (`PLATFORM_AUTH`): asks the host for users and sessions. lazy.ts loads this module
+// when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 export default function createAuth({ callHost, isRequest, toOptions }: LazyDeps): { create(name: string): object } {

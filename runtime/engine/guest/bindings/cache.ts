@@ -1,4 +1,4 @@
-// The guest half of the cache binding: texts by key, with expiry. A module of lazy.ts.
+// The guest half of the cache binding: texts by key, with expiry. lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 export default function createCache({ callHost, toOptions }: LazyDeps): { create(name: string): object } {

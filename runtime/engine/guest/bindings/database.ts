@@ -1,5 +1,6 @@
-// The guest half of the db binding: the API of D1 (docs/database.md), and interactive transactions. A module of
-// lazy.ts. Requests and replies are JSON that only the database interprets (core/database-request.ts has the shapes).
+// The guest half of the db binding: the API of D1 (docs/database.md), and interactive transactions. lazy.ts loads this
+// module when it is first used. Requests and replies are JSON that only the database interprets
+// (core/database-request.ts has the shapes).
 import type { LazyDeps } from '../lazy.ts';
 import { BegunByStatements, type Begun } from './database/begun.ts';
 import { failure, typeError } from './database/errors.ts';

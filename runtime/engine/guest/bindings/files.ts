@@ -1,4 +1,5 @@
-// The guest half of the file binding: the API of an R2 bucket, and more. A module of lazy.ts.
+// The guest half of the file binding: the API of an R2 bucket, and more. lazy.ts loads this module when it is first
+// used.
 import type { LazyDeps } from '../lazy.ts';
 import type { HostBody, HostReply } from '../host.ts';
 import type { HostCallName, Part } from '../../bridge/protocol.ts';

@@ -1,5 +1,5 @@
 // The guest half of pools (docs/sockets.md): what a client needs to connect to one. Host and password are generated,
-// and work only in this isolate. A module of lazy.ts.
+// and work only in this isolate. lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 /** Name of the account and of the database that clients are given. */

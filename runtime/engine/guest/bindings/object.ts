@@ -1,5 +1,5 @@
 // The guest half of an object binding (docs/objects.md): ids, and stubs that reach the only instance with an id, on any
-// machine. A module of lazy.ts.
+// machine. lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 import { DurableObjectId, idOfName, isIdOf, uniqueId } from '../lazy/objects/ids.ts';
 

@@ -1,4 +1,5 @@
-// The guest half of the queue binding: sends messages. events/queue.ts receives them. A module of lazy.ts.
+// The guest half of the queue binding: sends messages. events/queue.ts receives them. lazy.ts loads this module when it
+// is first used.
 import type { BindingModule, LazyDeps } from '../lazy.ts';
 
 /** Options of a message; validated on the host. */

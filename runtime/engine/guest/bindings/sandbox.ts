@@ -1,5 +1,6 @@
 // The guest half of sandboxes: one handle per id, whose methods each send one request to the sandbox service through
-// the host (core/sandbox/operations.ts in the repository defines the requests). A module of lazy.ts.
+// the host (core/sandbox/operations.ts in the repository defines the requests). lazy.ts loads this module when it is
+// first used.
 import type { LazyDeps } from '../lazy.ts';
 import { exitOfEvents, type ExecResult } from './sandbox/exec-events.ts';
 import { openTerminal, type Terminal } from './sandbox/terminal.ts';
@@ -72,7 +73,7 @@ export default function createSandboxes(deps: LazyDeps): { create(name: string):
     #path: string;
     #options: string | null;
 
-    /** @param options of the sandbox, as header text. */
+    /** @param options the options of the sandbox, as header text. */
     constructor(binding: string, path: string, options: string | null = null) {
       this.#fetcher = createFetcher('sandbox.call', { binding });
       this.#binding = binding;

@@ -1,5 +1,5 @@
-// The guest half of service bindings (docs/services.md): a stub of an entrypoint of another project's worker. A module
-// of lazy.ts.
+// The guest half of service bindings (docs/services.md): a stub of an entrypoint of another project's worker. lazy.ts
+// loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 export default function createServices({ useModule }: LazyDeps): { create(name: string): object } {

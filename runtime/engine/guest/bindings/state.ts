@@ -1,4 +1,5 @@
-// The guest half of the state binding (docs/state.md): the API of a KV namespace, and more. A module of lazy.ts.
+// The guest half of the state binding (docs/state.md): the API of a KV namespace, and more. lazy.ts loads this module
+// when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';
 

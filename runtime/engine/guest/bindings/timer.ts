@@ -1,5 +1,5 @@
-// The guest half of the timer binding: sets, reads and deletes timers. events/timer.ts receives due ones. A module of
-// lazy.ts.
+// The guest half of the timer binding: sets, reads and deletes timers. events/timer.ts receives due ones. lazy.ts loads
+// this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 interface Options {

@@ -1,5 +1,5 @@
-// The guest half of the workflow binding: starts and reads runs. events/workflow.ts executes them. A module of
-// lazy.ts.
+// The guest half of the workflow binding: starts and reads runs. events/workflow.ts executes them. lazy.ts loads this
+// module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 interface Execution {
@@ -98,7 +98,7 @@ export default function createWorkflow({ callHost, invalidArgument, toOptions, u
       await this.#call('resume', { id });
     }
 
-    /** Runs it again, from the beginning or from a given step: results of earlier steps are kept. */
+    /** Runs the run again, from the beginning or from a given step: results of earlier steps are kept. */
     async restart(id: unknown, options?: { fromStep?: string }): Promise<void> {
       await this.#call('restart', { id, fromStep: toOptions('The options of restart', options).fromStep });
     }

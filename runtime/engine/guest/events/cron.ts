@@ -1,4 +1,5 @@
-// A run of a `cron` schedule, for the worker's `scheduled` handler (or `cron` handler). A module of lazy.ts.
+// A run of a `cron` schedule, for the worker's `scheduled` handler (or `cron` handler). lazy.ts loads this module when
+// it is first used.
 import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 

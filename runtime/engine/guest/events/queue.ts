@@ -1,6 +1,6 @@
 // Messages of a queue, for the worker's `message` handler (one by one) or its `queue` handler (as a batch). The
-// result has an outcome for each message; if the handler throws, its messages are delivered again. A module of
-// lazy.ts.
+// result has an outcome for each message; if the handler throws, its messages are delivered again. lazy.ts loads this
+// module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 

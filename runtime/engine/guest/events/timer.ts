@@ -1,4 +1,4 @@
-// A timer that is due, for the worker's `timer` handler. A module of lazy.ts.
+// A timer that is due, for the worker's `timer` handler. lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 

@@ -1,5 +1,5 @@
-// One attempt at a run of a workflow: calls its function or its class from the beginning. A module of lazy.ts;
-// workflow/ has its parts.
+// One attempt at a run of a workflow: calls its function or its class from the beginning. lazy.ts loads this module
+// when it is first used; workflow/ has its parts.
 import type { LazyDeps } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 import { beginAttempt, mismatch, type Attempt, type KnownStep } from './workflow/attempt.ts';

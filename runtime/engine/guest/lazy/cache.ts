@@ -1,6 +1,6 @@
 // The Cache API (Service Workers 5.4): `caches.default`, `caches.open(name)`, and of a cache `match`, `put`,
-// `delete`, `add`, `addAll`. The host decides what is stored and for how long (bindings/cache.ts). A module of
-// lazy.ts.
+// `delete`, `add`, `addAll`. The host decides what is stored and for how long (bindings/cache.ts). lazy.ts loads this
+// module when it is first used.
 import type { HostBody } from '../host.ts';
 import type { LazyDeps } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';

@@ -1,5 +1,5 @@
-// crypto: randomness from the host, drawn in batches for small amounts; subtle is in crypto/subtle.ts. A module of
-// lazy.ts.
+// crypto: randomness from the host, drawn in batches for small amounts; subtle is in crypto/subtle.ts. This is one of
+// the modules of lazy.ts.
 import { host } from '../host.ts';
 import { provideModule } from '../modules.ts';
 import { DOMException, QuotaExceededError } from '../web/dom-exception.ts';

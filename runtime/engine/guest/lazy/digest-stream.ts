@@ -1,5 +1,5 @@
 // crypto.DigestStream: a writable stream that computes the digest of everything written to it. The host keeps the
-// state. A module of lazy.ts.
+// state. lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 const algorithms = ['MD5', 'SHA-1', 'SHA-256', 'SHA-384', 'SHA-512'];

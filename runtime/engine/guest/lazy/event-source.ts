@@ -1,5 +1,5 @@
 // EventSource (HTML Standard 9.2) over fetch: reconnects with the last event's id, after a second or the delay that
-// the server sets. A module of lazy.ts.
+// the server sets. lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 const CONNECTING = 0;

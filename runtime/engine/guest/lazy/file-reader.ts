@@ -1,5 +1,5 @@
 // FileReader and ProgressEvent (File API 6): reads a blob of this isolate with events, for code written for browsers.
-// A module of lazy.ts.
+// lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 import type { Blob } from '../web/blob.ts';
 

@@ -1,5 +1,5 @@
 // FormData with its two encodings, used by bodies. Multipart parts are located by byte search; names and values are
-// decoded one by one, and files are slices of the body. A module of lazy.ts.
+// decoded one by one, and files are slices of the body. lazy.ts loads this module when it is first used.
 import { provideModule } from '../modules.ts';
 import { Blob, blobBytes, createBlob, File, isBlob, isFile } from '../web/blob.ts';
 import { parseUrlencoded } from '../web/url-search-params.ts';

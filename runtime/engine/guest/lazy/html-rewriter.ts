@@ -1,5 +1,6 @@
 // HTMLRewriter, as in Cloudflare Workers: handlers for parts of an HTML document as it streams through. Everything
-// else stays unchanged. A module of lazy.ts; htmlparser2 and css-what parse HTML and selectors (html/).
+// else stays unchanged. lazy.ts loads this module when it is first used; htmlparser2 and css-what parse HTML and
+// selectors (html/).
 import type { LazyDeps } from '../lazy.ts';
 import { Rewriting, type DocumentHandlers, type ElementHandlers, type Rules } from './html/rewriter.ts';
 import { compileSelector, type Matcher } from './html/selector.ts';

@@ -1,5 +1,6 @@
 // Formats values for `console`: the format string of the Console Standard, and objects as Node shows them. Limited in
-// depth, width and length; a hostile getter or Proxy costs only its own invocation. A module of lazy.ts.
+// depth, width and length; a hostile getter or Proxy costs only its own invocation. lazy.ts loads this module when it
+// is first used.
 import { provideModule } from '../modules.ts';
 
 /** Classes of the platform whose content is behind getters. */

@@ -1,4 +1,4 @@
-// structuredClone and the channels that clone their messages. A module of lazy.ts.
+// structuredClone and the channels that clone their messages. lazy.ts loads this module when it is first used.
 import { provideModule } from '../modules.ts';
 import { structuredClone } from './messages/structured-clone.ts';
 

@@ -1,5 +1,5 @@
-// The durable objects in this isolate, created by their first event, and the events that they handle. A module of
-// lazy.ts; entry.ts and dispatch.ts call it for the records of objects.
+// The durable objects in this isolate, created by their first event, and the events that they handle. lazy.ts loads
+// this module when it is first used; entry.ts and dispatch.ts call it for the records of objects.
 import type { Part } from '../../bridge/protocol.ts';
 import { AsyncLocalStorage } from '../context.ts';
 import { currentInvocation, type GuestInvocation } from '../invocation.ts';
@@ -79,7 +79,10 @@ class LiveObject implements StateOwner {
     this.sockets.closeAll(reason.message);
   };
 
-  /** Runs a section while no event enters. Sections of events that have already entered run one after the other. */
+  /**
+   * Runs a section of code. No event enters in the meantime. Sections of events that have already entered run one after
+   * the other.
+   */
   readonly alone = <Result>(section: () => Promise<Result>): Promise<Result> => {
     const isFirst = this.gate.sections === 0;
     this.gate.sections++;
@@ -207,7 +210,7 @@ async function event(address: Address, request: unknown, env: unknown, invocatio
   }
 }
 
-/** An event of a WebSocket that the engine keeps. @param data of a message. */
+/** An event of a WebSocket that the engine keeps. @param data the data of a message. */
 async function socketEvent(
   address: Address & SocketEvent,
   data: Part | null,

@@ -1,5 +1,5 @@
 // performance: the clock and user timing (marks and measures). Entries are kept until cleared; beyond a limit the
-// oldest are dropped. PerformanceObserver is notified in a microtask. A module of lazy.ts.
+// oldest are dropped. PerformanceObserver is notified in a microtask. lazy.ts loads this module when it is first used.
 import { host } from '../host.ts';
 import { useModule } from '../modules.ts';
 import { DOMException } from '../web/dom-exception.ts';

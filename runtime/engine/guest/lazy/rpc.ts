@@ -1,5 +1,5 @@
 // Calls between workers: stubs of service bindings and of the worker's own entrypoints, and the sessions that a call
-// from another worker opens. A module of lazy.ts.
+// from another worker opens. lazy.ts loads this module when it is first used.
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { provideModule } from '../modules.ts';
 import type { SessionMain } from '../session-main.ts';

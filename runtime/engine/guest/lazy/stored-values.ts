@@ -1,5 +1,6 @@
 // Encodes values for a store as JSON and decodes them. JSON values are unchanged; all other values that structuredClone
-// can copy become a list of records. Used by bindings that store values (workflows, queues). A module of lazy.ts.
+// can copy become a list of records. Used by bindings that store values (workflows, queues). lazy.ts loads this module
+// when it is first used.
 import { provideModule, useModule } from '../modules.ts';
 import { atob, btoa } from '../web/base64.ts';
 import { fromUnits } from '../web/utf8.ts';

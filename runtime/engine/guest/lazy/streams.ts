@@ -1,6 +1,6 @@
 // The streams classes, from web-streams-polyfill (figures against Node: bench/README.md, npm test -- wpt streams),
-// and classes built on them. A module of lazy.ts: it is two thirds of the guest's source, and workers that respond
-// with text never need it.
+// and classes built on them. lazy.ts loads this module when it is first used: it is two thirds of the guest's source,
+// and workers that respond with text never need it.
 import * as polyfill from 'web-streams-polyfill';
 import type { LazyDeps } from '../lazy.ts';
 import { createCompressionStreams } from './streams/compression.ts';

@@ -1,5 +1,5 @@
-// TCP sockets: `connect` of cloudflare:sockets. The host has the network (bindings/tcp.ts). A module of lazy.ts,
-// reached through the hooks of node-hooks.ts.
+// TCP sockets: `connect` of cloudflare:sockets. The host has the network (bindings/tcp.ts). lazy.ts loads this module
+// when it is first used, reached through the hooks of node-hooks.ts.
 import type { HostBody } from '../host.ts';
 import type { LazyDeps } from '../lazy.ts';
 import type { HostCallName } from '../../bridge/protocol.ts';

@@ -1,5 +1,5 @@
 // WebSocket and WebSocketPair. The two ends of a pair are connected in this isolate until a response takes one of them.
-// Then the network is the other end. A module of lazy.ts.
+// Then the network is the other end. lazy.ts loads this module when it is first used.
 import type { Part } from '../../bridge/protocol.ts';
 import type { Context } from '../context.ts';
 import type { LazyDeps } from '../lazy.ts';

@@ -38,7 +38,7 @@ const trustDescriptor: PropertyDescriptor = {
 
 const { defineProperty } = Object;
 
-// An event that owns `isTrusted`. Copying it natively costs a fifth of defining the property on every event.
+// An event that owns `isTrusted`. A native copy of the pattern costs a fifth of defining the property on every event.
 let pattern: Event | null = null;
 // The same for the most frequent event class, whose fields are added to the copy.
 let derivedClass: typeof Event | null = null;

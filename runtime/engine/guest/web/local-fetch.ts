@@ -10,7 +10,10 @@ export function isLocal(url: string): boolean {
   return url.startsWith('blob:') || url.startsWith('data:');
 }
 
-/** @param blob of the blob URL when the request was made. @throws {TypeError} as the network error of the standard. */
+/**
+ * @param blob the blob that the blob URL had when the request was made. @throws {TypeError} as the network error of the
+ * standard.
+ */
 export function fetchLocal(method: string, url: string, blob: Blob | null): Response {
   if (url.startsWith('data:')) {
     const { type, bytes } = readDataUrl(url);

@@ -14,7 +14,7 @@ export interface UrlPlaces {
   /** Before the port's colon. */
   hostEnd: number;
   pathStart: number;
-  /** Offset of the question mark; that of the hash when there is no query. */
+  /** Offset of the question mark, or offset of the hash if there is no query. */
   queryStart: number;
   /** Offset of the hash sign; the length when there is no fragment. */
   hashStart: number;

@@ -11,7 +11,7 @@ export interface UrlRecord {
   password: string;
   /** Serialized; null = none, '' = the empty host. */
   host: string | null;
-  /** Null = none or the scheme's default. */
+  /** Null means no port, or the default port of the scheme. */
   port: number | null;
   /**
    * An opaque path, or segments that each follow a slash: a path without segments is '', a path with one empty segment

@@ -28,7 +28,7 @@ interface Waiting {
   readonly deployment: ObjectDeployment | null;
   start(): void;
   refuse(error: unknown): void;
-  /** Forwards it to the engine that has the object. */
+  /** Forwards the event to the engine that has the object. */
   forward(link: string): void;
 }
 
@@ -40,7 +40,7 @@ export class LiveObject {
   deployment: ObjectDeployment | null = null;
   isolate: ObjectIsolate | null = null;
   store: ObjectStore | null = null;
-  /** Changes when it leaves its isolate. */
+  /** Changes when the object leaves its isolate. */
   stay: object = {};
   /** Events that run. */
   running = 0;

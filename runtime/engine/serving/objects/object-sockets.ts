@@ -1,6 +1,6 @@
 // The WebSockets that a durable object has accepted, in the engine that has the object. The sockets stay open while the
-// object moves to another isolate or is in none. Stores their attachments and tags, and passes their events to the
-// object in order, as fast as the object accepts them. Made by live-objects.ts.
+// object moves to another isolate or is in none. Stores the attachments and tags of sockets, and passes their events to
+// the object in order, as fast as the object accepts them. Made by live-objects.ts.
 import type { CallOwner } from '../../bridge/call-owner.ts';
 import type { Part } from '../../bridge/protocol.ts';
 import { BridgedSocket, type SocketDeps } from '../../bridge/sockets.ts';
@@ -106,7 +106,7 @@ export class ObjectSockets {
   /** The owner of the sending code, which is charged for sending. */
   #sender: CallOwner | null = null;
   auto: readonly [request: string, response: string] | null = null;
-  /** How long an event may run; 0: the default. */
+  /** How long an event may run; 0 means the default. */
   eventMs = 0;
   #isClosed = false;
 
@@ -234,7 +234,7 @@ export class ObjectSockets {
     this.#deps.account.objects--;
   }
 
-  /** Closes them without an event of the object. */
+  /** Closes all sockets of the object without an event of the object. */
   closeAll(code: number, reason: string): void {
     this.#queue.clear();
     for (const socket of this.#sockets.values()) {

@@ -35,7 +35,7 @@ const refusalHead = /^\{"e":/;
 
 export class ObjectStore {
   readonly #deps: ObjectStoreDeps;
-  /** Number of the open transaction; 0: none. */
+  /** Number of the open transaction; 0 if none is open. */
   #transaction = 0;
   /** Changes when the instance is lost: its waiting requests are dropped. */
   #instance = 0;

@@ -48,7 +48,7 @@ export interface Attempt {
     options: StepOptions,
     timedOut: (timeoutMs: number) => Error,
   ): Promise<unknown>;
-  /** @param until when it ends, computed if it has not begun */
+  /** @param until when the sleep ends, computed if it has not begun */
   sleep(step: TakenStep, until: () => number): Promise<void>;
   /** @throws the stored error after the time limit */
   waitForEvent(step: TakenStep, type: unknown, limitMs: number | undefined): Promise<ReceivedEvent>;

@@ -31,7 +31,7 @@ export class Gate implements InputGate {
     this.#later.push(enter);
   }
 
-  /** Calls it as soon as an event may enter, on the account of the current invocation. */
+  /** Calls `event` as soon as an event may enter, on the account of the current invocation. */
   enter(event: () => void): void {
     const isFree = this.reads === 0 && !this.#isChanged && this.#later.length === 0;
     if (isFree && (this.#isInside() || (this.sections === 0 && this.#events.length === 0))) {

@@ -39,7 +39,7 @@ function complete(key: string, first: string): string {
   return first + half(`${key}\ncheck\n${first}`);
 }
 
-/** @param key of the class. */
+/** @param key the key of the class. */
 export function idOfName(key: string, name: string): string {
   return complete(key, half(`${key}\nname\n${name}`));
 }

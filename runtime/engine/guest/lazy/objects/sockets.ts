@@ -92,7 +92,7 @@ export class AcceptedSockets {
   readonly #accepted = new WeakMap<AcceptedSocket, Accepted>();
   /** Whether this isolate has loaded all sockets that the engine keeps. */
   #isLoaded = false;
-  /** Undefined: the engine's value. */
+  /** Undefined means the engine's value. */
   #auto: AutoResponse | null | undefined = undefined;
   #eventMs: number | undefined = undefined;
 
@@ -150,7 +150,7 @@ export class AcceptedSockets {
       });
   }
 
-  /** An event of a kept socket enters the object. @param data of a message. */
+  /** An event of a kept socket enters the object. @param data the data of a message. */
   receive(instance: Record<string, unknown>, event: SocketEvent, data: Part | null): unknown {
     sendBegun(currentInvocation()?.id ?? 0);
     const socket = this.#find(event);

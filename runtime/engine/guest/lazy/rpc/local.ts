@@ -48,7 +48,7 @@ export function quietly(run: (() => void) | null): void {
   try {
     run?.();
   } catch {
-    // Errors of a disposer are ignored, like those of any disposer here.
+    // All errors of disposers are ignored here.
   }
 }
 

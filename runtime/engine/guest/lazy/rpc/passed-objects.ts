@@ -67,13 +67,16 @@ export class PassedObjects implements References, Asking {
     if (this.#givenAway.length > 0) for (const receiver of this.#givenAway.splice(0)) receiver.dispose?.();
   }
 
-  /** Call if it was not sent: the other side never receives the added objects. @param before the last object then. */
+  /**
+   * Call this function if the message was not sent: the other side never receives the added objects. @param before the
+   * last object then.
+   */
   unsent(before: number): void {
     this.#givenAway.length = 0;
     for (let id = before + 1; id <= this.#last; id++) this.release(id, 1);
   }
 
-  /** Reads a value. @returns it, with its stubs. */
+  /** Reads a value. @returns the value that `read` returns, with its stubs. */
   collect(read: () => unknown): { value: unknown; stubs: object[] } {
     const stubs: object[] = (this.#received = []);
     try {

@@ -58,7 +58,7 @@ export function sinkOf(stream: object): Sink {
   };
 }
 
-/** @param release the other side's functions are no longer needed. */
+/** @param release called when the other side's functions are no longer needed. */
 export function readableOver(call: Call, release: () => void): object {
   return createByteStream({
     type: 'bytes',
@@ -90,7 +90,7 @@ export function readableOver(call: Call, release: () => void): object {
   });
 }
 
-/** @param release the other side's functions are no longer needed. */
+/** @param release called when the other side's functions are no longer needed. */
 export function writableOver(call: Call, release: () => void): object {
   const classes = loader.load('streams') as StreamClasses;
   return new classes.WritableStream({
