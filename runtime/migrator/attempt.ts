@@ -25,7 +25,7 @@ import { endRun, releaseRun, type ClaimedRun } from './claims.ts';
 export interface AttemptDeps {
   readonly sql: Sql;
   readonly databases: MigratedDatabases;
-  /** Fetches it first, if it is not on this machine. */
+  /** Fetches the artifact first, if it is not on this machine. */
   readonly openArtifact: (id: string) => OpenArtifact | Promise<OpenArtifact>;
   readonly limits: MigratorLimits;
   /** Name of this process in the audit. */

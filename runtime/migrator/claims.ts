@@ -80,7 +80,7 @@ export async function renewRuns(sql: Sql, member: string, ids: readonly string[]
     WHERE id = ANY(${[...ids]}) AND status = 'running' AND starts_with(lease, ${`${member}.`})`;
 }
 
-/** Ends it, if the lease is still held. */
+/** Ends the run, if the lease is still held. */
 export async function endRun(sql: Sql, { id, lease }: ClaimedRun, end: RunEnd): Promise<void> {
   const { status, error, databases } = storable(end);
   await sql.begin(async (tx) => {
