@@ -26,13 +26,13 @@ interface BroughtArtifacts {
   /** Number of artifacts still to copy. */
   readonly later: number;
   /**
-   * Resolves when they are copied. Artifacts that are missing in the store are reported, and the record is written
-   * without them.
+   * Resolves when the artifacts are copied. Artifacts that are missing in the store are reported, and the record is
+   * written without them.
    *
    * @throws {Failure} `artifact_store` if the store is unavailable or refuses.
    */
   bring(ids: Iterable<string>): Promise<void>;
-  /** Copies them when no record waits. */
+  /** Copies the artifacts when no record waits. */
   bringLater(ids: Iterable<string>): void;
   /** Retries failed copies. */
   again(): void;

@@ -34,7 +34,7 @@ export interface Mirror {
   /** Changes may have been missed: all files are compared. */
   readonly compareAll: () => void;
   figures(): Figure[];
-  /** Resolves when it has stopped. */
+  /** Resolves when the mirror has stopped. */
   readonly ended: Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface Mirror {
 interface Waiting {
   /** Incremented at each change of the file; only the latest version is written. */
   generation: number;
-  /** The generation that is being copied; 0: none. */
+  /** The generation that is being copied; 0 if none is being copied. */
   bringing: number;
   failures: number;
   notBefore: number;
