@@ -115,7 +115,7 @@ async function start(): Promise<() => Promise<void>> {
     engines.add(engine);
     socket.once('close', () => {
       engines.delete(engine);
-      // Left by a killed engine.
+      // A killed engine left this socket file.
       if (isCallsOf(sockets, engine.calls)) rmSync(engine.calls, { force: true });
       servers.releaseAll(engine);
     });

@@ -39,7 +39,10 @@ interface ServerStart {
   readonly engineGid: number;
   readonly policy: EgressPolicy;
   readonly lookup: LookupFunction;
-  /** Opens its other sockets in its folder. @returns the function that closes them, and variables with their paths. */
+  /**
+   * Opens the server's other sockets in its folder. @returns the function that closes them, and variables with their
+   * paths.
+   */
   readonly openCalls: (folder: string) => Promise<OpenCalls>;
   readonly onLine: (level: 'info' | 'error', text: string) => void;
 }
@@ -95,7 +98,7 @@ export class ServerProcess {
     this.ended = this.#end();
   }
 
-  /** Starts it; it listens when `listening` resolves. */
+  /** Starts the server; it listens when `listening` resolves. */
   static async start(given: ServerStart): Promise<ServerProcess> {
     const { confinement, limits, run, slot } = given;
     const uid = uidOf(confinement, slot);
@@ -176,7 +179,7 @@ export class ServerProcess {
     });
   }
 
-  /** Resolves when it accepts connections. @throws {Error} with the reason, in words for its author. */
+  /** Resolves when the server accepts connections. @throws {Error} with the reason, in words for its author. */
   async listening(): Promise<void> {
     const { limits, run } = this.#given;
     let look = (): void => {};
@@ -211,7 +214,7 @@ export class ServerProcess {
     }
   }
 
-  /** Asks it to end, and kills it after a timeout. */
+  /** Asks the server to end, and kills it after a timeout. */
   async stop(): Promise<void> {
     this.#reason ??= 'it was stopped';
     const ids = await this.#inside(await readProcesses());
@@ -222,7 +225,7 @@ export class ServerProcess {
     clearTimeout(timer);
   }
 
-  /** Kills it immediately. @param reason for its author */
+  /** Kills it immediately. @param reason the reason, for the author of the server */
   kill(reason: string): void {
     this.#reason ??= reason;
     this.#kill();
