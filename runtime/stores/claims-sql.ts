@@ -21,7 +21,7 @@ export interface Lanes {
   find(namespace: string, resource: string): Promise<number | null>;
   /** Marks a lane as consumed: its dead letters are delivered from then on. */
   consume(namespace: string, resources: readonly string[]): Promise<void>;
-  /** Concurrency limit of each resource; 0: the platform's limit. */
+  /** Concurrency limit of each resource; 0 means the platform's limit. */
   limit(namespace: string, concurrency: Readonly<Record<string, number>>): Promise<void>;
   set(lane: number, settings: { concurrency?: number; paused?: boolean }): Promise<void>;
 }

@@ -77,7 +77,7 @@ export class DatabaseEndpoint {
   /**
    * Asks the service.
    *
-   * @param msMax for a response; a frozen machine does not close its connections.
+   * @param msMax the timeout of a response; a frozen machine does not close its connections.
    * @throws {Failure} `database_service_away`; {PlatformError} if the service refuses.
    */
   async ask(op: number, name: string, args: unknown, msMax = Number.POSITIVE_INFINITY): Promise<string | Uint8Array> {

@@ -35,12 +35,12 @@ export interface HomeRow {
 export interface HomesTable {
   /** Starts a new process of a service. @returns its number. */
   announce(service: Announced): Promise<number>;
-  /** @returns false: another process has the service's folder, or an operator has removed the row. */
+  /** @returns false if another process has the service's folder, or an operator has removed the row. */
   renew(service: Announced, fence: number): Promise<boolean>;
   services(): Promise<ServiceRow[]>;
   homesOf(service: string): Promise<HomeRow[]>;
   find(project: string): Promise<HomeRow | null>;
-  /** Assigns a project without a home to a service. @returns its home, which may be another service. */
+  /** Assigns a project without a home to a service. @returns the home of the project, which may be another service. */
   create(project: string, service: string, state: HomeRow['state']): Promise<HomeRow>;
   /**
    * The same for projects that are already on a service's disk. @returns the projects whose home is another service.
@@ -53,9 +53,9 @@ export interface HomesTable {
    * lease, or a third service was faster.
    */
   take(project: string, from: Pick<ServiceRow, 'id' | 'renewals'>, to: string): Promise<HomeRow | null>;
-  /** Records that its databases are restored. @returns false: it has another home now. */
+  /** Records that its databases are restored. @returns false if the project has another home now. */
   restored(home: HomeRow): Promise<boolean>;
-  /** Transfers a project to another service. @returns its new number; null if it had another home. */
+  /** Transfers a project to another service. @returns the new number; null if the project had another home. */
   hand(home: HomeRow, to: string): Promise<number | null>;
   /** Moves of a service's projects that an operator requested. */
   wanted(service: string): Promise<{ readonly project: string; readonly to: string }[]>;
@@ -73,7 +73,7 @@ const homeColumns = 'project, service, fence::float8 AS fence, state';
 /** Statement timeout, so that a waiting statement does not delay the renewal of the lease. */
 const STATEMENT_MS = 3000;
 
-/** @param url for the tables of bindings. */
+/** @param url the URL for the tables of bindings. */
 export function openHomesTable(url: string): HomesTable {
   const sql = openPostgres({
     url,

@@ -94,7 +94,7 @@ export class DatabaseLink {
     );
   }
 
-  /** How long requests have been waiting without any response; 0: none are waiting. */
+  /** How long requests have been waiting without any response; 0 if none are waiting. */
   get silentMs(): number {
     return this.#sent.size === 0 ? 0 : performance.now() - this.#movedAt;
   }
@@ -134,7 +134,7 @@ export class DatabaseLink {
   }
 }
 
-/** CPU limit of its statements; 0: none. */
+/** CPU limit of its statements; 0 means no limit. */
 function budgetOf({ owner }: Sent): number {
   const leftMs = owner?.cpuLeftMs ?? Number.POSITIVE_INFINITY;
   return Number.isFinite(leftMs) ? Math.max(1, Math.floor(leftMs)) : 0;

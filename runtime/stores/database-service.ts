@@ -80,7 +80,7 @@ export interface DatabaseOwner {
   /** Replaces the database by a backup. */
   restore(place: DatabasePlace, file: string): Promise<void>;
   /**
-   * Replaces it by a copy of another database of the same namespace.
+   * Replaces the database by a copy of another database of the same namespace.
    *
    * @param keepAs name under which the replaced database is stored, with all commits.
    */
@@ -90,7 +90,7 @@ export interface DatabaseOwner {
   /**
    * A new database of the same namespace with the content of a moment.
    *
-   * @returns its size, and the moment of the latest change in it.
+   * @returns the size of the database, and the time of the latest change in it.
    * @throws {SqlRefusal} when the replica does not have that moment.
    */
   restoreAt(place: DatabasePlace, at: number, resource: string): Promise<{ bytes: number; time: number }>;

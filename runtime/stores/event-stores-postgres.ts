@@ -6,7 +6,7 @@ import { createPostgresWake } from '#postgres/wake.ts';
 import { closeEventStores, eventStoresOver, type EventStores } from './event-stores.ts';
 import { openPostgresSql } from './sql-postgres.ts';
 
-/** Over Postgres, migrated. @param options.url of the engines' role, or of the owner. */
+/** Over Postgres, migrated. @param options.url the URL of the engines' role, or of the owner. */
 export function openEventsPostgres(options: {
   url: string;
   name: string;

@@ -25,7 +25,7 @@ const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 interface Options {
   readonly sql: Pick<Sql, 'all'>;
-  /** Path of this engine's socket for forwarded requests; empty: it has none. */
+  /** Path of this engine's socket for forwarded requests; empty if this engine has none. */
   readonly link: string;
   readonly log: (message: string) => void;
   /** How long a row without a holder is kept. */

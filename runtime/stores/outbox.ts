@@ -27,7 +27,8 @@ export interface OutboxDeps {
 /** A running outbox. */
 export interface RunningOutbox extends Outbox {
   /**
-   * Checks every due database of the index; resolves when all were checked. @param all also rows that are not due yet.
+   * Checks every due database of the index; resolves when all were checked. @param all whether rows that are not due
+   * yet are checked too.
    */
   sweep(all?: boolean): Promise<void>;
   /** Stops; pending work finishes or fails. */

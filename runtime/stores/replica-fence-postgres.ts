@@ -11,7 +11,7 @@ export interface ReplicaFence {
   close(): Promise<void>;
 }
 
-/** @param url for the tables of bindings. */
+/** @param url the URL for the tables of bindings. */
 export function openReplicaFence(url: string): ReplicaFence {
   const sql = openPostgres({ url, name: 'platform replica', connectionsMax: 1, schema: 'binding' });
   return {

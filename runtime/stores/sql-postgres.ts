@@ -41,7 +41,7 @@ function guarded<Result>(running: Promise<Result>): Promise<Result> {
   });
 }
 
-/** @param options.url of the engines' role, or of the owner. */
+/** @param options.url the URL of the engines' role, or of the owner. */
 export function openPostgresSql(options: { url: string; name: string; connectionsMax?: number }): PostgresSql {
   const single = openPostgres({ ...options, schema: 'binding', settings: session });
   const asyncCommit = openPostgres({

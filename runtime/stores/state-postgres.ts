@@ -73,7 +73,7 @@ const SWEEP_ROWS = 500;
 /** One write in this many deletes expired entries. */
 const SWEEP_SHARE = 100;
 
-/** @param sql with the engines' role; owned by the caller. */
+/** @param sql the connection with the engines' role; owned by the caller. */
 export function createStatePostgres(sql: PostgresSql): StateStore {
   const at = 'namespace = $1 AND resource = $2 AND key = $3';
   const alive = '(expires_at IS NULL OR expires_at > $4)';
