@@ -28,11 +28,11 @@ interface LocalRecord {
 
 /** The record of a platform that runs. */
 interface OwnRecord {
-  /** Writes it, the first time. */
+  /** Writes the record for the first time. */
   leave(): void;
-  /** Writes it again, if it was written. */
+  /** Writes the record again, if it was written. */
   refresh(): void;
-  /** Removes it, and writes it no more. */
+  /** Removes the record, and does not write it any more. */
   remove(): void;
 }
 
@@ -78,7 +78,7 @@ function writeRecord(file: string, record: LocalRecord): void {
   renameSync(beside, file);
 }
 
-/** Removes it, unless another platform has written it since. */
+/** Removes the record, unless another platform has written it since. */
 function removeRecord(file: string): void {
   try {
     const { pid } = JSON.parse(readFileSync(file, 'utf8')) as LocalRecord;

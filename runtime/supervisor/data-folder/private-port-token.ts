@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { hexSecretIn } from '#core/process/secret-file.ts';
 
-/** @param folder data folder; '': the token is only for this start. */
+/** @param folder data folder; '' if the token is only for this start. */
 export function privatePortToken(folder: string): string {
   return folder === '' ? randomBytes(32).toString('hex') : hexSecretIn(join(folder, 'private-port.token'));
 }

@@ -30,8 +30,8 @@ export interface SupervisorConfig {
 const ENGINES_MEMORY_PART = 0.5;
 
 /**
- * @param memoryBytes of the machine, or of the container. @throws {Error} naming the variable, its value and valid
- * values.
+ * @param memoryBytes the memory of the machine, or of the container. @throws {Error} naming the variable, its value and
+ * valid values.
  */
 export function supervisorConfig(
   environment: Readonly<Record<string, string | undefined>>,

@@ -138,8 +138,8 @@ export class EngineProcess {
   }
 
   /**
-   * Lets it finish its work. @param deadlineMs after which it is killed. @param patient other engines serve in the
-   * meantime.
+   * Lets the engine finish its work. @param deadlineMs the time after which the engine is killed. @param patient other
+   * engines serve in the meantime.
    */
   drain(deadlineMs: number, patient: boolean): void {
     if (this.state === 'gone' || this.state === 'draining') return;
@@ -154,12 +154,12 @@ export class EngineProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Ends it like a crash: the code it was running is suspected. */
+  /** Ends the engine like a crash: the code it was running is suspected. */
   abandon(): void {
     this.#child.kill('SIGKILL');
   }
 
-  /** Reads its resident memory; 0 if the system does not report it. */
+  /** Reads the resident memory of the engine; 0 if the system does not report it. */
   measure(): void {
     try {
       this.rssBytes = Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;

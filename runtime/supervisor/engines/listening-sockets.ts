@@ -8,7 +8,7 @@ import type { EngineProcess } from './engine-process.ts';
 /** The socket of a slot whose engine died. */
 interface Orphan {
   readonly socket: SentHandle;
-  /** Accepts its connections; null while no engine does. */
+  /** The engine that accepts its connections; null while no engine does. */
   keeper: EngineProcess | null;
 }
 

@@ -1,4 +1,4 @@
-// Messages between supervisor and engines. Types only: main.ts of both sides import it.
+// Messages between supervisor and engines. This file contains only types, because main.ts of both sides imports it.
 import type { UsageRow } from '#core/usage-row.ts';
 import type { DeploymentKey } from './state.ts';
 
@@ -52,7 +52,7 @@ export type ToEngine =
   | { readonly type: 'let-go'; readonly place: number }
   /** Whether log lines and invocations are to be recorded. */
   | { readonly type: 'recording'; readonly isOn: boolean }
-  /** Finish your work, and end. `patient`: idle connections keep their usual time. */
+  /** Finish your work, and end. If `patient` is set, idle connections keep their usual time. */
   | { readonly type: 'drain'; readonly patient: boolean };
 
 /** From an engine. */

@@ -1,5 +1,5 @@
 // The supervisor's state of its processes, for operators: read by the private port (`/_platform/status`), the log and
-// tests. Types only; engines.ts, quarantine.ts and services.ts fill it. Contains no secrets.
+// tests. This file contains only types; engines.ts, quarantine.ts and services.ts fill them. Contains no secrets.
 import type { Figure } from '#core/process/figures.ts';
 
 /** Name of a deployment in the supervisor: `<project>/<deployment id>`. */

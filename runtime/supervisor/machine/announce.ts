@@ -54,7 +54,7 @@ export function startAnnouncement(deps: AnnounceDeps): Announcement {
       const { bsize, blocks, bavail } = await statfs(folder === '' ? '/' : folder);
       figures = { ...figures, diskBytes: bsize * blocks, diskFreeBytes: bsize * bavail };
     } catch {
-      // The figures of the last time stay.
+      // The figures of the last measurement stay.
     }
   }
 

@@ -99,7 +99,7 @@ async function send(
   throw new PlatformError('no_engine');
 }
 
-/** Engines for an event, best first. @throws {PlatformError} `deployment_quarantined`. */
+/** Engines for an event; the best engine comes first. @throws {PlatformError} `deployment_quarantined`. */
 function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryDeps): EngineState[] {
   const { engines, quarantine } = state();
   const isIt = (key: DeploymentKey): boolean =>

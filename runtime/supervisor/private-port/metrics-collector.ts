@@ -93,7 +93,9 @@ function supervisorSamples(state: SupervisorState): Sample[] {
   ];
 }
 
-/** Since it started: every engine's start and every delivery goes through its event loop. */
+/**
+ * The values of the supervisor since it started: every engine's start and every delivery goes through its event loop.
+ */
 function supervisorFigures(): Sample[] {
   const service = labels({ service: 'supervisor' });
   const { user, system } = process.cpuUsage();

@@ -69,7 +69,7 @@ function backupSamples(last: LastBackup | null): Sample[] {
   ];
 }
 
-/** Opens it; rejects with the system's error (`EADDRINUSE`, `EACCES`) if the port is not available. */
+/** Opens the private port; rejects with the system's error (`EADDRINUSE`, `EACCES`) if the port is not available. */
 export async function openPrivatePort(deps: PrivatePortDeps): Promise<PrivatePort> {
   const { settings, state } = deps;
   const metrics = new MetricsCollector({ deploymentsMax: deps.metricsDeploymentsMax, state });

@@ -59,7 +59,7 @@ export class Quarantine {
   #ledger: Ledger;
   #restricted = new Map<DeploymentKey, Restricted>();
 
-  /** @param ledger of an earlier run, whose dangerous deployments stay quarantined. */
+  /** @param ledger the ledger of an earlier run, whose dangerous deployments stay quarantined. */
   constructor(policy: QuarantinePolicy, ledger: Ledger, now: number) {
     this.#policy = policy;
     this.#ledger = ledger;

@@ -95,7 +95,7 @@ export function startBackupSchedule(environment: Environment, folder: string): B
   };
 }
 
-/** A killed backup has reported no result. A backup that a command started may be running. */
+/** The process of a killed backup has reported no result. A backup that a command started may be running. */
 function noteCutOff(folder: string): void {
   if (backupRuns(folder).every(({ endedAt }) => endedAt !== null)) return;
   const lock = takeLock(join(folder, 'locks', 'backup'));

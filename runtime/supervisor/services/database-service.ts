@@ -14,7 +14,7 @@ const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|
 
 /** The service, and the way to pass it the URL of Postgres, which is ready later. */
 interface DatabaseServiceSpec extends ServiceSpec {
-  /** @param url for the tables of bindings: replicas get their number there. */
+  /** @param url the URL for the tables of bindings: replicas get their number there. */
   usePostgres(url: string): void;
 }
 

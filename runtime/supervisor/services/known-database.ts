@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 const FILE = 'known-database';
 
-/** @param url of the external database; not '' or `none`. */
+/** @param url the URL of the external database; not '' or `none`. */
 export function isKnownDatabase(folder: string, url: string): boolean {
   if (folder === '' || url === '' || url.toLowerCase() === 'none') return false;
   try {

@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const KEPT =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|DB_[A-Z_]+|MIGRATOR_[A-Z_]+)$/;
 
-/** @param sockets address of this machine's database service; empty: `DB_URL` names it. */
+/** @param sockets address of this machine's database service; empty if `DB_URL` names it. */
 export function migratorService({
   environment,
   folder,

@@ -23,7 +23,7 @@ export function apiAiUrl(environment: Environment): string | null {
   return `http://${isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}/ai`;
 }
 
-/** @param databaseUrl of the role platform_sandbox. */
+/** @param databaseUrl the database URL of the role platform_sandbox. */
 export function sandboxService({
   environment,
   folder,

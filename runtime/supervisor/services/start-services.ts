@@ -19,7 +19,7 @@ interface Deps {
 }
 
 /**
- * @returns false: the supervisor is stopping.
+ * @returns false if the supervisor is stopping.
  * @throws why a service does not start, if the database was never reached: all of them are stopped then.
  */
 export async function startServices(deps: Deps): Promise<boolean> {
