@@ -29,7 +29,7 @@ export interface Commands {
   /**
    * Starts a program with inherited streams and additional variables.
    *
-   * @returns its process, and a function that sends a signal to all of its processes.
+   * @returns the process of the command, and a function that sends a signal to all of the command's processes.
    */
   spawn(
     words: readonly string[],

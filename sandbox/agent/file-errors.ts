@@ -1,7 +1,7 @@
 // Maps file system errors to the codes of core/errors.ts.
 import { PlatformError } from '#core/errors.ts';
 
-/** @param action for the message, as in "may not be written". */
+/** @param action the action for the message, as in "may not be written". */
 export function fileError(error: unknown, path: string, action: string): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOENT':

@@ -45,7 +45,7 @@ export async function checkOut(
 /** No prompts, and only safe protocols. */
 const environment = { GIT_TERMINAL_PROMPT: '0', GIT_ALLOW_PROTOCOL: 'https:http:file' };
 
-/** Only for that origin. Credentials do not apply to `file:` URLs. */
+/** The header is sent only to that origin. Credentials do not apply to `file:` URLs. */
 function configuration(url: string, credentials: string): string {
   const header = `Authorization: Basic ${Buffer.from(credentials).toString('base64')}`;
   return `[http "${new URL(url).origin}/"]\n\textraHeader = ${header}\n`;

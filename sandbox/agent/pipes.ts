@@ -24,7 +24,9 @@ interface StandardStreams {
   readonly stderr: Readable;
   /** The child's ends; `ignore`: no input. */
   readonly stdio: readonly ['ignore' | number, number, number];
-  /** Closes the child's ends in this process, so that readers of the output get its end. */
+  /**
+   * Closes the ends of the pipes that belong to the child in this process, so that readers of the output get its end.
+   */
   given(): void;
 }
 

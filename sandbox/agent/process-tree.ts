@@ -7,8 +7,8 @@ import { MARK_VARIABLE } from './settings.ts';
 const ROUNDS_MAX = 50;
 
 /**
- * @param group process group of the command; null if not known.
- * @param mark of the command, or of a whole sandbox.
+ * @param group process group of the command; null if not known. @param mark the mark of the command, or of a whole
+ * sandbox.
  */
 export function killTree(group: number | null, mark: string, signal: NodeJS.Signals): void {
   if (group !== null) send(-group, signal);

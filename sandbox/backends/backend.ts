@@ -1,6 +1,6 @@
 // Interface of a sandbox backend. The service knows who may use which sandbox and its state; backends run the machines
-// with Docker, a hosted provider or plain processes. Types only: backends/ implements it, and one contract test suite
-// covers every implementation.
+// with Docker, a hosted provider or plain processes. This file contains only types: backends/ implements them, and one
+// contract test suite covers every implementation.
 import type { Duplex } from 'node:stream';
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { SandboxOptions } from '#core/sandbox/options.ts';
@@ -41,7 +41,7 @@ export interface SandboxBackend {
    * Creates a stopped machine with a copy of the files of another machine, which must be suspended or stopped. After a
    * failure, `destroy` cleans up.
    *
-   * @returns its size in bytes.
+   * @returns the size of the copy in bytes.
    * @throws {PlatformError} `sandbox_copy_refused`, or `sandbox_lost` if the source has no files.
    */
   copy(from: string, to: string): Promise<number>;
@@ -50,9 +50,9 @@ export interface SandboxBackend {
    * the spec.
    */
   resume(spec: MachineSpec): Promise<void>;
-  /** Freezes its processes; they use no CPU. */
+  /** Freezes the machine's processes; they use no CPU. */
   suspend(key: string): Promise<void>;
-  /** Ends its processes and keeps its files. */
+  /** Ends the machine's processes and keeps its files. */
   stop(key: string): Promise<void>;
   /** Deletes the machine and its files. No error if it does not exist. */
   destroy(key: string): Promise<void>;

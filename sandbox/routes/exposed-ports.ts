@@ -58,8 +58,8 @@ export interface ExposedPorts {
   /** The token of the port with this name. */
   tokenOf(name: string): string;
   /**
-   * @param template where the caller's visitors come: {@link PORT_ORIGIN_HEADER}. @param read the arguments: only once
-   *   the sandbox is held here.
+   * @param template the template for the addresses of visitors: {@link PORT_ORIGIN_HEADER}. @param read the arguments:
+   * only once the sandbox is held here.
    */
   answer(
     operation: PortOperation,

@@ -47,8 +47,8 @@ export interface Sandboxes {
   /**
    * Creates the sandbox if it does not exist, and resumes it if it is suspended. Concurrent callers share the work.
    *
-   * @param change if it has other options than the sandbox, the machine is recreated with its files; running calls
-   * fail with `sandbox_lost`.
+   * @param change the changed options, if any: the machine is then recreated with its files; running calls fail with
+   * `sandbox_lost`.
    */
   hold(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<HeldSandbox>;
   /**
@@ -65,7 +65,7 @@ export interface Sandboxes {
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
   suspend(place: SandboxPlace): Promise<void>;
   resume(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<void>;
-  /** Ends its processes and running calls, and keeps its files. No error if it does not exist. */
+  /** Ends the sandbox's processes and running calls, and keeps its files. No error if it does not exist. */
   stop(place: SandboxPlace): Promise<void>;
   /** Creates a snapshot of its files, with this id or a generated one. Processes are frozen in the meantime. */
   snapshot(place: SandboxPlace, id: string | null): Promise<SandboxSnapshot>;

@@ -138,7 +138,7 @@ export function createSandboxRoutes(deps: SandboxRoutesDeps): SandboxRoutes {
     return counted(project, true, () => placement(call, () => forward(operation, place, change, call)));
   }
 
-  /** @param isLong only calls that may take long are counted. */
+  /** @param isLong whether the call may take long; only such calls are counted. */
   async function counted(project: string, isLong: boolean, work: () => Promise<void>): Promise<void> {
     if (!isLong) return work();
     const running = calls.get(project) ?? 0;

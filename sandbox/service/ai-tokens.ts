@@ -7,7 +7,7 @@ export interface AiTokens {
   /**
    * Creates a token for a sandbox; the previous token expires in five minutes.
    *
-   * @param key of the machine.
+   * @param key the key of the machine.
    * @returns null if this sandbox gets none.
    */
   issue(key: string): Promise<string | null>;

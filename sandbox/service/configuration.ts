@@ -68,8 +68,8 @@ export function isInside(address: string): boolean {
 }
 
 /**
- * @param addresses of this machine. @throws {Error} that names the variable, its value and the accepted values; never
- * the value of a secret.
+ * @param addresses the addresses of this machine. @throws {Error} that names the variable, its value and the accepted
+ * values; never the value of a secret.
  */
 export function sandboxConfig(
   environment: Readonly<Record<string, string | undefined>>,

@@ -28,7 +28,7 @@ interface CopiesDeps<Entry extends CopiedEntry> {
   save(entry: Entry, state: SandboxState): Promise<void>;
   suspend(entry: Entry): Promise<void>;
   wake(entry: Entry): Promise<void>;
-  /** Deletes its machine and its row. */
+  /** Deletes the copy's machine and its row. */
   destroy(entry: Entry): Promise<void>;
   /** Releases the lease. */
   freeBuffer(entry: Entry): Promise<void>;
@@ -64,8 +64,8 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
   }
 
   /**
-   * Copies its files while its processes are frozen. Call it inside `inTurn` of the source. @returns the size of the
-   * copy in bytes.
+   * Copies the files of the source while its processes are frozen. Call it inside `inTurn` of the source. @returns the
+   * size of the copy in bytes.
    */
   async function copyStill(source: Entry, to: string): Promise<number> {
     const ran = source.state === 'running';

@@ -42,7 +42,7 @@ export function createPostgresRows(given: {
   const { sql, owner, provider, perProjectMax, leaseMs, times } = given;
   const lease = `now() + ${leaseMs} * interval '1 millisecond'`;
 
-  /** The holder of a sandbox; null: none, undefined: the sandbox does not exist. */
+  /** The holder of a sandbox; null if there is none, undefined if the sandbox does not exist. */
   async function holderOf({ project, resource, id }: SandboxPlace) {
     const [row] = await sql.all<{ owner: string | null; lease_ms: number }>(
       `SELECT owner, ${MS.replace('%', '(lease_until - now())')} AS lease_ms

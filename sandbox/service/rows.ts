@@ -66,7 +66,7 @@ export interface SandboxRows {
   close(): Promise<void>;
 }
 
-/** Idle times after which each action is due; 0: never. */
+/** Idle times after which each action is due; with 0, it is never due. */
 export interface IdleTimes {
   readonly idleMs: number;
   readonly stopMs: number;

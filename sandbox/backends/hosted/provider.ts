@@ -27,7 +27,7 @@ interface ProviderMachineSpec {
   readonly name: string;
   readonly template: string | null;
   readonly machineType: string;
-  /** Seconds after the start when the provider archives it; 0: never. */
+  /** Seconds after the start when the provider archives it; with 0, it is never archived. */
   readonly ttlSeconds: number;
 }
 

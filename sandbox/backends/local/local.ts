@@ -105,7 +105,7 @@ export function createLocalBackend(deps: LocalDeps): SandboxBackend {
     machines.set(key, { agent, socket, state: 'running' });
   }
 
-  /** Ends its processes; its files stay. */
+  /** Ends the processes of a machine; its files stay. */
   async function end(key: string): Promise<void> {
     const machine = machines.get(key);
     machines.delete(key);

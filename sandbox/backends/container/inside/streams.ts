@@ -73,7 +73,7 @@ class OneStream extends Duplex {
     super({ allowHalfOpen: true, readableHighWaterMark: 1, writableHighWaterMark: FRAME_BYTES_MAX });
     this.id = id;
     this.#line = line;
-    // Users are notified by its other events too.
+    // The other events of the stream also report the error.
     this.on('error', () => {});
   }
 
