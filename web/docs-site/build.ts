@@ -15,7 +15,7 @@ const NO_TRANSITION_STYLE = "'sha256-skqujXORqzxt1aE0NNXxujEanPTX6raoqSscTV/Ww/Y
 /**
  * Builds into a folder, which is emptied first.
  *
- * @param quality of compression, 0 to 11.
+ * @param quality the quality of the compression, 0 to 11.
  * @throws {Error} with the page and the link of each dead link or missing picture.
  */
 export async function buildDocs(out: string, quality?: number): Promise<void> {

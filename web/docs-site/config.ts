@@ -8,7 +8,7 @@ import { navigationOf } from './navigation.ts';
 export const CODE_STYLE_FILE = 'code.css';
 export const codeStyles = transformerStyleToClass({ classPrefix: 'code-' });
 
-/** @param titles of all pages. @param outDir output folder. */
+/** @param titles the titles of all pages. @param outDir output folder. */
 export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string): UserConfig<DefaultTheme.Config> {
   const linkOf = (page: string): string => `/${page.replace(/(^|\/)index$/, '$1')}`;
   return defineConfig({

@@ -191,7 +191,7 @@ const chapters: readonly Chapter[] = [
 /**
  * The chapters with existing pages, and the remaining pages at the end.
  *
- * @param titles of all pages.
+ * @param titles the titles of all pages.
  */
 export function navigationOf(titles: ReadonlyMap<string, string>): Chapter[] {
   const named = new Set(chapters.flatMap(({ pages }) => pages.map(([page]) => page)));
