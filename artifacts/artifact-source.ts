@@ -40,7 +40,7 @@ const KEPT_SIZE_MAX = 16 * 1024 * 1024;
  * @returns `openArtifact` of the folder, with its errors.
  */
 export function createArtifactSource(folder: string, keptSizeMax = KEPT_SIZE_MAX): (id: string) => OpenArtifact {
-  // In the order of last use.
+  // The artifacts, in the order of last use.
   const kept = new Map<string, OpenArtifact>();
   let keptSize = 0;
   return (id) => {

@@ -27,8 +27,7 @@ export const aiAdvice = {
 /**
  * The state for an organization.
  *
- * @param operator null if there is no gateway.
- * @param own settings of the organization itself.
+ * @param operator null if there is no gateway. @param own the settings of the organization itself.
  */
 export function aiReadiness(operator: OperatorAi | null, own: OperatorAi): AiReadiness {
   if (operator === null) return 'no_gateway';

@@ -10,7 +10,7 @@ const ID_LENGTH = 20;
 export const newTokenId = (): string =>
   `ait_${Array.from({ length: ID_LENGTH }, () => randomInt(36).toString(36)).join('')}`;
 
-/** @param owner id of a deployment or another owner: lower-case letters and digits. */
+/** @param owner the id of a deployment or another owner: lower-case letters and digits. */
 export const newToken = (owner: string): string => `pk_ai_${owner}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
 
 /** The owner named in it; null means it is not a token. */

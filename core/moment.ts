@@ -4,7 +4,7 @@ const MOMENT =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
 /**
- * @returns milliseconds since 1970; null for all other texts, including days that do not exist.
+ * @returns the time in milliseconds since 1970; null for all other texts, including days that do not exist.
  * @example parseMoment('2026-11-28T12:00:00Z')
  */
 export function parseMoment(text: string): number | null {

@@ -21,7 +21,7 @@ export interface RemoteSource {
   readonly sshKey?: string;
   /** Lines of `known_hosts`. Without known hosts, the first key that the host presents is accepted. */
   readonly sshKnownHosts?: string;
-  /** The addresses that the host name resolved to when it was checked. Git connects only to these. */
+  /** The addresses that the host name resolved to when it was checked. Git connects only to these addresses. */
   readonly address?: string;
   /** Whether `http:` is allowed, for the operator's own Git host. */
   readonly isPlainHttp?: boolean;

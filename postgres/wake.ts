@@ -48,7 +48,8 @@ export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
  * Over NOTIFY; several notifications for a lane within a moment are merged. A listening process keeps future times
  * itself.
  *
- * @param notify sends one NOTIFY with this payload on a channel. @param hear listens on a channel; called once.
+ * @param notify a function that sends one NOTIFY with this payload on a channel. @param hear listens on a channel;
+ * called once.
  */
 export function createPostgresWake(
   notify: (channel: string, payload: string) => Promise<unknown>,

@@ -18,7 +18,8 @@ interface ServerArchive {
 /**
  * Unpacks an archive into an existing, empty folder, readable by every user.
  *
- * @throws {PlatformError} files written so far are left for the caller to remove.
+ * @throws {PlatformError} if the archive is refused. The files that were written so far stay, and the caller removes
+ * them.
  */
 export async function unpackServer({ file, hash, filesMax }: ServerArchive, folder: string): Promise<void> {
   const digest = createHash('sha256');

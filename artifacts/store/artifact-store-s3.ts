@@ -25,7 +25,7 @@ interface S3Options {
   /** Reads the id of this platform from its database; called once. */
   readonly installation: () => Promise<string>;
   readonly limits: ArchiveLimits;
-  /** How long to wait for an unresponsive storage; default: not at all. */
+  /** How long to wait for an unresponsive storage. By default, there is no wait. */
   readonly awayMsMax?: number;
   /** How long a connection, a response and each piece of it may take; by default half a minute. */
   readonly stallMsMax?: number;

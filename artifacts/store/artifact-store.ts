@@ -18,7 +18,7 @@ export interface ArtifactStore {
   /**
    * Stores an artifact.
    *
-   * @param folder its location; default: the data folder.
+   * @param folder the artifact's location; by default, it is in the data folder.
    * @throws {Failure} `artifact_store`
    */
   upload(id: string, folder?: string): Promise<void>;

@@ -56,7 +56,7 @@ export interface Framework {
   /** The configuration option for another output folder, and the flag of its command. */
   readonly outOption?: string;
   readonly outFlag?: string;
-  /** The subfolder that is served; default: the whole folder. */
+  /** The subfolder that is served; by default, the whole folder. */
   readonly outBelow?: string;
   /** Frameworks that it builds on, whose packages are present too. */
   readonly covers?: readonly string[];

@@ -36,13 +36,13 @@ export interface FencedCommand extends CommandOutput {
   readonly env: Readonly<Record<string, string>>;
   /** Standard input; empty by default. */
   readonly input?: string;
-  /** Maximum size of a file it writes; default: the limit of the work folder. */
+  /** Maximum size of a file that it writes; by default, the limit of the work folder. */
   readonly fileBytesMax?: number;
   /** Whether the command is trusted and runs as the platform's user. */
   readonly isOwn?: boolean;
   /**
-   * Network access, if builds have their own network; default: none. `machine`: the machine's network, for a fetch.
-   * `outbound`: the hosts allowed by {@link Fence.outbound}.
+   * Network access, if builds have their own network; by default, there is none. `machine`: the machine's network, for
+   * a fetch. `outbound`: the hosts allowed by {@link Fence.outbound}.
    */
   readonly network?: 'machine' | 'outbound';
   /** Read-only folders in addition to those of the system. */

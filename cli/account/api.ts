@@ -10,7 +10,7 @@ import { readLogins } from './credentials.ts';
 
 /** URL and token of an API. */
 interface ApiAccess {
-  /** Without a trailing slash. */
+  /** The URL, without a trailing slash. */
   readonly origin: string;
   readonly token: string;
   /** Source of the token: `PLATFORM_API_TOKEN`, `platform login`, or the platform on this machine. */

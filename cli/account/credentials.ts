@@ -19,7 +19,7 @@ export interface Credentials {
 interface Logins {
   /** Origin of the default API. */
   readonly current: string | null;
-  /** By origin of the API. */
+  /** Credentials by the origin of the API. */
   readonly platforms: Readonly<Record<string, Credentials>>;
 }
 

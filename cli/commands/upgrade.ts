@@ -173,7 +173,7 @@ async function rolling(
   return 0;
 }
 
-/** Before the first machine of several changes the tables. */
+/** A backup is made before the first machine of several changes the tables. */
 async function backUpFirst(
   { env }: Shell,
   { folder, environment, version, launcher }: UpgradeOptions,

@@ -22,7 +22,7 @@ interface DevBuild {
 
 /** Events of the build command. */
 interface DevBuildEvents {
-  /** The command must rerun because of this path. */
+  /** The command must run again because this path changed. */
   again(cause: string): void;
   /** Live output of the command. */
   output(text: string): void;

@@ -86,8 +86,8 @@ function proseOf(file: string, text: string): readonly Sentence[] {
 }
 
 /**
- * Comments of modules: neighbouring lines of `//` and whole doc comments, without examples. Tags such as `@returns` stay,
- * because their sentences cannot be understood without them.
+ * Comments of modules: neighbouring lines of `//` and whole doc comments, without examples. Tags such as `@returns`
+ * stay, because their sentences cannot be understood without them.
  */
 function commentsOf(file: string, text: string): readonly Sentence[] {
   const comments = text.matchAll(/(?:^[ \t]*\/\/[^\n]*\n)+|^[ \t]*\/\*\*[\s\S]*?\*\//gm);

@@ -8,8 +8,8 @@ export const yesFlag = { yes: { type: 'boolean', alias: 'y', description: 'Skip 
 /**
  * Resolves when the user confirms.
  *
- * @param what the consequence, one sentence: 'The project shop and its data will be deleted.'
- * @param typed text that the user has to type; default: `y`.
+ * @param what the consequence, one sentence: 'The project shop and its data will be deleted.' @param typed the text
+ * that the user has to type; by default `y`.
  * @throws {CliError} if the user declines; with exit code 2 without a terminal.
  */
 export async function confirm(shell: Shell, yes: boolean | undefined, what: string, typed?: string): Promise<void> {

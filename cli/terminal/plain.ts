@@ -12,7 +12,7 @@ export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u20
 /**
  * Removes characters that could move the cursor, change the terminal, or reorder a line.
  *
- * @param keepsColours true for a terminal; appends a reset if the text does not end with one.
+ * @param keepsColours whether colours stay, as on a terminal; appends a reset if the text does not end with one.
  * @example plain('\u001b[2Jbad\u0007', false) // 'bad'
  */
 export function plain(text: string, keepsColours = false): string {

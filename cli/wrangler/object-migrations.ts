@@ -18,7 +18,9 @@ interface ImportedClasses {
 type Migration = Readonly<Record<string, unknown>>;
 type Note = readonly [key: string, note: string];
 
-/** @param own classes of the worker that bindings name. @param projectNameOf the project for the name of a script. */
+/**
+ * @param own the classes of the worker that bindings name. @param projectNameOf the project for the name of a script.
+ */
 export function importedClasses(
   migrations: readonly Migration[],
   own: ReadonlySet<string>,

@@ -27,7 +27,7 @@ interface Checked {
   readonly isTaken: boolean;
 }
 
-/** @param note writes to the audit log, in the transaction of the change. */
+/** @param note a function that writes to the audit log, in the transaction of the change. */
 export async function checkDomain(
   deps: CheckDeps,
   row: DomainRow,

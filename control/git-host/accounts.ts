@@ -36,7 +36,7 @@ type Credential = { readonly token: string } | { readonly grant: Grant };
 /**
  * Connects the account of a token or a grant, or replaces its token.
  *
- * @returns id of its record
+ * @returns the id of the account's record
  * @throws {ApiError} `unprocessable` for a token that is refused or lacks scopes, `unavailable` if the host is away.
  */
 export async function connectAccount(

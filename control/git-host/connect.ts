@@ -26,9 +26,8 @@ export function gitHostOf({ git }: Pick<Dependencies, 'git'>): GitHost {
 /**
  * Connects a repository of the Git host, or reconnects it.
  *
- * @param token the person's token for the Git host's API, as proof.
- * @param note writes the audit log entry, in the same transaction.
- * @returns id of its record
+ * @param token the person's token for the Git host's API, as proof. @param note a function that writes the audit log
+ * entry, in the same transaction. @returns the id of the repository's record
  * @throws {ApiError} `not_found` if the person cannot see it, `forbidden` if they can only read it.
  */
 export async function connectHosted(
@@ -124,8 +123,8 @@ const FIRST_BRANCH = 'main';
 /**
  * Connects a plain remote.
  *
- * @returns id of its record, and the token of its push URL, which is not stored. @throws {ApiError} `unprocessable`
- * with the reason if the remote cannot be read or is not allowed.
+ * @returns the id of the repository's record, and the token of its push URL, which is not stored. @throws {ApiError}
+ * `unprocessable` with the reason if the remote cannot be read or is not allowed.
  */
 export async function connectRemote(
   { sql, keys, git }: Pick<Dependencies, 'sql' | 'keys' | 'git'>,

@@ -64,7 +64,7 @@ export async function listByToken(
 /**
  * Connects a repository by an account of the organization, or connects it again, with its webhook.
  *
- * @returns id of its record
+ * @returns the id of the repository's record
  * @throws {ApiError} `not_found`; `unprocessable` if the account is not allowed to create the webhook.
  */
 export async function connectByToken(

@@ -33,7 +33,7 @@ export async function readDeletion(request: Request): Promise<Uint8Array | null>
   return isPossible && length <= COMMANDS_BYTES_MAX && isDeletion(body, true) ? body : null;
 }
 
-/** Whether the body consists of deletions only. @param isWhole the body is complete. */
+/** Whether the body consists of deletions only. @param isWhole whether the body is complete. */
 function isDeletion(body: Buffer, isWhole: boolean): boolean {
   for (let at = 0; at + LENGTH_CHARS <= body.length;) {
     const length = Number.parseInt(body.toString('latin1', at, at + LENGTH_CHARS), 16);

@@ -37,7 +37,7 @@ interface TemplatePush {
 }
 
 /**
- * @returns ID of the deployment.
+ * @returns the id of the deployment.
  * @throws {ApiError} `conflict` if the project has code already; `storage_full` and `unavailable` as for a push.
  */
 export async function pushTemplate(deps: Dependencies, given: TemplatePush): Promise<string> {

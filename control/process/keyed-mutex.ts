@@ -2,7 +2,7 @@
 
 /** Serializes work by key. */
 export interface KeyedMutex {
-  /** Runs work after earlier work of the same key has settled. Settles as the work does. */
+  /** Runs work after earlier work of the same key has settled. Settles when the work settles. */
   exclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
   /** Runs work that holds a database connection throughout, limited so that connections remain for others. */
   withConnection<Result>(work: () => Promise<Result>): Promise<Result>;

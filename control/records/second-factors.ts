@@ -35,7 +35,7 @@ export async function beginFactor(tx: Transaction, keys: EncryptionKeys, account
   return row === null || row.isConfirmed ? null : row.secret;
 }
 
-/** Confirms a factor with a code. @returns recovery codes; null if the code is wrong. */
+/** Confirms a factor with a code. @returns the recovery codes; null if the code is wrong. */
 export async function confirmFactor(
   tx: Transaction,
   keys: EncryptionKeys,

@@ -145,7 +145,7 @@ async function writeOne(deps: RouteDeps, given: ProjectRows): Promise<void> {
     const [heir] = await deps.sql`SELECT FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
     if (heir === undefined) await deps.routes.remove(name);
   } else {
-    // A record from before the control plane managed the project.
+    // The record may be from a time when the control plane did not manage the project.
     if (routed === 0 && (await adoptRoute(deps, rows.project)))
       [rows] = (await readProjectRows(deps.sql, [id])) as [ProjectRows];
     await deps.routes.replace(toRouteRecord(deps.keys, rows, deps.addresses.api));

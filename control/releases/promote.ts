@@ -42,8 +42,8 @@ interface RolledBack extends Promoted {
 /**
  * Makes a deployment production, or starts its guarded release if the project has one configured.
  *
- * @param now skips the guarded release @param confirm accepts that the current deployment may run with a schema that it
- * does not know
+ * @param now whether to skip the guarded release @param confirm accepts that the current deployment may run with a
+ * schema that it does not know
  * @throws {ApiError} `conflict`, `confirmation_needed`, `unprocessable` (a worker or a migration that fails)
  */
 export function promote(

@@ -52,7 +52,7 @@ export async function redeploy(
  * Redeploys the live deployments that use the changed variables, if the project is set up so. Call it in the
  * transaction of the change.
  *
- * @returns ids of the new deployments; if empty, the change needs a manual redeploy.
+ * @returns the ids of the new deployments; if there are none, the change needs a manual redeploy.
  */
 export async function redeployOnVariables(
   tx: Transaction,

@@ -46,10 +46,7 @@ const GRACE_MS = 60_000;
 const SECRET_BYTES = 32;
 const USER_AGENT_CHARS_MAX = 200;
 
-/**
- * @param secret `AUTH_SECRET`; changing it ends all sessions.
- * @param now current time, for tests.
- */
+/** @param secret `AUTH_SECRET`; changing it ends all sessions. @param now the current time, for tests. */
 export function createSessions(store: SessionStore, secret: string, now: () => Date = () => new Date()): Sessions {
   const signed = (text: string): string => `${text}.${signatureOf(secret, text)}`;
   const secretOf = (value: string): string | null => {

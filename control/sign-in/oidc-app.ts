@@ -48,7 +48,7 @@ export const oidcApp = platform<UiRequest>()
     confirmed(ctx.env, ctx.body.current, async (accountId) => {
       const { env } = ctx;
       const isRemoved = await env.sql.begin(async (tx) => {
-        // In the order of a sign-in.
+        // The rows are locked in the same order as at a sign-in.
         await tx`SELECT 1 FROM control.oidc_identity WHERE account_id = ${accountId} FOR UPDATE`;
         await holdOrganizations(env, tx, { groups: [] }, { accountId, invitation: null });
         await lockPasskeys(tx, accountId);

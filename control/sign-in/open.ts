@@ -11,7 +11,7 @@ import { createPostgresSessions } from '../sessions/session-store-postgres.ts';
 import { createSessions } from '../sessions/sessions.ts';
 
 /**
- * @param redisWaitMs timeout of the first connection to Redis; default: ten seconds.
+ * @param redisWaitMs the timeout of the first connection to Redis; ten seconds by default.
  * @throws {Error} if Redis cannot be reached; the message does not contain its URL.
  */
 export async function openSignIn(

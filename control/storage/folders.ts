@@ -10,7 +10,7 @@ const FOLDERS_AT_ONCE = 500;
 /** Lower priority than processes that serve requests. */
 const NICE = '10';
 
-/** @returns bytes by folder name; empty if the folder does not exist. */
+/** @returns the bytes by folder name; empty if the folder does not exist. */
 export async function folderBytes(folder: string): Promise<ReadonlyMap<string, number>> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);

@@ -20,7 +20,7 @@ const NOTIFIED_MAX = 100;
 
 /** Stores batches of one API process. */
 export interface TelemetryStore {
-  /** @returns projects with new records; null if the batch was stored before. */
+  /** @returns the projects with new records; null if the batch was stored before. */
   keep(batch: TelemetryBatch): Promise<ReadonlySet<string> | null>;
 }
 

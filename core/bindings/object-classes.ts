@@ -159,8 +159,8 @@ interface ClassesProblem {
 /**
  * What contradicts itself.
  *
- * @param own classes that bindings name. @example problemsOf({ deleted: ['Room'] }, new Set(['Room']))[0].message //
- * 'The class Room is deleted, but a binding of "object" has it'
+ * @param own the classes that bindings name. @example problemsOf({ deleted: ['Room'] }, new Set(['Room']))[0].message
+ * // 'The class Room is deleted, but a binding of "object" has it'
  */
 export function classesProblems(
   { renamed = {}, deleted = [], transferred = {}, received = {} }: ObjectClasses,

@@ -82,7 +82,8 @@ export function limitedLookup(lookup: LookupFunction, most: number): LookupFunct
 }
 
 /**
- * Looks names up, under no policy. @returns rejects with a `code`, such as `ENOTFOUND`.
+ * Looks names up, under no policy. @returns a function that resolves to the addresses of a name, or rejects with a
+ * `code`, such as `ENOTFOUND`.
  */
 export function createResolve(
   { servers, hostsFile = '/etc/hosts', namesMax = NAMES_MAX }: HostNameSources = { servers: [] },

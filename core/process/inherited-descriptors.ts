@@ -2,7 +2,7 @@
 // them. Called at the start of processes that run tenant code, before they open any file.
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
-/** O_CLOEXEC. Node sets it on everything it opens; descriptors without it were inherited. */
+/** O_CLOEXEC. Node sets this flag on everything it opens; descriptors without it were inherited. */
 const CLOSED_FOR_OTHERS = 0o2000000;
 const STANDARD_MAX = 2;
 

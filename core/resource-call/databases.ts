@@ -81,7 +81,7 @@ export interface DatabaseOperations {
       readonly offset?: number | undefined;
       readonly order?: string | undefined;
       readonly descending?: boolean | undefined;
-      /** Only rows whose column contains `search`. */
+      /** Only rows whose column contains `search` are returned. */
       readonly column?: string | undefined;
       readonly search?: string | undefined;
     };

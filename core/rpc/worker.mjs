@@ -187,7 +187,10 @@ function methodOf(target, name, what) {
   return target[name];
 }
 
-/** Calls the methods one after the other, each on the result of the previous call. @returns also the first result. */
+/**
+ * Calls the methods one after the other, each on the result of the previous call. @returns the last result and the
+ * first result.
+ */
 async function callAll(target, what, calls, env, body) {
   let result = target;
   let first;

@@ -7,7 +7,7 @@ export const SANDBOX_LIMITS = {
   commandMs: 60_000,
   /** JSON arguments of a call. */
   argumentsBytesMax: 4 * 1024 * 1024,
-  /** Arguments in a header. */
+  /** Characters of arguments that are sent in a header. */
   headerArgumentsCharsMax: 48 * 1024,
   commandCharsMax: 1024 * 1024,
   stdinBytesMax: 1024 * 1024,

@@ -9,8 +9,8 @@ export const TERMINAL_FRAME = {
   /** Typed or printed bytes. */
   bytes: 0,
   /**
-   * To the agent: JSON, `{cols, rows}`. A caller sends this frame first, because its request is sent only with the first
-   * frame.
+   * To the agent: JSON, `{cols, rows}`. A caller sends this frame first, because its request is sent only with the
+   * first frame.
    */
   size: 1,
   /** From the agent, the first frame: empty. */

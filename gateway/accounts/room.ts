@@ -23,7 +23,7 @@ export function keyOf(caller: Caller, limit: Limit): string | null {
   return owner === null ? null : counterKey(limit, owner);
 }
 
-/** @param owner id of the scope's owner. */
+/** @param owner the id of the scope's owner. */
 export const counterKey = ({ scope, of, per }: Omit<Limit, 'most'>, owner: string): string =>
   `${scope} ${owner} ${of} ${per}`;
 

@@ -57,8 +57,8 @@ export function outage(name: string, what: string): GatewayError {
 }
 
 /**
- * The failure of a provider that sends no data. @param isOwn the client set the timeout: no retry, no fault of the
- * provider.
+ * The failure of a provider that sends no data. @param isOwn whether the client set the timeout: then there is no
+ * retry, and the provider is not at fault.
  */
 export function timeout(name: string, ms: number, isOwn: boolean): GatewayError {
   const message = `${name}: the provider sent nothing for ${ms} ms`;

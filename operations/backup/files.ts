@@ -65,7 +65,7 @@ export async function addBucketFiles(
   try {
     for await (const { key, ...place } of source.everything()) {
       const found = await source.get(place, key, { range: null, onlyIf: null });
-      // Deleted since it was listed.
+      // The file was deleted after it was listed.
       if (found?.body == null) continue;
       const { headers, metadata, digests, size } = found.head;
       await index.put(place, key, found.body as never, {

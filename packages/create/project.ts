@@ -24,7 +24,7 @@ export class ProjectError extends Error {
 
 /** Options besides the template and the folder. */
 interface ProjectOptions {
-  /** Writes into a folder that is not empty; default: false. `.git` is ignored. */
+  /** Whether to write into a folder that is not empty; false by default. `.git` is ignored. */
   readonly force?: boolean;
   /** Changes the text of `package.json` before it is written; the folder exists by then. */
   readonly changeManifest?: (text: string) => string;

@@ -91,8 +91,8 @@ const LINE_CHARS_MAX = 33_554_432;
  * Handles the platform's `POST /__platform/<event>`: the route for messages, timers, schedules and workflows of a
  * project whose code runs in Node.
  *
- * @param env passed to handlers @param token the token that the platform sends
- * @returns handles requests of that route only; without the platform's token it responds with 401.
+ * @param env passed to handlers @param token the token that the platform sends @returns a handler for requests of that
+ * route only; without the platform's token it responds with 401.
  */
 export function answerEvents<Env>(
   handlers: EventHandlers<Env>,

@@ -60,7 +60,7 @@ export interface StoredFile extends FileHead {
 
 /** Preconditions on the existing file. */
 export interface FileCondition {
-  /** Only if the tag matches. */
+  /** Fulfilled only if the tag matches. */
   etagMatches?: string;
   /** Only if the tag differs; `*`: only if there is no file. */
   etagDoesNotMatch?: string;
@@ -136,7 +136,7 @@ export interface FileStorageBinding {
     options: FilePutOptions & { onlyIf: FileCondition | Headers },
   ): Promise<FileHead | null>;
   put(key: string, value: FileValue, options?: FilePutOptions): Promise<FileHead>;
-  /** A file; null if it does not exist. Without a body when `onlyIf` is not fulfilled. */
+  /** A file; null if it does not exist. The result has no body when `onlyIf` is not fulfilled. */
   get(
     key: string,
     options: { range?: FileRange | Headers; onlyIf: FileCondition | Headers },

@@ -44,10 +44,9 @@ export class WorkerDevEnvironment extends DevEnvironment {
 
 /**
  * @param input entry module of a build; null for an environment that others load.
- * @param outDir output of a build; null if the framework decides. @param nodeEnv value of `process.env.NODE_ENV`, known
- * to bundlers: packages choose their files by it.
- * @param unbundled packages that Vite does not bundle in dev. @param createEnvironment the function of the dev server's
- * Vite.
+ * @param outDir output of a build; null if the framework decides. @param nodeEnv the value of `process.env.NODE_ENV`,
+ * known to bundlers: packages choose their files by it. @param unbundled the packages that Vite does not bundle in dev.
+ * @param createEnvironment the function of the dev server's Vite.
  */
 export function workerEnvironmentOptions(
   input: string | Readonly<Record<string, string>> | null,

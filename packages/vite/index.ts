@@ -18,7 +18,7 @@ import { readProject, type PluginProject } from './project.ts';
 
 /** Options of {@link platform}. */
 export interface PlatformOptions {
-  /** Path of the configuration file, relative to Vite's root; default: `platform.yaml` there. */
+  /** Path of the configuration file, relative to Vite's root; by default, it is `platform.yaml` there. */
   readonly config?: string;
   /** Names of Vite's environments that run in the isolate; by default those of the framework, else `worker`. */
   readonly viteEnvironment?: {
@@ -166,7 +166,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     {
       name: 'platform:output',
       sharedDuringBuild: true,
-      // After plugins that prerender pages with the build.
+      // Runs after plugins that prerender pages with the build.
       enforce: 'post',
       buildApp: {
         order: 'post',

@@ -192,7 +192,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     config.files.map(({ certificate }) => statSync(certificate, { throwIfNoEntry: false })?.mtimeMs ?? 0).join(' ');
   let loadedFiles = fileStamp();
 
-  /** @returns delay of the next check. */
+  /** @returns the delay of the next check. */
   async function look(): Promise<number> {
     timer = null;
     let nextMs = LOOK_MS;

@@ -13,8 +13,7 @@ export interface StoredCertificate {
 
 /**
  * @param folder Caddy's storage. @param directory URL of the authority: Caddy does not use certificates of other
- * authorities. Null: Let's Encrypt.
- * @returns reads all, by host.
+ * authorities. Null: Let's Encrypt. @returns a function that reads all certificates, by host.
  */
 export function createCertificateReader(
   folder: string,

@@ -44,7 +44,7 @@ export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
   readonly forwardObject?: (link: string, key: string, exchange: Exchange) => void;
   /** Undefined if this process has all objects. */
   readonly objectLeases?: ObjectLeases;
-  /** For hosts with a gate; absent if there are none. */
+  /** The check for hosts with a gate; undefined if there are no such hosts. */
   readonly passGate?: PassGate;
   /** Null: no `/auth/*`. */
   readonly authRoutes: AuthRoutes | null;

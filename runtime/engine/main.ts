@@ -76,7 +76,7 @@ function openLog(): EngineLog {
   }
 }
 
-/** Errors in their options are configuration errors. */
+/** Invalid options of the stores are configuration errors. */
 async function openStores(
   { folder, limits, protocol, publicPort, trustedProxies, edgeToken, supervision }: EngineConfig,
   work: HostWork,

@@ -33,7 +33,7 @@ interface EgressDeps {
 const CONNECT_MS = 30_000;
 const LINE_CHARS_MAX = 400;
 
-/** Opens it in `<folder>/egress.sock`. @returns closes it with all connections. */
+/** Opens it in `<folder>/egress.sock`. @returns a function that closes the socket with all connections. */
 export async function openEgress({
   folder,
   policy,

@@ -14,7 +14,7 @@ import type { Sql } from './sql.ts';
 const [RENEW_MS, GONE_MS, LAPSED_MS] = [400, 1500, 1000];
 /**
  * If a renewal is within this time of the previous one, by the clock of Postgres, no other engine could have taken
- * objects. The rest until {@link GONE_MS} is for their statements.
+ * objects. The time that is left until {@link GONE_MS} is for the statements of the other engines.
  */
 const CONTINUOUS_MS = 1250;
 

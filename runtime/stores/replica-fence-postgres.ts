@@ -2,7 +2,7 @@
 // services never write the same objects of a bucket, and the older service detects that it was replaced.
 import { openPostgres } from '#postgres/connection.ts';
 
-/** Numbers of an installation. */
+/** Numbers of the services of an installation. */
 export interface ReplicaFence {
   /** @param least the highest number used in the bucket. */
   next(least: number): Promise<{ readonly fence: number; readonly installation: string }>;

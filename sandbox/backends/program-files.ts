@@ -16,9 +16,8 @@ const IMPORTS = /^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^'"]
 const executables: readonly string[] = [...TERMINAL_ARCHITECTURES.map(terminalProgram), ...OWN_PROGRAMS];
 
 /**
- * @param entry path relative to the root.
- * @returns file contents by path relative to the root, with a package.json. @throws {Error} when the program imports an
- * npm package, since sandboxes have none.
+ * @param entry path relative to the root. @returns the file contents by path relative to the root, with a package.json.
+ * @throws {Error} when the program imports an npm package, since sandboxes have none.
  */
 export function readProgram(entry: string): ReadonlyMap<string, Buffer> {
   const files = new Map<string, Buffer>();

@@ -12,7 +12,7 @@ export interface BuildJob {
   readonly projectId: string;
   readonly branch: string;
   readonly input: JobInput;
-  /** 1 for the first claim. */
+  /** The number of the attempt, which is 1 for the first claim. */
   readonly attempt: number;
   readonly attemptsMax: number;
 }

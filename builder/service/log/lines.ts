@@ -16,9 +16,8 @@ const CONTROL_CHARS = 4096;
 const CUT = ' ... (line cut)';
 
 /**
- * @param charsMax maximum length of a line; the rest is dropped.
- * @param keepsMore characters read beyond `charsMax` before `finish` runs, so that a secret across the cut is
- * recognized.
+ * @param charsMax maximum length of a line; the rest is dropped. @param keepsMore the number of characters that are
+ * read beyond `charsMax` before `finish` runs, so that a secret across the cut is recognized.
  * @param finish applied to a complete line before it is cut: masking.
  */
 export function createLineReader(charsMax: number, keepsMore: number, finish: (text: string) => string): LineReader {

@@ -13,7 +13,9 @@ for node in /opt/node/*/bin/node "$(command -v node)"; do
 done`;
 const NODES_MAX = 20;
 
-/** @returns folders to prepend to PATH: none if the project requests no version, or the default version matches. */
+/**
+ * @returns the folders to prepend to PATH: none if the project requests no version, or if the default version matches.
+ */
 export async function findNode(
   asked: NodeRequest | null,
   machine: Pick<BuildMachine, 'script'>,

@@ -13,7 +13,7 @@ printf '%s' "$3" > "$1/$2"
 chmod 755 "$1/$2"`;
 
 /**
- * @returns folders to prepend to PATH.
+ * @returns the folders to prepend to PATH.
  * @throws {Failure} `build`: `install_failed` when the sandbox does not have the project's package manager.
  */
 export async function findTools(

@@ -58,7 +58,7 @@ export function withOutbound(
   return { words: [...node, PROGRAM, JSON.stringify(job)], env: others };
 }
 
-/** Resolves when its ports listen. Does not keep the process alive. */
+/** Resolves when its ports listen. The ports do not keep the process alive. */
 export async function startOutbound({ socket: path, loopback }: BuildOutbound): Promise<void> {
   const open = (target: string): Duplex => {
     const socket = connect({ path, allowHalfOpen: true });

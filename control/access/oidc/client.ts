@@ -18,7 +18,7 @@ type Library = typeof import('openid-client');
 /**
  * The client of a provider. Calls the provider only when someone signs in.
  *
- * @param secret `AUTH_SECRET`. @param now the clock, for tests, as is `waitMs`.
+ * @param secret `AUTH_SECRET`. @param now the clock, for tests. `waitMs` is also for tests.
  */
 export function createOidcProvider(
   settings: OidcSettings,

@@ -11,7 +11,10 @@ interface AccessCheck {
 /** Close code of a WebSocket (RFC 6455). */
 const POLICY_VIOLATION = 1008;
 
-/** The response, which ends once access is lost if it is an event stream. So does a socket that the request opens. */
+/**
+ * The response, which ends once access is lost if it is an event stream. A socket that the request opens ends in the
+ * same way.
+ */
 export function whileAllowed(request: Request, response: Response, check: AccessCheck): Response {
   guardSocket(request, (socket) => {
     const timer = setInterval(() => {

@@ -104,7 +104,7 @@ export const uploads = platform<Dependencies, RequestState>()
     },
   );
 
-/** Offset from `Content-Range` or `Upload-Offset`; default: 0. */
+/** Offset from `Content-Range` or `Upload-Offset`; 0 by default. */
 function offsetOf(headers: Headers, bytes: number): number {
   const range = headers.get('content-range');
   const text = range === null ? (headers.get('upload-offset') ?? '0') : rangeStart(range, bytes);

@@ -43,7 +43,7 @@ interface ProbeOptions {
   readonly isOffline?: boolean;
   /** If no network can be created, namespaces with the machine's network are accepted. */
   readonly mayShareNetwork?: boolean;
-  /** Methods to try; default: all. For tests, and for expert operators. */
+  /** Methods to try; by default, all of them. For tests, and for expert operators. */
   readonly ways?: readonly ('uid' | 'namespaces' | 'groups')[];
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }

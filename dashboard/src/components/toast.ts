@@ -37,8 +37,7 @@ function noteUndo(words: string, undo: () => void): void {
 /**
  * Delays an irreversible API call by ten seconds, for undo. The page already shows it as done.
  *
- * @param act called after ten seconds, or when the page is left.
- * @param undone restores the page.
+ * @param act called after ten seconds, or when the page is left. @param undone a function that restores the page.
  */
 export function doUnlessUndone(words: string, act: () => void, undone: () => void): void {
   let isOver = false;

@@ -35,8 +35,8 @@ export class McpError extends Error {
 }
 
 /**
- * Sends a request and reads the response. @param isWanted selects the event of a stream that is the response; others
- * are skipped. @throws McpError that describes the problem with the response, or a missing response.
+ * Sends a request and reads the response. @param isWanted selects the event of a stream that is the response; other
+ * events are skipped. @throws McpError that describes the problem with the response, or a missing response.
  */
 export async function exchange(asked: Exchange, isWanted?: (event: string) => boolean): Promise<Exchanged> {
   const { method, url, headers, body, timeoutMs, bytesMax } = asked;
@@ -66,7 +66,7 @@ export async function exchange(asked: Exchange, isWanted?: (event: string) => bo
     throw new McpError(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     clearTimeout(timer);
-    // Also ends the remaining stream.
+    // This also ends the remaining stream.
     controller.abort();
   }
 }

@@ -1,5 +1,5 @@
 // Moves projects away from this service: projects that an operator moves, and all projects when its machine drains.
-// Called by homes.ts; moves.ts moves their files.
+// Called by homes.ts; moves.ts moves the files of the projects.
 import type { HomeRow, HomesTable, ServiceRow } from '../../stores/database-homes-postgres.ts';
 import type { HomesOptions, OwnHome } from './homes-options.ts';
 import type { Lease } from './lease.ts';

@@ -66,7 +66,7 @@ export class ImportTransaction {
   readonly #connection: Connection;
   readonly #watch: Watch;
   readonly #leftOut = new Set<string>();
-  /** By the lower-case names of their shadow tables. */
+  /** The tables, by the lower-case names of their shadow tables. */
   readonly #shadows = new Map<string, VirtualTable>();
   readonly #virtual: VirtualTable[] = [];
   /** Lower-case names of tables that the import created. */

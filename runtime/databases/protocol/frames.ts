@@ -95,7 +95,7 @@ export interface Elsewhere {
 export interface KnownMigrations {
   /** False: the database does not exist yet. */
   readonly there: boolean;
-  /** In the order in which they were applied. */
+  /** The migrations, in the order in which they were applied. */
   readonly applied: readonly string[];
   readonly pending: readonly string[];
 }

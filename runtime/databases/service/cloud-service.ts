@@ -34,7 +34,7 @@ interface CloudDatabases {
 interface CloudServiceOptions {
   readonly databases: CloudDatabases;
   readonly limits: DatabaseLimits;
-  /** Like in the other service. */
+  /** The same option as in the other service. */
   readonly socketFolder?: string;
   report(message: string): void;
 }

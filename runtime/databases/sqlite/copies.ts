@@ -64,7 +64,7 @@ export function firstProblem(file: string): string {
     return String((db.prepare('PRAGMA quick_check(1)').get() as unknown as unknown[])[0]);
   } catch (error) {
     const { errcode } = error as { errcode?: number };
-    // Only errors about the file count: it may also be busy, or the disk full.
+    // Only errors about the file count: the database may also be busy, or the disk may be full.
     if (errcode === undefined || ((errcode & 0xff) !== 11 && (errcode & 0xff) !== 26)) return 'ok';
     return (error as Error).message;
   } finally {
@@ -129,7 +129,7 @@ interface Branch {
  * Creates a new database with the content of this one, except messages waiting for a queue. The file system shares the
  * blocks if it can (Btrfs, XFS); otherwise a backup is made. The new file appears atomically.
  *
- * @param unlessThere an existing copy is accepted.
+ * @param unlessThere whether an existing copy is accepted.
  * @throws {SqlRefusal} when there is a database of that name; when a copy would be larger than `branchBytesMax`.
  */
 export async function branchTo(

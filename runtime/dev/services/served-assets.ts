@@ -1,5 +1,5 @@
 // Static files that a dev server creates on request: implements `env.ASSETS` behind Vite. Paths resolve as in
-// production, by the existing files; the dev server provides their bytes. Not used for visitors.
+// production, by the existing files; the dev server provides their bytes. This is not used for visitors.
 import { existsSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';

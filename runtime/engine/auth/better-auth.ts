@@ -63,7 +63,8 @@ function optionsOf(
   const post = async (mail: Mail): Promise<void> => {
     sendMail(mail, namespace).catch((error: Error) => log('error', `auth: ${error.message}`));
   };
-  // With verification, signing up does not reveal existing accounts. Only the email to the owner of the address does.
+  // With verification, signing up does not reveal existing accounts. Only the email to the owner of the address shows
+  // whether an account exists.
   const requireEmailVerification = (vars['AUTH_REQUIRE_VERIFICATION'] ?? String(deliversMail)) === 'true';
   return {
     database: {

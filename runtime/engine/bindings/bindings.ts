@@ -41,7 +41,7 @@ export interface EventBindingStores extends BindingEventStores {
   readonly outbox?: Outbox | null;
 }
 
-/** Handler functions that host halves use besides their store. */
+/** Functions of the handler that host halves use in addition to their store. */
 export interface BindingTools {
   /** Null when this handler signs no URLs. `host`: of the current request. */
   readonly signUrl: ((host: string | null) => SignUrl) | null;

@@ -23,8 +23,8 @@ export interface DatabaseStore {
    *
    * @param op of `databaseOps`.
    * @param transaction number of its interactive transaction; 0 for none.
-   * @param payload JSON as defined by `databaseOps`; untrusted.
-   * @param owner charged for the CPU; absent for requests of the platform itself.
+   * @param payload JSON as defined by `databaseOps`; untrusted. @param owner the owner that is charged for the CPU;
+   * undefined for requests of the platform itself.
    * @returns JSON: the result or a refusal; bytes for `dump`.
    * @throws {PlatformError} `database_unavailable`, `database_corrupt`.
    */

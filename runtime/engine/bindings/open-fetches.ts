@@ -15,7 +15,7 @@ export class OpenFetches {
   }
 
   /**
-   * Acquires a slot. @returns releases it; calling it twice has no effect.
+   * Acquires a slot. @returns a function that releases the slot; calling it twice has no effect.
    *
    * @throws {PlatformError} `quota_exceeded`, `host_memory_exceeded`
    */

@@ -8,7 +8,7 @@ export interface Outbox {
   /**
    * Adds messages to an interactive transaction, all or none.
    *
-   * @returns JSON of the database: `{}`, or a refusal.
+   * @returns the JSON of the database: `{}`, or a refusal.
    * @throws {PlatformError} `database_unavailable`, `store_unavailable`.
    */
   put(

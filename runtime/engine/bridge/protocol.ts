@@ -147,7 +147,7 @@ export const toHost = {
   call: 'C',
   /**
    * call id, invocation id, JSON arguments (serving/objects/object-storage.ts), the steps as a part: storage of an
-   * object. Before all other records of its entry.
+   * object. The record comes before all other records of its entry.
    */
   storage: 'O',
   /** call id: the result is no longer needed. */

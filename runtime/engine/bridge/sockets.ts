@@ -102,7 +102,7 @@ export class BridgedSocket implements SocketEvents {
     return this.#closing;
   }
 
-  /** @param isUnread the wire is not read before `begin`. */
+  /** @param isUnread whether the wire is not read before `begin`. */
   attach(wire: SocketWire, isUnread = false): void {
     this.#wire = wire;
     this.#isUnread = isUnread;

@@ -121,7 +121,7 @@ function answerWithSocket(invocation: GuestInvocation, socket: unknown, headerBl
     if (isOver) closeInvocation(invocation);
     return;
   }
-  // Before the messages queued in the socket.
+  // This record is sent before the messages that are queued in the socket.
   send(toHost.upgrade, invocation.id, records.part(headerBlock));
   sendWebSocket(internals, invocation, () => {
     invocation.isSocketOpen = false;

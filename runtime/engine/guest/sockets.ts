@@ -126,7 +126,7 @@ export class NetworkEnd implements SocketEnd {
   isUnread: boolean;
   #isCut = false;
 
-  /** @param isUnread the host sends nothing before `begin`. */
+  /** @param isUnread whether the host sends nothing before `begin`. */
   constructor(id: number, isUnread = false) {
     this.networkId = id;
     this.isUnread = isUnread;
@@ -273,7 +273,7 @@ export function sendWebSocket(socket: SocketInternals, owner: GuestInvocation, o
 /** The socket of a `fetch` that requests an upgrade: `id` is sent with the call. */
 export function prepareFetchedSocket(): {
   id: number;
-  /** @param isUnread the host sends nothing before the worker reads it. */
+  /** @param isUnread whether the host sends nothing before the worker reads the socket. */
   opened(url: string, protocol: string, extensions: string, isUnread: boolean): object;
   refused(): void;
 } {

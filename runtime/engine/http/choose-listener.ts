@@ -6,8 +6,7 @@ import type { loadUws } from './listener-uws.ts';
 
 /**
  * @param dataFolder the folder where `platform listener install` stores uWebSockets.js; null if this folder is not
- * searched.
- * @param load loads uWebSockets.js; default: from the installed packages.
+ * searched. @param load loads uWebSockets.js; by default, from the installed packages.
  * @returns a function that opens it, and why it is node:http; null if it is not. @throws {Failure} `configuration` if
  * `uws` is requested and does not load.
  */

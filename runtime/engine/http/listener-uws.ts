@@ -1,5 +1,5 @@
 // The listener on uWebSockets.js, for machines where it loads (glibc >= 2.38, `HANDLER_LISTENER`). The root modules
-// open it as `OpenListener`. test/contract/listener-uws.test.ts lists the differences from node:http.
+// open this listener as `OpenListener`. test/contract/listener-uws.test.ts lists the differences from node:http.
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { defaultLimits } from '#core/limits.ts';

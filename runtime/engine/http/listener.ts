@@ -13,8 +13,8 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
  * hop-by-hop headers (`connection`, `keep-alive`, `proxy-connection`, `transfer-encoding`, `te`, `trailer`, `upgrade`);
  * a valid WebSocket handshake keeps its `upgrade`.
  *
- * Exactly one of `send`, `begin` (then `write`*, `end`), `upgrade` or `destroy` ends it. After `onAbort` every call
- * is a no-op.
+ * Exactly one of `send`, `begin` (then `write`*, `end`), `upgrade` or `destroy` ends it. After `onAbort`, every call
+ * has no effect.
  */
 export interface Exchange {
   /** Upper-case method. */
@@ -154,8 +154,8 @@ export interface Listener {
    */
   readonly adopt: ((socket: object) => () => void) | null;
   /**
-   * Stops accepting, lets running exchanges finish, and closes idle connections. Resolves when all are closed, or at
-   * the deadline.
+   * Stops accepting, lets running exchanges finish, and closes idle connections. Resolves when all connections are
+   * closed, or at the deadline.
    *
    * @param idle `wait`: idle connections keep their usual time for one more request, which gets `connection: close`, so
    * that no client sends a request on a closed connection.

@@ -148,7 +148,7 @@ export class NodeExchange implements Exchange {
     }
     if (this.#awaitsContinue) {
       this.#awaitsContinue = false;
-      // After the response head it would become part of the body.
+      // After the response head, this would become a part of the body.
       if (this.#state === OPEN) this.#response.writeContinue();
     }
     this.#request.exchange = this;

@@ -74,7 +74,7 @@ function loopDetected(isOfObject: boolean): FetchedResponse {
   });
 }
 
-/** @param isOfObject the caller is to throw it. */
+/** @param isOfObject whether the caller has to throw the error. */
 function refusal(
   isOfObject: boolean,
   status: number,

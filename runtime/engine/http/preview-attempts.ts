@@ -38,7 +38,10 @@ export class PreviewAttempts {
     return 0;
   }
 
-  /** @param isRight a correct password is not counted as an attempt: it may be used any number of times. */
+  /**
+   * @param isRight whether the password was correct. A correct password is not counted as an attempt: it may be used
+   * any number of times.
+   */
   end(project: string, address: string, isRight: boolean): void {
     this.#running--;
     if (isRight) for (const key of [`${project} ${address}`, project]) this.#of(key).count--;

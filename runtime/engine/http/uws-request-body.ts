@@ -101,7 +101,7 @@ export class UwsRequestBody {
   /**
    * Discards the rest.
    *
-   * @param isAnswered the connection serves the next request: a paused socket would not read it.
+   * @param isAnswered whether the connection serves the next request: a paused socket would not read it.
    */
   drop(isAnswered: boolean): void {
     if (isAnswered && !this.#hasEnded) this.#resumeReading();

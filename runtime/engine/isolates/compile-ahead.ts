@@ -26,7 +26,7 @@ interface CompileAheadOptions {
   readonly memoryLimitMb: number;
 }
 
-/** Limit for waiting deployments. The oldest are dropped first. */
+/** Limit for waiting deployments. The oldest deployments are dropped first. */
 const WAITING_MAX = 2000;
 /** Larger workers are compiled on first use, and charged for it. */
 const CODE_MAX = 4 * 1024 * 1024;

@@ -20,8 +20,8 @@ export interface FormSource {
 export type FormStage = 'ahead' | 'first' | 'later';
 
 /**
- * `mark` is stored in the file; `next` is the number of requests after which the next cache is created. Only two are
- * taken of each code.
+ * `mark` is stored in the file; `next` is the number of requests after which the next cache is created. Only two caches
+ * of each code are created.
  */
 export const formStages: Readonly<
   Record<FormStage, { readonly mark: number; readonly requestsMin: number; readonly next?: FormStage }>
@@ -68,7 +68,7 @@ interface Waiting {
 export class CompiledForms {
   #options: CompiledFormsOptions;
   #folder: string;
-  /** In order of last use. */
+  /** The caches, in the order of last use. */
   #forms = new Map<string, CompiledForm>();
   #formsBytes = 0;
   #writtenBytes = 0;

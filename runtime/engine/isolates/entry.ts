@@ -149,7 +149,7 @@ export class EntryScheduler {
     return this.#ready.length + this.#lasting.length + this.#burning.length;
   }
 
-  /** The isolate has something to enter with. */
+  /** The isolate has input for an entry. */
   request(isolate: Enterable): void {
     if (isolate.entryState === 'running') {
       isolate.entryState = 'again';

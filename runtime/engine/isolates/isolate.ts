@@ -383,7 +383,7 @@ export class WorkerIsolate implements Enterable {
   /**
    * Called once. If the isolate's thread continues, `IsolateEvents.burnt` reports its further CPU.
    *
-   * @returns CPU of the entry that ends with it; 0 if none ran.
+   * @returns the CPU of the entry that ends with the isolate; 0 if no entry ran.
    */
   dispose(): number {
     this.#end();

@@ -29,7 +29,7 @@ export class ResidentGrowth {
   #bytesMax: number;
   #read: ResidentReader;
   #now: () => number;
-  /** At the last check. */
+  /** The time of the last check. */
   #at = Number.NEGATIVE_INFINITY;
   #bytes = 0;
   #faults = 0;

@@ -85,8 +85,7 @@ interface EndedInvocation {
 export interface DeploymentUsage {
   /**
    * @param target the target of a request; for another event, the name of its queue, timer, schedule or workflow; ''
-   * for an object's event.
-   * @param isFailure its status is 5xx, or its outcome is not `ok`.
+   * for an object's event. @param isFailure whether the status is 5xx, or the outcome is not `ok`.
    * @param budgetMs CPU of its last budget. @param firstByteMs the time from its arrival to the head of its response;
    * negative if it has no response. @param answerMs the time from its arrival to the end of its response; negative if
    * this is not counted.
@@ -125,7 +124,7 @@ export class EngineUsage {
   open(project: string, deployment: string, preview: string | null = null): DeploymentUsage {
     const routes = new Map<string, Count>();
     const paths = new Map<string, Count>();
-    /** By kind and name. */
+    /** Counts of events, by kind and name. */
     const events = new Map<string, Count>();
     const waiting = (): Count[] => this.#waiting;
     const histograms = (): Histograms => this.#spare.pop() ?? new Histograms();

@@ -128,8 +128,8 @@ export async function restoreSnapshot(
 }
 
 /**
- * @param only one of its databases; null means all. @returns how many databases were dropped; 0 if the snapshot does
- * not exist.
+ * @param only the only database whose snapshot is dropped; null means all databases. @returns how many databases were
+ * dropped; 0 if the snapshot does not exist.
  */
 export async function dropSnapshot(
   databases: SnapshotDatabases,

@@ -12,7 +12,7 @@ interface ProxyEvents {
   /**
    * The server cut the response, or sent an invalid response.
    *
-   * @param untouched the server has not received it: it may be sent again.
+   * @param untouched whether the server has not received the request: then it may be sent again.
    */
   failed(error: NodeJS.ErrnoException, untouched: boolean): void;
 }

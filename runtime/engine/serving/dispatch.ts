@@ -129,7 +129,7 @@ export class Dispatch {
   /**
    * Reads the storage of objects, which comes first in an entry. The caller has seen that there is some.
    *
-   * @returns resolves when the rest may be read; null means immediately.
+   * @returns a promise that resolves when the rest may be read; null means immediately.
    * @throws {Error} for malformed records.
    */
   readStorage(reader: RecordReader, count: number): Promise<unknown> | null {
@@ -281,7 +281,7 @@ export class Dispatch {
     if (isOver) this.#running.end(id, ok);
   }
 
-  /** @param isOver no further record follows. */
+  /** @param isOver whether no further record follows. */
   #failed(id: number, failure: Failure, isOver: boolean): void {
     const invocation = this.#running.get(id);
     if (invocation === undefined) return;

@@ -32,7 +32,9 @@ type ObjectAction =
 
 /** Operations on the objects of a project. */
 export interface ObjectOperator {
-  /** @returns of `steps` the results, of `reset` whether there was an instance, of `state` its {@link LiveState}. */
+  /**
+   * @returns the results of `steps`, whether there was an instance for `reset`, and the {@link LiveState} for `state`.
+   */
   act(route: Route, object: OperatedObject, action: ObjectAction): Promise<unknown>;
   /** The objects of the route's project, or preview, that any engine has, by id. */
   live(route: Route): Promise<Readonly<Record<string, LiveState>>>;

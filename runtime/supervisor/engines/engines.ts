@@ -110,7 +110,8 @@ export class Engines {
   }
 
   /**
-   * Replaces an engine by another process, which listens before the old process stops. False if that is in progress.
+   * Replaces an engine by another process, which listens before the old process stops. Returns false if that is in
+   * progress.
    */
   recycle(engine: EngineProcess): boolean {
     const place = this.#placeOf(engine);

@@ -77,7 +77,7 @@ export class Quarantine {
    * An engine died, or has lost a thread. @param apart the deployment of that quarantine engine; the cause is then
    * certain.
    *
-   * @returns deployments that are now paused or quarantined because of it.
+   * @returns the deployments that are now paused or quarantined because of the exit.
    */
   onDeath(death: Death, apart: DeploymentKey | null, { reason, burntMs }: Deed = ended): DeploymentKey[] {
     const certain = apart === null ? death : { ...death, blamed: apart };

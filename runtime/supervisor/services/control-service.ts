@@ -44,7 +44,7 @@ interface ControlServiceDeps {
   readonly webProxy: WebProxy | null;
   /** Socket of the AI gateway, for requests with a token, or null. */
   readonly aiSocket: string | null;
-  /** The operator's settings of the gateway, without keys; null as above. */
+  /** The operator's settings of the gateway, without keys, or null. */
   readonly operatorAi: OperatorAi | null;
   readonly onReady: (state: ControlState) => void;
   /** The process requests another service, such as the builder. */

@@ -42,7 +42,7 @@ export function stepName(step: string): string {
   return names[step] ?? step;
 }
 
-/** @param hasEnded the log is complete, so the last step has a duration. */
+/** @param hasEnded whether the log is complete, so that the last step has a duration. */
 export function stepsOf(lines: readonly LogLine[], hasEnded: boolean): LogStep[] {
   const groups: LogLine[][] = [];
   for (const line of lines) {

@@ -1,7 +1,7 @@
 // Statuses of workflow runs and their tones.
 import type { Tone } from '../../components/state.tsx';
 
-/** By the API's status. */
+/** The tones by the status of the API. */
 export const runTones: Readonly<Record<string, Tone>> = {
   pending: 'neutral',
   running: 'running',

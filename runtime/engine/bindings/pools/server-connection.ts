@@ -59,7 +59,7 @@ const RESET = message('Q', 'DISCARD ALL\0');
 export class ServerConnection {
   /** Parameters that connections with the same key share. */
   readonly key: string;
-  /** Reported by the server, as in ParameterStatus. */
+  /** Parameters that the server reported, as in ParameterStatus. */
   readonly parameters = new Map<string, Buffer>();
   /** The time since which the connection is idle. */
   idleSince = 0;

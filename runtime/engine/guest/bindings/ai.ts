@@ -28,7 +28,7 @@ class AiError extends Error {
   readonly status: number;
   readonly code: string | null;
   readonly type: string | null;
-  /** The input field that caused it. */
+  /** The input field that caused the error. */
   readonly param: string | null;
   /** Id by which the operator finds the call. */
   readonly requestId: string | null;

@@ -153,7 +153,7 @@ export class TextDecoder {
     try {
       text = this.#decode(bytes, stream);
     } catch (error) {
-      // After an error the next call starts over.
+      // After an error, the next call starts from the beginning.
       this.#streaming = false;
       throw error;
     }

@@ -7,11 +7,11 @@ import { parseRecord, type UrlRecord } from './url-record.ts';
 /** A serialized URL and the offsets of its components. */
 export interface UrlPlaces {
   href: string;
-  /** After the scheme's colon. */
+  /** The position after the scheme's colon. */
   schemeEnd: number;
   /** After user name and password; schemeEnd without a host. */
   hostStart: number;
-  /** Before the port's colon. */
+  /** The position before the port's colon. */
   hostEnd: number;
   pathStart: number;
   /** Offset of the question mark, or offset of the hash if there is no query. */

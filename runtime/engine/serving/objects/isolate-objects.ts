@@ -57,8 +57,8 @@ export class IsolateObjects {
   /**
    * Storage of an entry.
    *
-   * @param json `{object, end, writes, unconfirmed, alarm?}`; untrusted.
-   * @returns resolves when the entry's output may be sent; null means immediately.
+   * @param json `{object, end, writes, unconfirmed, alarm?}`; untrusted. @returns a promise that resolves when the
+   * entry's output may be sent; null means immediately.
    */
   store(call: number, owner: CallOwner, json: string, steps: string): Promise<void> | null {
     const { link } = this.#deps;
