@@ -13,7 +13,7 @@ export const newTokenId = (): string =>
 /** @param owner the id of a deployment or another owner: lower-case letters and digits. */
 export const newToken = (owner: string): string => `pk_ai_${owner}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
 
-/** The owner named in it; null means it is not a token. */
+/** The owner that the token names; null if the text is not a token. */
 export const ownerOf = (token: string): string | null => TOKEN.exec(token)?.[1] ?? null;
 
 export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

@@ -1,7 +1,7 @@
 // Database requests and responses as JSON, for all executors: the database service, the cloud store, and the guest
 // half of the binding, which has its own writer. Pure.
 
-/** Operations on a database. The number is sent. */
+/** Operations on a database. Requests contain the number. */
 export const databaseOps = {
   /** `[sql, values, rows?]` -> {@link WireResult}; `rows`: row limit for a statement that only reads. */
   query: 1,

@@ -90,7 +90,7 @@ export function mergeUsage<Row extends UsageRow>(one: Row, other: UsageRow): Row
   };
 }
 
-/** The worst of both lists. */
+/** The most expensive entries of both lists. */
 function mergeCostliest(one: readonly CostlyInvocation[], other: readonly CostlyInvocation[]) {
   if (one.length === 0) return other;
   return [...one, ...other].sort((a, b) => b.cpuMs - a.cpuMs).slice(0, COSTLIEST_MAX);

@@ -18,7 +18,7 @@ import { sqlState } from './postgres-error.ts';
 
 /** A migration in the folder. */
 export interface Migration {
-  /** The number in its name. */
+  /** The number in the name of the migration. */
   readonly version: number;
   /** File name. */
   readonly name: string;

@@ -24,7 +24,7 @@ interface StoredDeployKey {
 
 const contextOf = (organizationId: string): string => `deploy-key:${organizationId}`;
 
-/** Generates a key. @returns the name under which it is stored, and its public half */
+/** Generates a key. @returns the name under which the key is stored, and its public half */
 export async function makeDeployKey(
   { sql, keys, addresses }: Pick<Dependencies, 'keys' | 'addresses'> & { readonly sql: Sql | Transaction },
   organizationId: string,

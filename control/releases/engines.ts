@@ -63,7 +63,7 @@ export async function check(
 /**
  * Applies the migrations of an artifact to the databases of production or of a branch.
  *
- * @param branch null: production. @param dryRun only returns the pending migrations.
+ * @param branch null: production. @param dryRun whether only the pending migrations are returned.
  */
 export async function migrate(
   deps: EngineDeps,

@@ -1,5 +1,5 @@
-// Whether the disk of a folder has enough free space for writes: checked at most once a second. Reads and deletes
-// never check. The system call is passed as an argument.
+// Whether the disk of a folder has enough free space for writes: checked at most once a second. Reads and deletions do
+// not check the free space. The system call is passed as an argument.
 import { PlatformError } from '../errors.ts';
 
 const LOOK_MS = 1000;

@@ -10,7 +10,7 @@ import { nodeFlags } from '../node-flags.mjs';
  */
 export const smallHeapFlags: readonly string[] = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'];
 
-/** Node's flags of an engine. Debugger flags of the supervisor are kept, its small heap is not. */
+/** Node's flags of an engine. Debugger flags of the supervisor are kept, but not its small heap. */
 export function engineFlags(ofSupervisor: readonly string[]): string[] {
   return [...new Set([...nodeFlags, ...ofSupervisor.filter((flag) => !smallHeapFlags.includes(flag))])];
 }

@@ -13,7 +13,10 @@ export interface SentHandle {
 /** The socket, for another process. */
 interface ActivatedSocket {
   readonly port: number;
-  /** Sends the socket to a child process, which waits for it in {@link receiveSocket}. This process closes its copy. */
+  /**
+   * Sends the socket to a child process, which waits for it in {@link receiveSocket}. After that, this process closes
+   * its own copy.
+   */
   sendTo(child: ChildProcess): void;
 }
 

@@ -23,7 +23,7 @@ interface Binary {
   readonly sha256: string;
 }
 
-/** By system, processor and Node's ABI. */
+/** The binaries by system, processor and Node's ABI. */
 const binaries: Readonly<Record<string, Binary>> = {
   linux_x64_137: {
     bytes: 7_307_432,

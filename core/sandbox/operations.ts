@@ -61,7 +61,7 @@ export const serviceOperations = {
   destroy: json,
   snapshot: { body: 'raw', answer: 'json' },
   fork: { body: 'raw', answer: 'json' },
-  /** For a snapshot, by its own id. */
+  /** Deletes a snapshot by its own id. */
   deleteSnapshot: json,
 } as const satisfies Readonly<Record<string, Shape>>;
 

@@ -75,7 +75,10 @@ export function applicationManifest({
   };
 }
 
-/** The page of the host that creates an application from a manifest. @param organization '': for the person. */
+/**
+ * The page of the host that creates an application from a manifest. @param organization the organization, or '' for the
+ * person.
+ */
 export function manifestUrl(url: string, organization: string, state: string): string {
   const owner = organization === '' ? '' : `/organizations/${encodeURIComponent(organization)}`;
   return `${url}${owner}/settings/apps/new?${new URLSearchParams({ state })}`;

@@ -62,7 +62,7 @@ export interface StoredFile extends FileHead {
 export interface FileCondition {
   /** Fulfilled only if the tag matches. */
   etagMatches?: string;
-  /** Only if the tag differs; `*`: only if there is no file. */
+  /** Fulfilled only if the tag differs; `*` means that there must be no file. */
   etagDoesNotMatch?: string;
   uploadedBefore?: Date;
   uploadedAfter?: Date;

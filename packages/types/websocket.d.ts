@@ -29,7 +29,7 @@ declare global {
     readonly response: string;
   }
   interface ResponseInit {
-    /** With status 101, the end for the client. */
+    /** With status 101: the end of the WebSocket pair that is for the client. */
     webSocket?: WebSocket | null;
   }
   interface Response {

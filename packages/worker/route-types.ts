@@ -243,7 +243,8 @@ export type PlainJson<R> = R extends JsonReply<infer B, infer _S> ? Json<B> : R 
 export type Next = () => Promise<Response>;
 
 /**
- * Runs around the routes that are added later, and may respond instead of them. `Adds` is its addition to `ctx.state`.
+ * Runs around the routes that are added later, and may respond instead of them. `Adds` is the type of what the
+ * middleware adds to `ctx.state`.
  *
  * @example const timing: Middleware = async (ctx, next) => {
  *   const response = await next();

@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { ADMIN_HOST } from '#core/process/edge-proxy.ts';
 
-/** The used fields of its log lines. */
+/** The fields of Caddy's log lines that are used here. */
 export interface CaddyLine {
   readonly level?: string;
   readonly logger?: string;

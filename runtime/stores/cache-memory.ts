@@ -9,7 +9,7 @@ interface Entry {
 }
 
 interface Shelf {
-  /** In the order of last use. */
+  /** The entries, in the order of last use. */
   readonly entries: Map<string, Entry>;
   bytes: number;
 }

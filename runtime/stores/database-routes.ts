@@ -13,7 +13,7 @@ type Kept = Readonly<Record<string, number>> | null;
 interface RoutesDeps {
   /** The nearest first. */
   readonly addresses: readonly DatabaseAddress[];
-  /** For services whose address another service returned. */
+  /** The token for services whose address another service returned. */
   readonly token: string;
   readonly limits: DatabaseLimits;
   onLost(from: FoundShard, gone: DatabaseLink, unanswered: Sent[]): void;

@@ -10,7 +10,7 @@ import { variablesIn } from './variables.ts';
 
 const INTERRUPTED = 130;
 const SIDE_MAX = 1000;
-/** Size without a terminal. */
+/** The size if there is no terminal. */
 const SIZE = { cols: 80, rows: 24 };
 
 export const command = defineCommand({

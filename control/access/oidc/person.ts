@@ -44,7 +44,7 @@ export function personFrom(idToken: Claims, userinfo: Claims, groupsClaim: strin
   };
 }
 
-/** Without control characters, which Postgres or a terminal may not accept. */
+/** The text without control characters, which Postgres or a terminal may not accept. */
 function printed(text: string): string {
   return text.replace(/\p{Cc}/gu, '').trim();
 }

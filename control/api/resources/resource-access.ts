@@ -118,7 +118,7 @@ function changeOf(
   given: unknown,
 ): Readonly<Record<string, string | number | boolean>> | null {
   if (permissionOf(operation) === 'data:read') return null;
-  // Polled many times per import.
+  // This operation is called many times per import, so it gets no audit entry.
   if (operation === 'db.import-state' && (args as { cancel?: boolean }).cancel !== true) return null;
   const { sql, key, keys, id, object, name, dead, fromStep, type, replace, at, inPlace } = args as Readonly<
     Record<string, unknown>

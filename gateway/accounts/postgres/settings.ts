@@ -26,7 +26,7 @@ interface OrganizationSettings {
   readonly table: (organizationId: string) => Promise<ModelTable>;
   /** Limits of the organization, the project and the key. */
   readonly limitsOf: (caller: Caller) => Promise<readonly Limit[]>;
-  /** @param organizationId null: all organizations. */
+  /** @param organizationId null means all organizations. */
   forget(organizationId: string | null): void;
 }
 

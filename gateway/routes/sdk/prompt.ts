@@ -14,7 +14,7 @@ const passedOver = new Set<unknown>([
 ]);
 const DENIED = 'Tool call execution denied.';
 
-/** @param providers accepted names of options, see provider-options.ts. @throws {GatewayError} 400 */
+/** @param providers the accepted names of options, see provider-options.ts. @throws {GatewayError} 400 */
 export function messagesOf(prompt: unknown, providers: readonly string[]): Json[] {
   if (!isList(prompt) || prompt.length === 0) throw wrong('prompt', 'a list of at least one message');
   return prompt.flatMap((message, index) => messageOf(message, providers, `prompt[${index}]`));

@@ -55,7 +55,7 @@ export async function finish<Env extends AgentEnv>(
   return { status: isStopped ? 'max_steps' : 'replied' };
 }
 
-/** Ends with an error. */
+/** Ends the run with an error. */
 export async function fail<Env extends AgentEnv>(
   resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,

@@ -35,7 +35,7 @@ if (settings === null) throw new Error('no DB_REPLICA_S3_* is set');
 try {
   setPriority(NICE);
 } catch {
-  // Some sandboxes do not allow it.
+  // Some sandboxes do not allow this call.
 }
 
 const tell = (message: ReplicatorMessage): void => void (process.connected && process.send?.(message));

@@ -18,7 +18,7 @@ export interface FetchedResponse {
   /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Readable;
-  /** The whole body, if it is there; null means empty. A reader of `body` gets the same. */
+  /** The whole body, if it is there; null means empty. A reader of `body` gets the same bytes. */
   readonly whole?: Uint8Array | null | undefined;
 }
 

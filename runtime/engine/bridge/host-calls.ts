@@ -60,7 +60,7 @@ export interface CallScope {
 
 /** Counts the calls of a resource. */
 export interface CallMeter {
-  /** A call has ended. @param reply null: it failed. */
+  /** A call has ended. @param reply the reply; null if the call failed. */
   ended(ms: number, reply: HostReply | null): void;
 }
 

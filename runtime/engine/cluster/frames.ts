@@ -70,7 +70,7 @@ export class FrameWriter {
     this.#at += 8;
   }
 
-  /** `room` included three times its length. */
+  /** Space for three times the length of the text was reserved in `room`. */
   string(value: string): void {
     const bytes = this.#batch.write(value, this.#at + 4);
     this.#batch.writeUInt32LE(bytes, this.#at);

@@ -17,7 +17,7 @@ export interface Callee {
   readonly entrypoint: string;
   /** JSON of `ctx.props`. */
   readonly props: string;
-  /** An RPC session; else a request. */
+  /** Whether the call is an RPC session; otherwise, it is a request. */
   readonly isSession: boolean;
 }
 

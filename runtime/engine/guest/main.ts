@@ -121,8 +121,8 @@ scope['connect'] = (
   host.call = callHost;
   host.callSync = (name, args, part) => {
     const text = toJson(args) as string;
-    // The host's work is charged to this code: for 4 KB, or as many characters. A byte length may be a tenant's
-    // getter.
+    // The host's work is charged to this code: for 4 KB, or as many characters. The byte length may be a getter that
+    // tenant code has defined.
     const account = currentContext()?.account;
     if (account !== undefined) account.used += 0.05 + text.length * 0.00001;
     return callSync(name, text as never, part);

@@ -8,7 +8,7 @@ import { byteLengthOf } from './free-buffers.ts';
 
 /** One end of a connection, as the other end sees it. */
 export interface SocketEnd {
-  // `isTask`: no code of the worker is on the stack.
+  // `isTask` means that no code of the worker is on the stack.
   receive(data: Part, isTask: boolean): void;
   /** The other end starts the closing handshake. */
   closing(code: number, reason: string, isTask: boolean): void;
@@ -39,7 +39,7 @@ export interface HeldSocket {
 
 /** The internals of a WebSocket object, for responses and `fetch`. */
 export interface SocketInternals {
-  /** The own end of the socket, for the other side. */
+  /** This end of the socket, for the other side. */
   readonly end: SocketEnd;
   /** Joins this end to another end. */
   join(other: SocketEnd): void;

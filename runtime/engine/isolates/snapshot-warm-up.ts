@@ -36,7 +36,7 @@ function warmUp(meta: string, text: string): () => void {
     settled: () => [1, { default: { fetch: answer } }],
   };
   const native = new Proxy(known, { get: (target, name) => target[name as string] ?? nothing });
-  // V8's own does not exist yet.
+  // V8's own `WebAssembly` does not exist yet.
   (globalThis as unknown as { WebAssembly: unknown }).WebAssembly ??= {};
   const limits = { streamWindowBytes: 1, timersMax: 1, logBytesMax: 1 };
   const connection = scope['connect']!(native, nothing, nothing, {}, limits);

@@ -214,7 +214,7 @@ function isLocal(url: string): boolean {
   return URL.parse(url)?.searchParams.get('host')?.startsWith('/') === true;
 }
 
-/** A bucket if one is configured, else a folder. */
+/** The files are in a bucket if one is configured, otherwise in a folder. */
 async function openFiles(
   get: (name: string) => string,
   folder: string,

@@ -35,7 +35,7 @@ interface DispatchDeps {
   readonly running: RunningInvocations;
   readonly accounts: CpuAccounts;
   readonly owners: { owner(id: number): CallOwner };
-  /** Null in all lanes but the objects'. */
+  /** Null in all lanes except the lane of durable objects. */
   readonly objects: IsolateObjects | null;
 }
 

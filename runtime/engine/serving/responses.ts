@@ -24,7 +24,7 @@ interface ResponseDeps {
   readonly running: RunningInvocations;
   /** The worker's isolate. */
   readonly isolate: { readonly isCondemned: boolean };
-  /** Null in all lanes but the objects'. */
+  /** Null in all lanes except the lane of durable objects. */
   readonly objects: IsolateObjects | null;
 }
 

@@ -57,7 +57,7 @@ export class ServedDeployments {
   readonly #upkeep: Upkeep;
   #closed = false;
 
-  /** @param onWall called about once a second. */
+  /** @param onWall called with the current time about once a second. */
   constructor(dependencies: ServedDependencies, routeDeployments: RouteDeployments, onWall: (now: number) => void) {
     const { engine, limits } = dependencies;
     this.#dependencies = dependencies;

@@ -69,7 +69,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #unreadMs = 0;
   /** The invocation during which it died, with the URL of a request; null: none. */
   #burning: { readonly kind: InvocationKind; readonly target: string } | null = null;
-  /** Null in all lanes but the objects'. */
+  /** Null in all lanes except the lane of durable objects. */
   #objects: IsolateObjects | null = null;
   /**
    * Entries of objects whose remaining records wait until the writes of this entry, or of an earlier one, are on disk.

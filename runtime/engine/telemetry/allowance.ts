@@ -52,7 +52,7 @@ export class Allowance {
     this.#spans = new Bucket(limits.tracesPerSecond * SPANS_A_TRACE, now);
   }
 
-  /** @param isGrave a warning, or about an error. */
+  /** @param isGrave whether the line is a warning, or concerns an error. */
   line(chars: number, isGrave: boolean, now: number): boolean {
     this.usedAt = now;
     const kept = isGrave ? 0 : LINES_KEPT;

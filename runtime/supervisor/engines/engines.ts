@@ -41,7 +41,7 @@ const BACKOFF_MS_MAX = 5000;
 /** An engine that dies younger than this did not start properly: each following start is delayed longer. */
 const YOUNG_MS = 3000;
 const HAND_OVER_MS = 3000;
-/** Added to the engine's own deadline. */
+/** This time is added to the engine's own deadline. */
 const KILL_MS = 2000;
 
 export class Engines {

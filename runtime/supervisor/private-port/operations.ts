@@ -14,7 +14,7 @@ interface Operation {
   readonly msMax: number;
   /** Forwarded unparsed: the request or the response may contain a file. */
   readonly isLarge?: boolean;
-  /** Concerns all projects, and names none. */
+  /** The operation concerns all projects, and names none. */
   readonly isOfAll?: boolean;
   /** Changes the project's resources. */
   readonly alone: boolean;

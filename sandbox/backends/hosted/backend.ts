@@ -36,7 +36,7 @@ export interface HostedProgram {
   readonly call: readonly string[];
 }
 
-/** Relative to the home folder, where programs start. */
+/** The path is relative to the home folder, where programs start. */
 const INSTALL_FILE = '.platform-sandbox-install';
 const POLL_MS = 100;
 

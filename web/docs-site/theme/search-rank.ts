@@ -22,7 +22,7 @@ const EXAMPLES = /^\/(?:quickstart|recipes)\/\w/;
 
 /** Fields of a section that MiniSearch stores. */
 interface Section {
-  /** Headings above it; empty for the first section of a page. */
+  /** Headings above the section; empty for the first section of a page. */
   readonly titles?: readonly string[];
   readonly title?: string;
 }

@@ -22,7 +22,7 @@ export interface StorageRequest {
   readonly steps: string;
   /** Whether the transaction is committed afterwards. */
   readonly commits: boolean;
-  /** A new alarm; -1: none; undefined if unchanged. */
+  /** A new alarm; -1 means no alarm; undefined if it is unchanged. */
   readonly alarm: number | undefined;
   readonly owner: StatementOwner | undefined;
 }

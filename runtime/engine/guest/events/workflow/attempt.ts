@@ -24,7 +24,7 @@ type StepKind = 'run' | 'sleep' | 'event';
 export interface TakenStep {
   /** Unique in the run. */
   readonly key: string;
-  /** 1 for the first step with its name. */
+  /** The number of the step among those with the same name, from 1. */
   readonly count: number;
   readonly known: KnownStep | undefined;
 }
