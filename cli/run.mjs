@@ -77,8 +77,8 @@ function startAgain(binary) {
 }
 
 /**
- * Enables Node's compile cache, in the folder of core/process/cache-folder.ts. Without it, each process compiles the
- * sources, and in the repository loads the TypeScript compiler. The folder must not be writable by others.
+ * Enables Node's compile cache, in the folder of core/process/cache-folder.ts. Without the compile cache, each process
+ * compiles the sources, and in the repository loads the TypeScript compiler. The folder must not be writable by others.
  *
  * @returns the folder; null if there is no trusted folder, or NODE_COMPILE_CACHE is set.
  */

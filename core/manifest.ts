@@ -158,7 +158,7 @@ export interface RouteRecord {
   readonly plan: Plan;
   /** Absent in records written without a control plane. */
   readonly owner?: RouteOwner;
-  /** Variables of production: `env.vars.KEY`. Previews never see them. */
+  /** Variables of production: `env.vars.KEY`. Previews never see these variables. */
   readonly vars: Readonly<Record<string, string>>;
   /** Variables of all previews. */
   readonly previewVars?: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 // A problem in a file that a person wrote, with its position. Reported by all parsers of core, printed by the CLI and
 // the builder. Pure.
 
-/** A finding in a source file. `message` describes it; its position is in separate fields. */
+/** A finding in a source file. `message` describes the problem; its position is in separate fields. */
 export interface Problem {
   readonly message: string;
   readonly severity: 'error' | 'warning';

@@ -81,7 +81,7 @@ export function passwordOf(folder: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Clients find it by its path, so it is elsewhere if that path is too long; no data is stored in it. */
+/** Clients find the socket by its path, so it is elsewhere if that path is too long; no data is stored in it. */
 export function socketPath(place: string): string {
   const folder = path.join(place, 'socket');
   if (Buffer.byteLength(folder) <= SOCKET_FOLDER_BYTES_MAX) return folder;

@@ -15,7 +15,7 @@ type Query = (text: string) => PromiseLike<readonly Record<string, unknown>[]>;
 
 /**
  * The ledger's name; null if the database has none. The former name is a placeholder for older versions (migration
- * `signpost`), unless one of them has restored a backup since. It then contains that version's first migration.
+ * `signpost`), unless one of them has restored a backup since. The ledger then contains that version's first migration.
  */
 export async function findLedger(query: Query): Promise<string | null> {
   const [found] = await query(`SELECT to_regclass('${LEDGER}') IS NOT NULL AS now,

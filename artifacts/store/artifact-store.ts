@@ -1,4 +1,4 @@
-// Where artifacts are stored for all machines. Engines read them from the data folder of their machine. Drivers:
+// Where artifacts are stored for all machines. Engines read artifacts from the data folder of their machine. Drivers:
 // artifact-store-disk.ts for one machine, artifact-store-s3.ts for several. test/contract/ tests their common behavior.
 
 /** Artifacts by their ids. An id is the hash of the content, so every call can be repeated. */

@@ -13,8 +13,8 @@ const BYTES_MIN = 1024;
 /** Larger files are not compressed: it would take too much memory and time. */
 const BYTES_MAX = 32 * 1024 * 1024;
 /**
- * Up to this size, the best Brotli quality is used (about 1 MB/s). Above it, a ten times faster quality is used, which
- * compresses a few percent less.
+ * Up to this size, the best Brotli quality is used (about 1 MB/s). For larger files, a ten times faster quality is
+ * used, which compresses a few percent less.
  */
 const THOROUGH_BYTES_MAX = 2 * 1024 * 1024;
 /** Files compressed concurrently: as many as there are threads. */

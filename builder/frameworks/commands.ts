@@ -78,7 +78,7 @@ function scriptBuild(project: ProjectView, manager: Manager, runner: TaskRunner 
     return { build, buildBecause: 'package.json has a script "build"', skipped: null };
   const buildBecause = `package.json has a script "build", and ${runner} builds the packages of the repository that it uses`;
   // Turbo hides variables that turbo.json does not list, but adapters are passed by variables: so Turbo does not build
-  // the project itself. Nx passes them, but its cache does not depend on them.
+  // the project itself. Nx passes such variables, but its cache does not depend on them.
   if (runner === 'turbo')
     return { build: `turbo run build --filter=${name}^... && ${build}`, buildBecause, skipped: null };
   return { build: `nx build ${name} --skip-nx-cache`, buildBecause, skipped: null };

@@ -15,7 +15,7 @@ export function namedOutput(project: ProjectView, framework: Framework): NamedOu
   const { outOption: option, outFlag: flag, outBelow = '.', config = [], files = [] } = framework;
   const names = [...config.map((one) => (isFolder(one) ? `${one}/config` : one)), ...files];
   const texts = names.map((name) => [name, project.text(name) ?? project.config(name)] as const);
-  // Vite resolves it from its source folder, if that is configured.
+  // Vite resolves the output folder from its source folder, if that is configured.
   const root = texts.map(([, text]) => valueOf(text, 'root')).find((found) => found !== null);
   const sources = option === 'outDir' ? (root ?? '.') : '.';
   const byFlag = flag === undefined ? null : wordBehind(buildScript(project, framework), flag);
@@ -24,7 +24,7 @@ export function namedOutput(project: ProjectView, framework: Framework): NamedOu
   for (const [name, text] of texts) {
     const named = valueOf(text, option);
     if (named === null) continue;
-    // VitePress resolves it from its site, but a flag from the working directory.
+    // VitePress resolves the output folder from its site, but a flag from the working directory.
     const from = option === 'outDir' ? (root ?? siteFolder(project, framework) ?? '.') : '.';
     return outputAt([from, named, outBelow], `${name} has ${option}: ${named}`);
   }

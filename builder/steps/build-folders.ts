@@ -39,7 +39,8 @@ export async function removeFolders(folders: readonly string[]): Promise<void> {
 
 /**
  * A build with the platform's own user can replace its folders by links, which the next command would mount and this
- * process would read. Call it only while no command runs. @throws {Failure} `build` when one of the folders is a link.
+ * process would read. Call this function only while no command runs. @throws {Failure} `build` when one of the folders
+ * is a link.
  */
 export async function refuseLinks(paths: readonly string[]): Promise<void> {
   for (const path of paths) {

@@ -72,7 +72,7 @@ export interface Fence {
    *   build's signal.
    */
   run(command: FencedCommand): Promise<FencedExit>;
-  /** Gives a folder recursively to the build's user. Call it only while no command runs. */
+  /** Gives a folder recursively to the build's user. Call this function only while no command runs. */
   giveAway(folder: string): Promise<void>;
   /** Kills remaining processes, and deletes the folders. */
   close(): Promise<void>;

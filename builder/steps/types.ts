@@ -114,7 +114,8 @@ export interface BuildRequest {
   /** Why the platform cannot run Node servers; null or absent if it can. */
   readonly noServers?: string | null;
   /**
-   * Null means that commands run confined on this machine. Otherwise they only run in the sandbox, even if it fails.
+   * Null means that commands run confined on this machine. Otherwise commands only run in the sandbox, even if it
+   * fails.
    */
   readonly sandbox: BuildSandbox | null;
   /** Slot of this build among the concurrent builds, from 0. */

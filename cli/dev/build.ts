@@ -9,7 +9,7 @@ import type { Project } from '../project/project.ts';
 
 /** The build command of one session. Paths are relative to the project's folder. */
 interface DevBuild {
-  /** Runs the command of a project. Returns the folders it created, null without a command. */
+  /** Runs the command of a project. Returns the folders that the command created, or null without a command. */
   run(project: Project, root: string): Promise<readonly string[] | null>;
   /**
    * Handles changes. Returns true if the files belong to this module, which calls `again` if the command must run

@@ -24,7 +24,9 @@ export interface Mailer {
   settings(): MailSettings;
   /** Whether emails are sent. */
   isOn(): boolean;
-  /** Sends an email once. Never throws. @param project the project whose app sends it; null means the platform. */
+  /**
+   * Sends an email once. Never throws. @param project the project whose app sends the email; null means the platform.
+   */
   attempt(mail: Mail, project?: string | null): Promise<MailResult>;
   /** Like `attempt`, but an email that the mail server asks to send later is queued, and counts as sent. */
   send(mail: Mail): Promise<MailResult>;

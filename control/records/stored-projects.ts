@@ -35,7 +35,8 @@ export async function findStoredProject(
 }
 
 /**
- * Hands the data of deleted projects to the new project of the same name. Call it under {@link lockProjectName}.
+ * Hands the data of deleted projects to the new project of the same name. Call this function under {@link
+ * lockProjectName}.
  *
  * @returns false if the data is being removed.
  */

@@ -49,7 +49,7 @@ export async function redeploy(
 }
 
 /**
- * Redeploys the live deployments that use the changed variables, if the project is set up so. Call it in the
+ * Redeploys the live deployments that use the changed variables, if the project is set up so. Call this function in the
  * transaction of the change.
  *
  * @returns the ids of the new deployments; if there are none, the change needs a manual redeploy.

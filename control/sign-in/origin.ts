@@ -2,7 +2,7 @@
 
 /**
  * Whether a request that changes something was made by a page of this origin, by the headers that browsers set.
- * Requests without them are not from a browser and must not use cookies.
+ * Requests without these headers are not from a browser and must not use cookies.
  */
 export function isFromOwnPage(headers: Headers, origin: string): boolean {
   const from = headers.get('origin');

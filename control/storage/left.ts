@@ -64,7 +64,7 @@ export function organizationsLeft(all: readonly Keeping[], disk: Disk, settings:
   });
 }
 
-/** Publishes the remaining storage. @param goodMs how long it is valid without another count. */
+/** Publishes the remaining storage. @param goodMs how long the value is valid without another count. */
 export async function publishStorageLeft(
   deps: Pick<Dependencies, 'sql' | 'folder' | 'routes' | 'storage'>,
   goodMs: number,

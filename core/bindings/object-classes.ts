@@ -1,6 +1,6 @@
 // The key `object_classes` of platform.yaml: classes of durable objects that were renamed, deleted or moved to another
 // project. Objects belong to the first name of their class, from which their ids are derived. Therefore every
-// deployment finds them, including earlier ones. Pure.
+// deployment finds the objects, including earlier ones. Pure.
 import { className, ownClasses } from './object.ts';
 import { projectName } from './service.ts';
 

@@ -57,7 +57,7 @@ async function pass(asked: IncomingMessage, answer: ServerResponse, open: (targe
     const { 'proxy-connection': _hop, 'proxy-authorization': _own, ...headers } = asked.headers;
     const path = url.pathname + url.search;
     const passed = request({ createConnection: () => outside as never, method: asked.method, path, headers });
-    // reach() paused it, and adding a listener does not resume it.
+    // The function reach() paused the socket, and adding a listener does not resume it.
     passed.once('socket', (socket) => socket.resume());
     passed.on('response', (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);

@@ -17,7 +17,7 @@ interface BackupRun {
   readonly writtenBytes: number;
   /** Error of the backup; null if it succeeded, or is running. */
   readonly error: string | null;
-  /** Newer backups have replaced it. */
+  /** Whether newer backups have replaced the backup. */
   readonly isRemoved: boolean;
 }
 
@@ -42,7 +42,10 @@ export function backupRuns(folder: string): readonly BackupRun[] {
   return Array.isArray(found?.runs) ? (found.runs as BackupRun[]) : [];
 }
 
-/** Records the start of a backup. Call it with the backup lock held: earlier unfinished runs count as interrupted. */
+/**
+ * Records the start of a backup. Call this function with the backup lock held: earlier unfinished runs count as
+ * interrupted.
+ */
 export function beginRun(folder: string): BackupRun {
   const run: BackupRun = {
     startedAt: new Date().toISOString(),
@@ -75,7 +78,7 @@ export function endRun(
   );
 }
 
-/** Marks unfinished backups as interrupted. Call it when no backup is running. */
+/** Marks unfinished backups as interrupted. Call this function when no backup is running. */
 export function endCutOff(folder: string): void {
   const runs = backupRuns(folder);
   if (runs.some(({ endedAt }) => endedAt === null)) write(folder, cutOff(runs));

@@ -37,9 +37,9 @@ interface ProcessOptions {
 }
 
 /**
- * Starts a process, and ends it on SIGTERM or when its parent has exited. SIGINT ends it only without a parent: a
- * parent also gets SIGINT, and sends SIGTERM. An error of `start` is logged, and exits with {@link EXIT_CONFIGURATION};
- * an error while closing is logged, and exits with 0.
+ * Starts a process, and ends it on SIGTERM or when its parent has exited. SIGINT ends the process only if it has no
+ * parent: a parent also gets SIGINT, and sends SIGTERM. An error of `start` is logged, and exits with {@link
+ * EXIT_CONFIGURATION}; an error while closing is logged, and exits with 0.
  *
  * @param start Opens everything; resolves with the function that closes it. @returns when the process has started.
  * @example await runProcess(openLog('web', process.env), async () => {

@@ -132,7 +132,9 @@ export interface DatabaseOperations {
     readonly takes: { readonly id: string; readonly file: string; readonly replace?: boolean | undefined };
     readonly gives: ImportProgress;
   };
-  /** Progress of an import; `wait`: responds at its end, or after a moment. `cancel` ends it without changes. */
+  /**
+   * Progress of an import; `wait`: responds at its end, or after a moment. `cancel` ends the import without changes.
+   */
   readonly 'db.import-state': {
     readonly takes: {
       readonly id: string;

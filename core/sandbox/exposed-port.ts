@@ -9,7 +9,7 @@ export const PORT_ORIGIN_HEADER = 'sandbox-port-origin';
 /** Requests to exposed ports at the service: `POST /v1/ports/{name}`, with {@link PortVisit} as arguments. */
 export const PORTS_PATH = '/v1/ports/';
 
-/** Programs send it in each request; people have the token in the URL of their first visit. */
+/** Programs send the token in each request; people have the token in the URL of their first visit. */
 export const PORT_TOKEN_HEADER = 'x-platform-port-token';
 
 /** A request to an exposed port, as sent to the service. */

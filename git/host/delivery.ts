@@ -6,7 +6,7 @@ import { isBranchName, isCommitSha } from './remote-url.ts';
 
 /** The repository that a delivery is about. */
 export interface AboutRepository {
-  /** The host's record, for hosts that are used by tokens. Without it, the host is that of `GITHOST_URL`. */
+  /** The host's record, for hosts that are used by tokens. Without this record, the host is that of `GITHOST_URL`. */
   readonly gitHostId?: string;
   /** Installation that the repository belongs to at that time; '' for hosts that are used with tokens. */
   readonly installationId: string;

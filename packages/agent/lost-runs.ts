@@ -14,7 +14,7 @@ import { changeWorkspace, readWorkspace } from './workspaces.ts';
 const WATCH_MS = 5 * 60_000;
 const PREFIX = 'agent-watch:';
 
-/** Schedules a check of the user's workspace. Without it, a lost run is detected with the next message. */
+/** Schedules a check of the user's workspace. Without this check, a lost run is detected with the next message. */
 export async function watch({ PLATFORM_AGENT_SCHEDULER: scheduler }: AgentEnv, userId: string): Promise<void> {
   const id = `${PREFIX}${JSON.stringify(userId)}`;
   await scheduler.set(id, Date.now() + WATCH_MS, { payload: { userId } }).catch(warn);

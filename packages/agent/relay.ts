@@ -161,8 +161,8 @@ export function relayMessenger(
   times: RelayTimes = TIMES,
 ): Messenger {
   /**
-   * @returns whether the messenger received it; messages that are not awaited count as received. @throws errors of
-   * the messenger.
+   * @returns whether the messenger received the message; messages that are not awaited count as received. @throws
+   * errors of the messenger.
    */
   const say = async (said: Said): Promise<boolean> => {
     const isLeft = await changeRelay(state, relay, (current) => {

@@ -6,7 +6,7 @@ export interface RawBody {
   body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
 
-/** Encoding of a platform object. @param inside encodes a value inside it. */
+/** Encoding of a platform object. @param inside encodes a value inside the object. */
 type WireForm = (inside: (value: unknown) => unknown) => unknown;
 
 const wireForms = new WeakMap<object, WireForm>();

@@ -51,7 +51,7 @@ export interface SandboxTerminal {
    * The output, with escape sequences. The program waits while the output is not read; cancelling the stream hangs up.
    */
   readonly readable: ReadableStream<Uint8Array>;
-  /** The input: Ctrl-C is `\x03`. Closing it is the end of input for each program that reads. */
+  /** The input: Ctrl-C is `\x03`. Closing the stream is the end of input for each program that reads. */
   readonly writable: WritableStream<Uint8Array | string>;
   /** Changes the size, 1 to 1,000 each; of several concurrent changes, the last one counts. */
   resize(cols: number, rows: number): Promise<void>;

@@ -223,8 +223,8 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
     handler: (ctx: ScheduledContext<Env, Shared>) => unknown,
   ): App<Env, State, Shared, Routes, Kinds | 'scheduled', Needs>;
   /**
-   * Handles errors of handlers. Without it, an `HttpError` responds with its status, and all other errors with 500 and
-   * a log line.
+   * Handles errors of handlers. Without a handler, an `HttpError` responds with its status, and all other errors with
+   * 500 and a log line.
    *
    * @example app.onError((error, ctx) => ctx.json({ error: 'It broke' }, 500))
    */

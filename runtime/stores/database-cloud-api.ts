@@ -157,7 +157,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     if (found.status === 200) return toAddress(found.value);
     if (found.status !== 404) throw refused('the lookup of a database', found.status, found.value);
     const made = await make(name);
-    // Another engine created it first.
+    // Another engine created the database first.
     if (made.status === 409) return toAddress((await ask('GET', `/databases/${name}`)).value);
     if (made.status >= 400) throw refused('the creation of a database', made.status, made.value);
     return toAddress(made.value);

@@ -1,6 +1,6 @@
 // A concurrency limit per project for a shared resource, the connections to Postgres: a limited number of statements of
-// one project run at a time, and the others are queued in order. Without it a project with slow statements would occupy
-// all connections.
+// one project run at a time, and the others are queued in order. Without this limit, a project with slow statements
+// would occupy all connections.
 
 /** Runs work of an owner as soon as fewer than its limit are running. */
 export type ProjectLimit = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;

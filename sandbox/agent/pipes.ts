@@ -156,7 +156,7 @@ function sweep(): void {
       if (lstatSync(folder).uid === process.getuid?.()) rmSync(folder, { recursive: true, force: true });
     }
   } catch {
-    // Another agent removes it at the same time, or there is no temporary folder: commands report that.
+    // Another agent removes the folder at the same time, or there is no temporary folder: commands report that.
   }
 }
 

@@ -6,7 +6,7 @@ import { PlatformError } from '#core/errors.ts';
 import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { ARGUMENTS_HEADER, isDuplex, type AskedOperation } from '#core/sandbox/operations.ts';
 
-// Importing it evaluates all exports, including getters that load Node's own HTTP client.
+// An import of the module evaluates all exports, including getters that load Node's own HTTP client.
 const { request } = process.getBuiltinModule('node:http');
 
 /** Header size limit for requests to servers in sandboxes and their responses. */

@@ -39,11 +39,11 @@ interface SandboxRoutesDeps {
   readonly isAuthorized: (authorization: string | undefined) => boolean;
   /** Maximum concurrent calls per project. */
   readonly callsMax: number;
-  /** Without it, calls for sandboxes held by another replica are refused. */
+  /** Without `placement`, calls for sandboxes held by another replica are refused. */
   readonly placement?: CallPlacement;
   /** Connects to another replica, as named in the rows; null if it does not answer. */
   readonly elsewhere?: (owner: string) => Promise<Duplex | null>;
-  /** Without it, the output of commands is not logged. */
+  /** Without this log, the output of commands is not logged. */
   readonly execLog?: ExecLog | null;
   /** Status for operators; without it, the route does not exist. */
   readonly status?: () => Promise<SandboxServiceStatus>;

@@ -53,7 +53,7 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
   /** The last requested copy of each project, because only one is made at a time, since disks are shared. */
   const last = new Map<string, Promise<unknown>>();
 
-  /** Call it inside `inTurn` of the source; it must not wait for another lock. */
+  /** Call this function inside `inTurn` of the source; it must not wait for another lock. */
   function inQueue<Result>({ project }: SandboxPlace, work: () => Promise<Result>): Promise<Result> {
     const done = (last.get(project) ?? Promise.resolve()).then(work);
     const settled: Promise<unknown> = done
@@ -64,8 +64,8 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
   }
 
   /**
-   * Copies the files of the source while its processes are frozen. Call it inside `inTurn` of the source. @returns the
-   * size of the copy in bytes.
+   * Copies the files of the source while its processes are frozen. Call this function inside `inTurn` of the source.
+   * @returns the size of the copy in bytes.
    */
   async function copyStill(source: Entry, to: string): Promise<number> {
     const ran = source.state === 'running';

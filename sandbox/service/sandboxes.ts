@@ -31,7 +31,7 @@ interface SandboxesDeps {
   readonly perProjectMax: number;
   /** The largest machine size that may be requested; without it, any. */
   readonly machineMax?: MachineSize;
-  /** Without it, sandboxes have no AI gateway. */
+  /** Without this access, sandboxes have no AI gateway. */
   readonly ai?: AiAccess | null;
   report(message: string): void;
 }

@@ -103,7 +103,7 @@ export async function claimBuild(sql: Sql, { lease, leaseMs, own, isLastPlace }:
         UPDATE control.deployment SET status = 'building', reason = NULL, error_message = NULL, updated_at = now()
         WHERE id = ${row.deployment_id} AND status IN ('queued', 'building', 'uploading') RETURNING id`;
       if (building === undefined) {
-        // Another process has finished it: no build is needed.
+        // Another process has finished this build: no build is needed.
         await tx`DELETE FROM control.job WHERE id = ${row.id}`;
         return 'ended';
       }

@@ -17,7 +17,7 @@ const [AGAIN_MS_LEAST, AGAIN_MS_MAX] = [50, 1000];
  * Retries a Postgres operation while Postgres is unavailable. The operation must be idempotent: a commit may succeed
  * without a response.
  *
- * @param signal stops it between two attempts, with its reason.
+ * @param signal stops the retries between two attempts, with its reason.
  */
 export async function retryUntilAvailable<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   for (let failures = 0; ; failures++) {

@@ -92,7 +92,7 @@ const RESET = '\u001b[0m';
 /**
  * Keeps the colors of a line, limited in number and reset at its end; other terminal sequences are removed.
  *
- * @param plain the line without them. @param cut the part of the line that is kept.
+ * @param plain the line without colors. @param cut the part of the line that is kept.
  */
 function coloured(written: string, plain: string, cut: string): string {
   let kept = '';

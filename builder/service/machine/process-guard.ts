@@ -73,8 +73,8 @@ const SLOTS_MAX = 256;
 
 /**
  * Kills the processes of an earlier builder: the groups of its record, processes with a build folder, and all processes
- * of build users. Call it only while holding the folder's lock. @param firstUid first build user; null means that
- * builds have no separate users.
+ * of build users. Call this function only while holding the folder's lock. @param firstUid first build user; null means
+ * that builds have no separate users.
  *
  * @returns how many processes were killed.
  */

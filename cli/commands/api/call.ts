@@ -1,5 +1,5 @@
-// `platform api [method] <path>`: calls any operation of the API. Without arguments it lists them from the OpenAPI
-// description.
+// `platform api [method] <path>`: calls any operation of the API. Without arguments, the command lists the operations
+// from the OpenAPI description.
 import { defineCommand } from 'citty';
 import type { Api } from '../../account/api.ts';
 import { operationsOf } from '../../api/known-paths.ts';

@@ -23,8 +23,8 @@ interface OpenToAll {
  * Options of a route that needs a permission.
  *
  * @param subject kind of record that the id in the path identifies: `:id`, or `:organizationId`, `:orgId`,
- *   `:projectId`, `:deploymentId`. Access is then checked before the request is read. Without it, the route calls
- *   `ctx.state.access` itself, for example for a project named in the body.
+ * `:projectId`, `:deploymentId`. Access is then checked before the request is read. Without a subject, the route calls
+ * `ctx.state.access` itself, for example for a project named in the body.
  * @param also further permissions that the route checks in some cases.
  * @example app.get('/projects/:id', { ...needs('project:read', 'project'), response }, handler)
  */

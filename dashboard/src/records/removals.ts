@@ -1,5 +1,5 @@
-// Items removed on the page but not yet by the API, since undo is possible for ten seconds. Lists hide them, also after
-// a refetch.
+// Items removed on the page but not yet by the API, since undo is possible for ten seconds. Lists hide these items,
+// also after a refetch.
 import { useQueryClient, type QueryKey } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { doUnlessUndone, noteFailed } from '../components/toast.ts';

@@ -1,4 +1,4 @@
-// Tokens in Postgres, stored as hashes. Gateways cache them briefly; revocations are announced to them.
+// Tokens in Postgres, stored as hashes. Gateways cache tokens briefly; revocations are announced to them.
 import type { Statements } from '#postgres/connection.ts';
 import { hashOf, newToken, newTokenId, ownerOf } from '#core/ai-token.ts';
 import type { AiCallerKind } from '#core/ai-caller.ts';

@@ -18,7 +18,7 @@ export interface RateLimitOptions {
   readonly limit: number;
   /** Length of a window: seconds, or a text such as `30s`, `5m`, `1h`, `1d`. */
   readonly window: number | `${number}${'s' | 'm' | 'h' | 'd'}`;
-  /** The client; its address by default. Keep it short: at most 256 characters count. */
+  /** The client; its address by default. Keep the key short: at most 256 characters count. */
   readonly key?: (ctx: AnyRequest) => string | Promise<string>;
   /**
    * `memory` (the default) counts in this isolate only. The name of a state binding, or the binding itself, is shared

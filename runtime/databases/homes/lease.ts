@@ -230,7 +230,7 @@ export class Lease {
   async #announce(table: HomesTable): Promise<boolean> {
     const announced = this.#announced;
     const rows = await table.services();
-    // Otherwise it would mistake its own row for that of another service.
+    // Otherwise the service would mistake its own row for that of another service.
     this.peers.see(rows, '');
     const before = rows.find(({ id }) => id === announced.id);
     if (before !== undefined && this.#wasRemoved) return false;

@@ -53,7 +53,7 @@ const view = new Int32Array(memory);
 const script = path.join(import.meta.dirname, `watchdog${path.extname(import.meta.filename)}`);
 const watchdog = new Worker(script, { workerData: { memory, memoryMb: options.limits.statementMemoryMb } });
 watchdog.on('error', (error) => {
-  // Without it, a statement could run without a limit.
+  // Without the watchdog, a statement could run without a limit.
   process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
   process.exit(1);
 });

@@ -13,7 +13,7 @@ export interface AssetAnswer {
   /** Headers without `content-length`, which the body determines. */
   readonly headerBlock: string;
   readonly body: AssetBody | string | null;
-  /** An error of the platform. Browsers get a page about it. */
+  /** An error of the platform. Browsers get a page about the error. */
   readonly isProblem?: true;
 }
 

@@ -45,7 +45,9 @@ export interface EventBindingStores extends BindingEventStores {
 export interface BindingTools {
   /** Null when this handler signs no URLs. `host`: of the current request. */
   readonly signUrl: ((host: string | null) => SignUrl) | null;
-  /** Runs work that would block the main thread for too long. Without it, all work runs on the main thread. */
+  /**
+   * Runs work that would block the main thread for too long. Without this function, all work runs on the main thread.
+   */
   readonly work?: HostWork;
   readonly cache: CacheStore;
   readonly cacheEntryBytesMax: number;

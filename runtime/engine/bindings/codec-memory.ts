@@ -4,7 +4,7 @@ import { constants } from 'node:zlib';
 
 const KB = 1024;
 const MB = 1024 * KB;
-/** Node's stream around it, and its buffers. */
+/** The memory of Node's stream, and of its buffers. */
 const STREAM_BYTES = 64 * KB;
 
 /** Bytes that a codec uses after this much input. `first`: the beginning of its input. */

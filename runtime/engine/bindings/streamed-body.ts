@@ -7,8 +7,8 @@ const UPLOAD_BYTES = 256 * 1024;
 const READ_BYTES = 64 * 1024;
 
 /**
- * Receives the stream that the guest sends under an id. Call it before the first await: its first chunk may already
- * be on its way.
+ * Receives the stream that the guest sends under an id. Call this function before the first await: the first chunk of
+ * the stream may already have been sent.
  */
 export function receiveBody(
   call: HostCall,

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { invalid, toRecord } from './arguments.ts';
 
-/** Texts of certificates and keys of one connection. Parsing them takes time on the main thread. */
+/** Texts of certificates and keys of one connection. Parsing these texts takes time on the main thread. */
 const PEM_CHARS_MAX = 64 * 1024;
 const PROTOCOLS_MAX = 16;
 const VERSIONS = ['TLSv1.2', 'TLSv1.3'];

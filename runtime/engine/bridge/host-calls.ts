@@ -47,7 +47,7 @@ export interface CallScope {
    * Opens the guest's socket with that id, to be attached to a wire; closed when the invocation `owner` ends (0:
    * not).
    *
-   * @param ofCall it carries an RPC session, which outlives a restart of the service.
+   * @param ofCall whether the socket carries an RPC session, which outlives a restart of the service.
    * @param renews whether each message starts a new CPU budget; by default, unless it carries an RPC session.
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument` for an id that is in use.
    */

@@ -205,7 +205,7 @@ export class Hold {
     this.#bytes = bytes;
   }
 
-  /** Releases it. Calling it again has no effect. */
+  /** Releases it. A second call has no effect. */
   release(): void {
     if (this.#over) return;
     this.#over = true;

@@ -81,7 +81,7 @@ export const host: Host = {
   utf8EncodeInto: missing,
   utf8Decode: missing,
   digest: missing,
-  // Without it, events define their own properties, and the full parser is used, with the same results.
+  // Without these functions, events define their own properties, and the full parser is used, with the same results.
   clone: () => undefined,
   plainUrl: () => undefined,
 };

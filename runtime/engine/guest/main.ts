@@ -109,7 +109,7 @@ scope['connect'] = (
   limits: GuestLimits,
   shown: SharedArrayBuffer,
 ) => {
-  // Tenants must not find it on their global object.
+  // Tenants must not find this function on their global object.
   delete scope['connect'];
   native.show(shown);
   native.shareSource(scope['source']);

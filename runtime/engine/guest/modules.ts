@@ -1,5 +1,5 @@
 // Modules of lazy/ that other guest files use: each registers itself when it runs, and is loaded on first use
-// (lazy.ts sets how). This file must not import them, since they are not part of the snapshot.
+// (lazy.ts sets how). This file must not import these modules, since they are not part of the snapshot.
 
 /** Exports of each module of lazy/, declared there. */
 // oxlint-disable-next-line typescript/no-empty-object-type -- filled in by declarations

@@ -87,8 +87,8 @@ interface Entry {
 const CREDIT_BYTES = 64 * 1024;
 
 /**
- * Limit for the data that an entry sends over sockets. Above it, the sockets are closed, because no data is transferred
- * before the entry ends.
+ * Limit for the data that an entry sends over sockets. Above this limit, the sockets are closed, because no data is
+ * transferred before the entry ends.
  */
 const ENTRY_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -32,8 +32,8 @@ export interface Exchange {
   header(name: string): string | null;
 
   /**
-   * Starts reading the request body. `sink.chunk` receives bytes it may keep; `sink.end` is called once after the last
-   * chunk. After `chunk` returned false, reading pauses until `resumeBody()`. For a body over `bodyBytesMax`, the
+   * Starts reading the request body. `sink.chunk` receives bytes that it may keep; `sink.end` is called once after the
+   * last chunk. After `chunk` returned false, reading pauses until `resumeBody()`. For a body over `bodyBytesMax`, the
    * listener ends the exchange with 413 and calls `onAbort`.
    */
   readBody(sink: BodySink): void;

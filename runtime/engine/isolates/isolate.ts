@@ -24,7 +24,7 @@ export interface IsolateDeps {
   readonly compiledForms: CompiledForms | null;
   /** Descriptor on which a dying process names the code that was running; below 0: none. */
   readonly crashDescriptor?: number;
-  /** Without it, memory that V8 does not count ends no isolate. */
+  /** Without this object, memory that V8 does not count ends no isolate. */
   readonly growth?: ResidentGrowth;
   readonly limits: {
     readonly isolateMemoryMb: number;

@@ -19,7 +19,8 @@ interface RemovedBranch {
 
 /**
  * Deletes a branch's databases, objects, users, state, files, messages, timers, runs and sandboxes; caches expire by
- * themselves. Call it once its deployments are no longer served: a running request would create its data again.
+ * themselves. Call this function once the branch's deployments are no longer served: a running request would create its
+ * data again.
  *
  * @returns how much of each kind was deleted, with zeros.
  */

@@ -10,8 +10,8 @@ import type { DeploymentUsage } from '../metrics/usage.ts';
 import { engineKinds, type Calls, type Declared } from './table.ts';
 
 /**
- * @param manifest the manifest of the deployment. @param usage counts the calls of measured kinds. Without it, they are
- * not counted.
+ * @param manifest the manifest of the deployment. @param usage counts the calls of measured kinds. Without this object,
+ * calls are not counted.
  */
 export function createBindingCalls(
   owner: BindingOwner,

@@ -37,8 +37,8 @@ export interface RemovedProject {
 
 /**
  * Deletes a project's databases with their snapshots, users, state, files, messages, timers and runs; caches expire by
- * themselves, and the sandbox service destroys sandboxes of deleted projects. Call it once no engine serves the
- * project: a running request would create its data again.
+ * themselves, and the sandbox service destroys sandboxes of deleted projects. Call this function once no engine serves
+ * the project: a running request would create its data again.
  */
 export async function removeProject(
   { databases, state, files, events }: ProjectStores,

@@ -50,7 +50,9 @@ interface EngineKind<Name extends Kind> {
   readonly calls: (deps: CallDeps) => Calls | null;
   /** Whether a reply says that the call failed; if absent, failed calls reject. */
   readonly isFailure?: (reply: HostReply) => boolean;
-  /** Deletes a resource of a branch. Without it, the resource expires, or is deleted with the branch's namespace. */
+  /**
+   * Deletes a resource of a branch. Without a removal, the resource expires, or is deleted with the branch's namespace.
+   */
   readonly removal?: {
     /** Name of the count in the answer. */
     readonly counter: string;

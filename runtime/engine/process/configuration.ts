@@ -31,7 +31,7 @@ export interface EngineConfig {
   readonly publicPort: number | null;
   readonly limits: Limits;
   readonly egress: EgressPolicy;
-  /** `WORKER_DNS_SERVERS`: name servers for workers' requests. Without it, they are the system's. */
+  /** `WORKER_DNS_SERVERS`: name servers for workers' requests. By default, these are the system's name servers. */
   readonly nameServers: readonly string[];
   /** `TRUSTED_PROXIES`: addresses and CIDR ranges of proxies whose client addresses are believed. */
   readonly trustedProxies: readonly string[];

@@ -40,7 +40,7 @@ interface MigrationOrder {
   readonly preview: string | null;
   /** Whether a preview's databases start as copies of production's. */
   readonly copies: boolean;
-  /** Reports pending migrations without applying them. */
+  /** Whether pending migrations are only reported, and not applied. */
   readonly dryRun: boolean;
 }
 

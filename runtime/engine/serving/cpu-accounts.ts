@@ -133,7 +133,7 @@ export class CpuAccounts implements CpuMeter {
   /**
    * Ends an invocation whose host work exceeded its budget. The isolate is not at fault and continues to serve.
    *
-   * @param moreMs CPU it requested in addition.
+   * @param moreMs CPU that the invocation requested in addition.
    */
   #exceeded(invocation: AnyInvocation, moreMs: number): void {
     const limitMs = this.limitMs(invocation);

@@ -345,7 +345,7 @@ export class Dispatch {
         invocation,
       );
     if (invocation !== null) this.#running.end(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
-    // V8 no longer knows whose code it was, or the code belonged to no invocation.
+    // V8 no longer knows whose code this was, or the code belonged to no invocation.
     if (id === 0)
       this.#accounts.chargeAlike(
         lost.flatMap((other) => this.#running.get(other) ?? []),

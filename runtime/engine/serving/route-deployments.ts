@@ -80,7 +80,7 @@ export interface RouteDeploymentDeps {
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` receives only failed requests. */
   readonly onlyFailures?: boolean;
-  /** How events reach the server of an ssr deployment. Without it, they do not reach it. */
+  /** How events reach the server of an ssr deployment. Without these variables, events do not reach the server. */
   readonly appVariablesOf?: (route: Route) => Readonly<Record<string, string>>;
   /** Records log lines, invocations and spans for the control plane; if absent, nothing is recorded. */
   readonly telemetry?: Pick<TelemetryRecorder, 'open'>;

@@ -33,8 +33,8 @@ export interface ServedDependencies {
   /** Whether a route is its project's production; if absent, no route is. */
   readonly isProduction?: (route: Route) => boolean;
   /**
-   * The engine to which requests of a deployment are forwarded. Without it, all requests are served here. `before`: the
-   * previous result.
+   * The engine to which requests of a deployment are forwarded. Without this function, all requests are served here.
+   * `before`: the previous result.
    */
   readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
   /** Whether workers of new routes are compiled before their first request. */

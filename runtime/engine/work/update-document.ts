@@ -53,8 +53,8 @@ function isOperator(name: string): name is Operator {
 /**
  * The value after an update. An absent value counts as `{}`.
  *
- * @param before the old value. It is modified and returned: it may have 25 MB, so it is not copied. Must not be used
- * afterwards, even after an error.
+ * @param before the old value. It is modified and returned: a value may have 25 MB, so it is not copied. Must not be
+ * used afterwards, even after an error.
  * @throws {PlatformError} `invalid_argument` when a field has a type that the operator cannot change.
  * @example applyUpdate({ visits: 1 }, parseUpdate({ $inc: { visits: 1 } })) // { visits: 2 }
  */

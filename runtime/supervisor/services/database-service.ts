@@ -75,7 +75,7 @@ export function databaseService(environment: Environment, folder: string, socket
 
 /**
  * Name and address of this machine, if other machines can have database services too: they reach this machine's port,
- * and use the same Postgres. Without them, the service has all databases.
+ * and use the same Postgres. Without a name and an address, the service has all databases.
  */
 function amongOthers(environment: Environment): Record<string, string> {
   const get = (name: string): string => environment[name]?.trim() ?? '';

@@ -13,7 +13,7 @@ import { keepPrivate } from '../data-folder/private-folders.ts';
 interface ClaimedPlace {
   /** The public port; the configured one if no engines run here. */
   readonly port: number;
-  /** Call it when an engine listens there. */
+  /** Call this function when an engine listens there. */
   shared(): void;
   /** Listening socket of the port, if systemd opened it. */
   readonly socket: SentHandle | null;

@@ -79,7 +79,7 @@ export function providerUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Hosted machines reach it over the Internet. */
+/** Hosted machines reach this URL over the Internet. */
 function publicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'https:' || isInternal(url.hostname))

@@ -71,8 +71,8 @@ Object.defineProperty(Fetcher.prototype, 'constructor', {
 });
 
 /**
- * `ctx.exports`: a stub for each entrypoint that the worker exports. Calling it with `{ props }` returns a stub with
- * these props as `ctx.props`.
+ * `ctx.exports`: a stub for each entrypoint that the worker exports. A call of a stub with `{ props }` returns a stub
+ * with these props as `ctx.props`.
  */
 function createExports(names: readonly string[]): object {
   const made: Record<string, object> = Object.create(null) as Record<string, object>;

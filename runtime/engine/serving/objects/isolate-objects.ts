@@ -170,7 +170,7 @@ export class IsolateObjects {
     return held;
   }
 
-  /** A message of the guest. @param sender whom it costs. */
+  /** A message of the guest. @param sender the owner that the message costs. */
   send(id: number, data: Part, sender: CallOwner): void {
     const found = this.#sockets.get(id);
     if (found !== undefined) found.live.sockets.send(found.socket, data, sender);

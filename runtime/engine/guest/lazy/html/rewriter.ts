@@ -78,7 +78,7 @@ class OpenElement implements SelectableElement {
   readonly indexOfType: number;
   children = 0;
   readonly childrenOfType = new Map<string, number>();
-  /** Rules whose selectors match it. */
+  /** Rules whose selectors match the element. */
   rules: number[] = [];
   edits: ElementEdits | null = null;
   readonly #token: StartToken;
