@@ -20,7 +20,7 @@ export interface Publication {
   /** Folder with `manifest.json`, bundle and assets. */
   readonly artifactFolder: string;
   readonly artifactId: string;
-  /** Replaces the variables of production, or of a preview's branch. Without this argument, they are kept. */
+  /** Replaces the variables of production, or of a preview's branch. Without this argument, the variables are kept. */
   readonly vars?: Readonly<Record<string, string>>;
   /** Creates no new deployment if the newest deployment of the branch has the same artifact. */
   readonly onlyWhenChanged?: boolean;

@@ -44,7 +44,7 @@ interface ServingMachine {
 export interface MachineLook {
   readonly name: string;
   readonly state: MachineState;
-  /** No edge sends new requests to it. */
+  /** No edge sends new requests to the machine. */
   readonly isLeftByEdges: boolean;
   /** Machines to which edges send requests, by name. */
   readonly serving: readonly ServingMachine[];

@@ -115,7 +115,7 @@ async function apply(
     try {
       await session.script('BEGIN');
       await session.script(migration.text);
-      // A migration may rename it.
+      // A migration may rename the ledger.
       table = (await findLedger(query)) ?? table;
       await session.all(
         `INSERT INTO ${table} (version, name, hash, duration_ms) VALUES ($1, $2, $3, $4)`,

@@ -75,7 +75,7 @@ export function createPostgresWake(
       try {
         await notify(channel, words.slice(at, at + WORDS_MAX).join(','));
       } catch {
-        // The poll finds it.
+        // The poll finds this row.
       }
     }
   }

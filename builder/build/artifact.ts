@@ -9,7 +9,7 @@ import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { BuildError } from '../project/build-error.ts';
 
-/** The content of an artifact. Hashes in the manifest must match it. */
+/** The content of an artifact. Hashes in the manifest must match the artifact. */
 export interface ArtifactContent {
   readonly manifest: Manifest;
   readonly worker: { readonly code: string; readonly map: string | null } | null;

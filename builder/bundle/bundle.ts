@@ -23,7 +23,7 @@ import { nodeCompatPlugin, nodeGlobals, ownPath } from './node-compat.ts';
 
 /** What to bundle. */
 export interface BundleOptions {
-  /** The project's folder, absolute. Paths in errors and in the source map are relative to it. */
+  /** The project's folder, absolute. Paths in errors and in the source map are relative to this folder. */
   readonly root: string;
   /** The worker's entry file, absolute. */
   readonly entry: string;

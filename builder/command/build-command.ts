@@ -36,7 +36,7 @@ const TAIL_CHARS_MAX = 4000;
 export interface CommandOptions {
   /** Called with output. Reading pauses while a returned promise is pending. */
   readonly onOutput?: ((text: string) => unknown) | undefined;
-  /** Variables of the caller, of which a build gets only a few. By default, they are the variables of this process. */
+  /** Variables of the caller, of which a build gets only a few. By default, the variables of this process are used. */
   readonly inherited?: NodeJS.ProcessEnv | undefined;
   /** Variables of the project, added to the environment. */
   readonly environment?: Readonly<Record<string, string>> | undefined;

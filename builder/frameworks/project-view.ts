@@ -13,7 +13,7 @@ interface PackageManifest {
   readonly scripts: ReadonlyMap<string, string>;
 }
 
-/** A project's folder. Paths are relative to it. */
+/** A project's folder. Paths are relative to this folder. */
 export interface ProjectView extends PackageManifest {
   /** Path of the project in the repository. */
   readonly folder: string;

@@ -1,5 +1,5 @@
-// setImmediate for workers: the callback runs in the next turn of the timers. Injected by node-compat.ts into modules
-// that name it.
+// setImmediate for workers: the callback runs in the next turn of the timers. node-compat.ts injects this file into
+// modules that name `setImmediate`.
 
 export const setImmediate = /* @__PURE__ */ Object.assign(
   (callback: (...args: unknown[]) => void, ...args: unknown[]): unknown => setTimeout(callback, 0, ...args),

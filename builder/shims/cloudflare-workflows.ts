@@ -7,5 +7,5 @@ export class NonRetryableError extends Error {
   }
 }
 
-// The guest recognises instances with another name by it.
+// The guest recognises instances with another name by this.
 Object.defineProperty(NonRetryableError.prototype, Symbol.for('platform.nonRetryable'), { value: true });

@@ -28,7 +28,7 @@ interface Answer {
   readonly error?: unknown;
 }
 
-// Saved before a worker can replace it.
+// The functions are saved before a worker can replace them.
 const { fetch } = globalThis;
 const AsyncFunction = (async () => {}).constructor as new (...parameters: string[]) => Body;
 

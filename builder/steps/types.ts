@@ -65,7 +65,7 @@ export interface BuildSandbox {
   readonly isCleared: boolean;
   /** Whether the sandbox is destroyed after the attempt, for a build of a fork. */
   readonly isTransient: boolean;
-  /** The program that makes the artifact inside. By default, it is that of this platform. */
+  /** The program that makes the artifact inside. By default, it is the program of this platform. */
   readonly program?: PackedProgram;
 }
 

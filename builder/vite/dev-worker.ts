@@ -43,7 +43,7 @@ interface Wrapped {
   readonly text: string;
   /** Number of lines of `text`. */
   readonly lines: number;
-  /** Node globals used in it. */
+  /** Node globals that the text uses. */
   readonly globals: readonly string[];
 }
 

@@ -26,7 +26,7 @@ export interface ViteRun {
   readonly configFile: string | null;
   /** Further arguments for Vite. */
   readonly words: readonly string[];
-  /** 0 means a free port. Without a value, it is the server's port + 1000. */
+  /** 0 means a free port. Without a value, the port is the server's port + 1000. */
   readonly dashboardPort?: number | null;
 }
 

@@ -1,5 +1,5 @@
 // The management API as one typed app: the middleware of all routes (middleware.ts), then one file per resource from
-// routes/. The CLI and the dashboard derive their typed clients from it.
+// routes/. The CLI and the dashboard derive their typed clients from this app.
 import { platform } from '#packages/worker/index.ts';
 import { resources } from '#resources/app.ts';
 import type { Dependencies } from '../process/dependencies.ts';

@@ -1,6 +1,6 @@
 // Accounts on Git hosts that an organization connects by an access token, or by a grant of the host's OAuth
-// application. The token is checked immediately, and stored encrypted. On the host, it needs the permissions that the
-// platform uses for connected repositories.
+// application. The token is checked immediately, and stored encrypted. On the host, the token needs the permissions
+// that the platform uses for connected repositories.
 import { seal } from '#core/encryption.ts';
 import { accountContext, openClient, openGrant, sealGrant } from '#git/host/grants.ts';
 import { revokeGrant, type Grant } from '#git/host/oauth.ts';

@@ -1,5 +1,5 @@
 // Lists the repositories of the Git host that a person can connect, page by page, and the accounts of the Git host with
-// which the application has a problem. The route of the API calls it.
+// which the application has a problem. The route of the API calls this function.
 import { isFailure } from '#core/failure.ts';
 import {
   installationsOf,

@@ -154,7 +154,7 @@ async function repositoryOf(
   const projectId =
     found ??
     (await firstProject(deps, access, actor, name).catch(async (error: unknown) => {
-      // A concurrent first push has created it.
+      // A concurrent first push has created the repository.
       const made = await projectOf();
       if (made === undefined) throw error;
       return made;

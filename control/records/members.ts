@@ -18,7 +18,7 @@ interface InvitationRow {
   readonly id: string;
   readonly organization_id: string;
   readonly organization_name: string;
-  /** On the Git host; null if it is a link. */
+  /** The login on the Git host; null if the invitation is a link. */
   readonly login: string | null;
   /** Recipient of the link; null if it was not sent. */
   readonly email: string | null;

@@ -12,7 +12,7 @@ interface MigrationWish {
   readonly artifact: string;
   /** Branch of the databases; null means production. */
   readonly branch: string | null;
-  /** Account that requested them. */
+  /** The account that requested the migrations. */
   readonly requestedBy: string | null;
 }
 

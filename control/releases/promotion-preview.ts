@@ -27,7 +27,7 @@ interface PromotionPreview {
   readonly objection: string | null;
   /** The current production deployment. */
   readonly liveDeploymentId: string | null;
-  /** URLs that would point to it. */
+  /** URLs that would point to the deployment. */
   readonly urls: string[];
   /**
    * Commits between the live deployment and this one, newest first: from the project's repository on the platform, or

@@ -55,7 +55,7 @@ export async function ensureRepository(dataFolder: string, id: string, defaultBr
   await rm(path.join(unfinished, 'hooks'), { recursive: true, force: true });
   await ensureHooks(unfinished);
   await rename(unfinished, folder).catch(async (error: unknown) => {
-    // A concurrent push has created it.
+    // A concurrent push has created the repository.
     await rm(unfinished, { recursive: true, force: true });
     if (!existsSync(folder)) throw error;
   });

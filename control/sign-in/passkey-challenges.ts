@@ -21,7 +21,7 @@ export async function makeChallenge(
 ): Promise<{ readonly challenge: string; readonly cookie: string }> {
   const cookies = cookiesOf(addresses.ui);
   const known = readCookie(headers.get('cookie'), cookies.passkey);
-  // Several tabs of a browser share it.
+  // Several tabs of a browser share the cookie.
   const browser = known !== null && /^[\w-]{43}$/.test(known) ? known : randomBytes(32).toString('base64url');
   const challenge = await makeOnce(sql, kind, { ...content, browser: hashed(browser) }, CHALLENGE_SECONDS);
   return { challenge, cookie: cookies.set(cookies.passkey, browser, CHALLENGE_SECONDS) };

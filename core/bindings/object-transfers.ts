@@ -33,7 +33,7 @@ export function otherClass(text: string): OtherClass {
 /**
  * Whether two manifests agree that objects moved.
  *
- * @param from the project that stores them. @param first first name of the class in that project.
+ * @param from the project that stores the objects. @param first first name of the class in that project.
  */
 export function transferAgrees(
   from: { readonly project: string; readonly classes: ObjectClasses },

@@ -8,7 +8,7 @@ const PROXY_PORT = 3128;
 const URL_OF_PROXY = `http://127.0.0.1:${PROXY_PORT}`;
 const NOT_BY_PROXY = 'localhost,127.0.0.1,::1';
 
-/** Variables by which programs find it. */
+/** Variables by which programs find the proxy. */
 export const PROXY_VARIABLES: Readonly<Record<string, string>> = {
   HTTP_PROXY: URL_OF_PROXY,
   HTTPS_PROXY: URL_OF_PROXY,

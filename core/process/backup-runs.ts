@@ -13,7 +13,7 @@ interface BackupRun {
   readonly location: string | null;
   /** Size of the backed up data. */
   readonly bytes: number;
-  /** Bytes written for it. */
+  /** Bytes that were written for the backup. */
   readonly writtenBytes: number;
   /** Error of the backup; null if it succeeded, or is running. */
   readonly error: string | null;

@@ -1,5 +1,6 @@
 // Secrets shared by every process of an installation. With an external database, the operator sets these secrets. With
-// the embedded database, they are generated at the first start and stored in the data folder. Values are in no message.
+// the embedded database, these secrets are generated at the first start and stored in the data folder. Values are in no
+// message.
 import { join } from 'node:path';
 import { encryptionKeys } from '../encryption.ts';
 import { hexSecretIn } from './secret-file.ts';

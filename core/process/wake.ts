@@ -2,7 +2,7 @@
 
 /** Wakes one waiting loop. */
 interface Wake {
-  /** Ends the wait. Before a wait it is remembered, so that none is lost. */
+  /** Ends the wait. A wake before a wait is remembered, so that none is lost. */
   readonly now: () => void;
   /** Waits for a wake-up, at most `ms` milliseconds. */
   wait(ms: number): Promise<void>;

@@ -175,7 +175,7 @@ export interface DatabaseOperations {
     };
   };
   /**
-   * Restores a moment into a copy. With `inPlace`, it also replaces the database, and `before` is a copy of the
+   * Restores a moment into a copy. With `inPlace`, this also replaces the database, and `before` is a copy of the
    * replaced database.
    */
   readonly 'db.restore-at': {

@@ -113,7 +113,7 @@ export const WORKSPACE = '/workspace';
 
 /** Identifies a sandbox: project, resource in platform.yaml, and the id that the worker chose. */
 export interface SandboxPlace {
-  /** Namespace of the project. In `platform dev`, it is the namespace of the workspace. */
+  /** Namespace of the project. In `platform dev`, this is the namespace of the workspace. */
   readonly project: string;
   /** Name of the resource in platform.yaml, followed by the branch's slug for a preview (core/preview.ts). */
   readonly resource: string;

@@ -89,7 +89,7 @@ export interface HostOAuth {
   readonly scopes: string;
   /** URL at which the application proves its identity. */
   readonly clientAuth: 'body' | 'basic';
-  /** Page on which people create it. */
+  /** The page on which people create the OAuth application. */
   readonly advice: string;
 }
 

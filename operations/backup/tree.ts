@@ -16,7 +16,7 @@ export async function addTree(writer: BackupWriter, dataFolder: string, name: st
     const below = `${name}/${child.name}`;
     if (UNFINISHED.test(below)) continue;
     if (name === 'repositories') {
-      // Push notes and the name of a socket are stored next to them.
+      // Push notes and the name of a socket are stored next to the repositories.
       if (child.isDirectory() && child.name.endsWith('.git')) await addRepository(writer, dataFolder, below);
     } else if (child.isDirectory()) await addFolder(writer, dataFolder, below, false);
     else if (child.isFile()) await addFile(writer, dataFolder, below);

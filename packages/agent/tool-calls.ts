@@ -21,7 +21,7 @@ export interface Scope<Env extends AgentEnv> {
 
 const RESULT_CHARS_MAX = 64 * 1024;
 
-/** The workspace of a run. @throws Superseded if the run no longer owns it. */
+/** The workspace of a run. @throws Superseded if the run no longer owns the workspace. */
 export async function ownWorkspace<Env extends AgentEnv>({ env, userId, runId }: Scope<Env>): Promise<Workspace> {
   const workspace = await readWorkspace(env.PLATFORM_AGENT_STATE, userId);
   if (workspace?.activeRunId !== runId) throw new Superseded();

@@ -66,7 +66,7 @@ export class BegunByStatements {
       throw Object.assign(new Error(`D1_ERROR: ${text}`, { cause: new Error(text) }), { code: 'SQLITE_ERROR' });
     }
     const { calls } = begun;
-    // After a failed commit it stays current: drivers send ROLLBACK next, which must not fail.
+    // After a failed commit, the transaction stays current: drivers send ROLLBACK next, which must not fail.
     if (how === 'commit') await calls!.commit();
     begun.calls = null;
     if (how === 'rollback') await calls!.rollback();

@@ -182,7 +182,7 @@ export class Connection {
     return Object.assign(new Error(text, { cause: error }), { code: error.code });
   }
 
-  /** The JSON of a response. @throws the error in it. */
+  /** The JSON of a response. @throws the error that the response contains. */
   async #read(response: IncomingMessage): Promise<unknown> {
     const text = (await readAll(response)).toString();
     let answer: { error?: unknown; code?: string };

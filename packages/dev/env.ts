@@ -6,7 +6,7 @@ import { Files, toFile } from './files.ts';
 import { createSandboxes } from './sandboxes.ts';
 import { giveForm } from './values.ts';
 
-/** Requests the bindings' description and creates them. */
+/** Requests the description of the bindings and creates the bindings. */
 export async function connect(address: Address): Promise<Record<string, unknown>> {
   const connection = new Connection(address, { file: toFile });
   return createEnv(connection, await connection.describe());

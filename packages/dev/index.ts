@@ -1,5 +1,5 @@
 // Bindings of the platform for code that runs in Node: in development next to `platform dev`, and in a project whose
-// own server runs on the platform. In a worker, it returns the worker's own `env`.
+// own server runs on the platform. In a worker, the function returns the worker's own `env`.
 import { findAddress } from './address.ts';
 import { connect } from './env.ts';
 import { answerEvents, type EventHandlers } from './events.ts';

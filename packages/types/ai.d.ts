@@ -137,7 +137,7 @@ export interface AiError extends Error {
   /** For example `model_not_found`, `rate_limit_exceeded`, `insufficient_quota`. */
   readonly code: string | null;
   readonly type: string | null;
-  /** The input field that caused it. */
+  /** The input field that caused the error. */
   readonly param: string | null;
   /** Id by which the operator finds the call. */
   readonly requestId: string | null;

@@ -249,7 +249,7 @@ export interface SandboxSession {
   fetch(port: number, input: string | URL | Request, init?: RequestInit): Promise<Response>;
 }
 
-/** A sandbox. The first call starts or resumes it. */
+/** A sandbox. The first call starts or resumes the sandbox. */
 export interface Sandbox extends SandboxSession {
   readonly id: string;
   /** A session with its own working directory and variables. */

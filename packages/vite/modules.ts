@@ -6,7 +6,7 @@ import type { DevEnvironment, TransformResult } from 'vite';
 
 /** A transformed module. */
 export interface WorkerModule {
-  /** URL by which others import it. */
+  /** URL by which other modules import this module. */
   readonly url: string;
   readonly id: string;
   readonly file: string | null;

@@ -29,7 +29,7 @@ export interface OpenApiOptions {
   /** Path of the description. @example '/openapi.json' */
   readonly path: string;
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
-  /** Path of a page that shows it. @example '/docs' */
+  /** Path of a page that shows the description. @example '/docs' */
   readonly ui?: string;
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];
   /** Security requirements of every operation. */

@@ -12,7 +12,7 @@ export interface ClaimedRun {
   readonly artifact: string;
   /** Branch of the databases; null means production's. */
   readonly branch: string | null;
-  /** Account that requested it. */
+  /** The account that requested the migrations. */
   readonly requestedBy: string | null;
   /** From 1. */
   readonly attempt: number;

@@ -54,7 +54,7 @@ export function createCommands(
   const groups = new Set<number>();
   const pipes = createPipes();
   let commands = 0;
-  // Processes in a sandbox do not outlive it.
+  // Processes in a sandbox do not outlive the agent.
   process.once('exit', () => {
     for (const group of groups) killTree(group, settings.mark, 'SIGKILL');
   });

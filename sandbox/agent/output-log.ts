@@ -15,7 +15,7 @@ export interface OutputLog {
   readonly truncated: boolean;
   /** The output at an offset, and the next offset; null means that there is no output yet. Offsets start at 0. */
   from(at: number): { readonly event: LogEvent; readonly after: number } | null;
-  /** Registers a callback for new output. @returns a function that removes it. */
+  /** Registers a callback for new output. @returns a function that removes the callback. */
   follow(onMore: () => void): () => void;
 }
 

@@ -1,5 +1,5 @@
-// Maps paths of callers to paths of this machine. On a machine that is only a sandbox, they are the same; a confined
-// agent has only the workspace.
+// Maps paths of callers to paths of this machine. On a machine that is only a sandbox, both paths are the same; a
+// confined agent has only the workspace.
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { PlatformError } from '#core/errors.ts';

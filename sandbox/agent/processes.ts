@@ -145,7 +145,7 @@ export function createProcesses(commands: Commands): Processes {
       void late.then(() => grace.signal.aborted || child.kill('SIGKILL'));
       await child.exited;
       grace.abort();
-      // Child processes that outlived it.
+      // Child processes that outlived the process.
       child.kill('SIGKILL');
     },
   };

@@ -102,7 +102,7 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
           throw error;
         }
         const row = await rows.find(target);
-        // Other callers may already be waiting for it.
+        // Other callers may already be waiting for the copy.
         if (made.holds === 0) await freeBuffer(made);
         return row;
       });

@@ -44,7 +44,7 @@ interface Entry {
   options: StoredOptions;
   lastActiveAt: number;
   holds: number;
-  /** Aborts the calls that run in it. */
+  /** Aborts the calls that run in the sandbox. */
   readonly destroyed: AbortController;
   /** The last operation on its machine. */
   work: Promise<unknown>;

@@ -12,7 +12,7 @@ import type { PackedProgram } from '../types.ts';
 
 /** Our own folders, relative to the root. */
 const FOLDERS = ['builder', 'core', 'artifacts/archive', 'packages'] as const;
-/** Packages imported by them. */
+/** Packages that these folders import. */
 const PACKAGES = [
   'rolldown',
   'yaml',

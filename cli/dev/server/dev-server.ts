@@ -125,7 +125,7 @@ export async function startDevServer(deps: DevServerDeps): Promise<DevServer> {
     const outputEnd = Promise.all([once(running.stdout!, 'close'), once(running.stderr!, 'close')]).catch(() => {});
     const how = await endOf(running);
     ended = true;
-    // Otherwise its child processes would keep the port.
+    // Otherwise the server's child processes would keep the port.
     signalGroup(running, 'SIGKILL');
     await Promise.race([outputEnd, pause(LAST_OUTPUT_MS)]);
     for (const stop of stopLines) stop();

@@ -25,7 +25,7 @@ const Migration = Type.Object({
   result: Type.Enum(results),
   errorMessage: Text,
   requestedBy: Type.Object({ accountId: Text, login: Text, author: Text }),
-  // The process that applied it.
+  // The process that applied the migration.
   appliedBy: Type.String(),
   // Above 1: earlier processes were interrupted.
   attempt: Type.Integer(),

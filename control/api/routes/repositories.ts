@@ -235,7 +235,7 @@ export const repositories = platform<Dependencies, RequestState>()
         repositoryId: Type.String(),
         /** Folder of the project in the repository; '' is its root. */
         configPath: Type.Optional(Type.String({ maxLength: 255 })),
-        /** The production branch. By default, it is that of the repository. */
+        /** The production branch. By default, it is the default branch of the repository. */
         defaultBranch: Type.Optional(Type.String({ maxLength: 255 })),
         /** Whether to deploy that branch immediately. */
         deploy: Type.Optional(Type.Boolean()),

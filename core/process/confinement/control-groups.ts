@@ -13,7 +13,7 @@ interface GroupLimits {
 
 /** The groups of one build; some may be missing. */
 export interface ControlGroups {
-  /** Files that add a process id to them. */
+  /** Files to which a process id is written to add the process to the groups. */
   readonly files: readonly string[];
   readonly hasMemory: boolean;
   readonly hasProcesses: boolean;

@@ -17,7 +17,7 @@ export interface Confinement {
   readonly mayNest?: boolean;
   /** Path of the program that forbids them user namespaces; undefined if the kernel supports no such filter. */
   readonly filter?: string;
-  /** In namespaces, they use the machine's network, since none can be created. */
+  /** In namespaces, confined processes use the machine's network, since none can be created. */
   readonly sharesNetwork?: boolean;
   /** Control groups are not used: memory and processes are monitored. */
   readonly withoutGroups?: boolean;

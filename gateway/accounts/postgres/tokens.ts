@@ -19,9 +19,9 @@ interface TokenAbout {
   readonly name?: string;
   /** For a key. */
   readonly limits?: readonly SetLimit[];
-  /** The account that created it. */
+  /** The account that created the token. */
   readonly createdBy?: string;
-  /** Id of the API token that created it. Revoking that token revokes this token. */
+  /** The id of the API token that created this token. Revoking that token revokes this token. */
   readonly parentId?: string | null;
 }
 

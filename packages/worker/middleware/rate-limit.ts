@@ -36,7 +36,7 @@ export interface RateLimitOptions {
   readonly message?: string;
   /** Requests that are not counted. */
   readonly skip?: (ctx: AnyRequest) => boolean | Promise<boolean>;
-  /** Responds instead of the 429. The headers are added to it. */
+  /** Responds instead of the 429. The rate limit headers are added to this response. */
   readonly onLimit?: (ctx: AnyRequest) => Answer | Promise<Answer>;
   /** Name of this limit in headers and store, if there are several; `default` otherwise. */
   readonly name?: string;

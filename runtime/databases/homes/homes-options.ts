@@ -24,7 +24,7 @@ export function homeTimes(leaseMs: number): HomeTimes {
 export interface HomesOptions {
   /** Name of the machine. */
   readonly machine: string;
-  /** Host by which others reach it. */
+  /** Host by which other machines reach this machine. */
   readonly address: string;
   readonly version: string;
   readonly times: HomeTimes;

@@ -25,7 +25,7 @@ export interface ImporterOptions {
   readonly file: string | null;
   /** Existing content is deleted first. */
   readonly replace: boolean;
-  /** Namespace that owns it. */
+  /** Namespace that owns the database. */
   readonly namespace: string;
   /** Folder with the organizations' remaining storage; null means no limit. */
   readonly dataFolder: string | null;

@@ -44,7 +44,7 @@ const storage = openReplicaStorage(settings.place);
 const home = new Home({ storage, isShared, openFence: openReplicaFence, report });
 /** Projects that this service has, with their numbers; null means all. */
 let homes: Map<string, number> | null = null;
-/** The time until which it has them. */
+/** The service has these projects until this time. */
 const end = new LeaseEnd(isShared ? LONG_AGO : null);
 /** Numbers of projects, kept while this service is alone: restores ignore objects with a lower number. */
 const numbers = new Map<string, number>();

@@ -29,7 +29,7 @@ export const field = {
 export interface ShardNote {
   readonly reason: 'time' | 'memory' | 'stopped';
   readonly limitMs: number;
-  /** The database of the request that caused it. */
+  /** The database of the request that caused the end. */
   readonly database: string | null;
   /** Key of the connection, and id, of that request. */
   readonly running: readonly [key: number, request: number] | null;

@@ -74,7 +74,7 @@ export function firstProblem(file: string): string {
 
 /**
  * Renames a damaged file, so that no process writes to it and no data is lost. A marker prevents an empty database from
- * replacing it.
+ * replacing the damaged file.
  */
 export function setAside(file: string, reason: string, report: (message: string) => void): PlatformError {
   const aside = `${file}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`;

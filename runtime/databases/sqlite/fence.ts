@@ -141,7 +141,7 @@ export class Fence {
 
   #isOfVectors(name: string): boolean {
     if (isOfVectors(name)) return true;
-    // A machine with the module will read them.
+    // A machine with the module will read these tables.
     return (
       !this.hasVectors && [...this.vectorTables.keys()].some((table) => name.toLowerCase().startsWith(`${table}_`))
     );

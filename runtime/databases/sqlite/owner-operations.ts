@@ -14,7 +14,7 @@ import { textOf, type Statements } from './statements.ts';
 /** Dependencies of the operations. */
 export interface OwnerOperationsDeps {
   readonly path: string;
-  /** Namespace that owns it. */
+  /** Namespace that owns the database. */
   readonly namespace: string;
   readonly limits: DatabaseLimits;
   /** Free space of the disk. */
@@ -69,7 +69,7 @@ export class OwnerOperations {
     }
   }
 
-  /** Engines that request the same branch at the same time share it. */
+  /** Engines that request the same branch at the same time share the copy. */
   #branch(target: string, unlessThere: boolean): Promise<string> {
     const underWay = unlessThere ? this.#branches.get(target) : undefined;
     if (underWay !== undefined) return underWay;

@@ -7,7 +7,7 @@
 // blocks, bodies) is a part outside the records, in the order of the fields that refer to it. Text is concatenated in
 // `text` (field `t<length>`), bytes are separate arguments (field `b`), and an empty part is `-`.
 
-// Captured before any tenant code can replace it.
+// The function is captured before any tenant code can replace it.
 const { parse } = JSON;
 
 export const FIELD = '\u0001';

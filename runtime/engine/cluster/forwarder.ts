@@ -59,7 +59,7 @@ interface Target {
 /** A request whose engine died, until the cause of the death is known. */
 interface Orphan {
   readonly path: string;
-  /** The engine never received it. */
+  /** The engine never received the request. */
   readonly untouched: boolean;
   readonly deployment: string;
   readonly exchange: Exchange;

@@ -132,7 +132,7 @@ function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
       const asked = given[3] === undefined ? leftMs : +(given[3] as number);
       const parameters = safeArray<unknown>();
       for (let at = 0; at < 3; at++) parameters[at] = given[at];
-      // Without a valid timeout, it waits forever.
+      // Without a valid timeout, `Atomics.wait` waits forever.
       parameters[3] = asked <= leftMs ? asked : leftMs;
       const began = native.now();
       try {

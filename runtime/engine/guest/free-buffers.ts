@@ -46,6 +46,6 @@ export function freeBuffer(view: Uint8Array): void {
   try {
     transfer(bufferOf(view), 0);
   } catch {
-    // A worker that tampers with arrays has obtained it.
+    // A worker that tampers with arrays has obtained the buffer.
   }
 }

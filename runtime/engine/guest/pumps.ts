@@ -25,7 +25,7 @@ export function connectStreams(options: { windowBytes: number }): void {
   windowBytes = options.windowBytes;
 }
 
-// Captured before any tenant code can replace them.
+// These functions are captured before any tenant code can replace them.
 const Bytes = Uint8Array;
 const { apply } = Reflect;
 const setBytes = Uint8Array.prototype.set;

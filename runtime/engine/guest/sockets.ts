@@ -53,7 +53,9 @@ export interface SocketInternals {
   /** Redirects all further incoming data to another end. */
   redirect(to: SocketEnd): void;
   opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
-  /** A durable object accepts it. @param other the network, when its engine has kept it; null means as before. */
+  /**
+   * A durable object accepts the socket. @param other the network, when its engine has kept it; null means as before.
+   */
   hold(held: HeldSocket, other: SocketEnd | null, attachment: string | null): void;
   /** JSON of its attachment, or null. */
   attachment(): string | null;

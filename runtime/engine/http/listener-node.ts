@@ -28,7 +28,7 @@ const http = process.getBuiltinModule('node:http');
 const WAIT_MS = 200;
 /** How long a connection that is closed for excessive pipelining stays half open. */
 const LINGER_MS = 1000;
-/** Default if the limits do not set it. */
+/** The default if the limits do not set this value. */
 const PIPELINED_MAX = 256;
 const CONNECTIONS_MAX = 20_000;
 /** As `OpenListener`, on node:http. */

@@ -233,7 +233,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
 // oxlint-disable-next-line no-control-regex
 const CONTROL_CHARACTER = /[\0-\x20\x7f]/;
 
-/** Finds a free port and holds it so that others can share it. */
+/** Finds a free port and holds the port so that others can share it. */
 function openSharedPort(host: string): Promise<{ server: Server; port: number }> {
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {

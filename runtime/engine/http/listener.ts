@@ -73,7 +73,7 @@ export interface Exchange {
   memory?: HostMemory | null;
   /** An event of a durable object: it is never repeated, and its errors are for its caller. */
   readonly isOfObject?: boolean;
-  /** Target of a call from another worker. Only the platform sets it; absent or null: a request. */
+  /** Target of a call from another worker. Only the platform sets this field; undefined or null for a request. */
   readonly callee?: Callee | null;
   /** Set by the handler; called at most once, when the client disconnects before the response is complete. */
   onAbort: (() => void) | null;

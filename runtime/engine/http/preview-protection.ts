@@ -1,6 +1,6 @@
 // Checks the password of previews and their bypass token before a preview serves anything: a form for people, a header
-// or a query parameter for programs, then a cookie signed for the project. Workers never receive any of them. Called by
-// gates.ts.
+// or a query parameter for programs, then a cookie signed for the project. Workers never receive this header, parameter
+// or cookie. Called by gates.ts.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { escapeHtml, pageOf } from '#core/error-page.ts';
 import { errorMessage } from '#core/errors.ts';

@@ -37,7 +37,7 @@ export class UwsRequestBody {
   #readerPauses = false;
   /** The socket will be paused in the next tick. */
   #isPausing = false;
-  /** The library has stopped reading from it. */
+  /** The library has stopped reading from the socket. */
   #isPaused = false;
   #hasEnded = false;
   #endTold = false;

@@ -116,7 +116,7 @@ export class LostThreads {
     return this.#untold.splice(0);
   }
 
-  /** Checks all of them. */
+  /** Checks all lost threads. */
   look(): void {
     for (const watched of this.#watched) this.#look(watched);
     if (this.#watched.size > 0 || this.#timer === null) return;

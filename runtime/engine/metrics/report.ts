@@ -8,7 +8,7 @@
  */
 export type Sample = readonly [name: string, labels: string, value: number];
 
-/** The role of a deployment. After promotion it counts separately, as production. */
+/** The role of a deployment. After promotion, the deployment counts separately, as production. */
 export interface Serves {
   readonly branch: string;
   readonly target: 'production' | 'preview';

@@ -5,7 +5,7 @@ import { projectRoutes, type RouteMatch, type Route } from './project-routes.ts'
 /** Two projects claim one custom host (the first by name gets it), or a project claims a host of the platform. */
 interface RouteConflict {
   readonly host: string;
-  /** The project that does not get it. */
+  /** The project that does not get the host. */
   readonly project: string;
   /** The owner: a project, or `the platform`. */
   readonly other: string;

@@ -30,7 +30,7 @@ export class ServerConnector {
     this.agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: CONNECTIONS_MAX });
   }
 
-  /** Call when no request uses it. */
+  /** Call this function when no request uses the server. */
   close(): void {
     this.agent.destroy();
     closeSync(this.#descriptor);

@@ -69,7 +69,7 @@ export class ServerLink {
     void this.#connection?.then((connection) => this.#say(connection, { type: 'lost', key, socket })).catch(() => {});
   }
 
-  /** The listener no longer uses it. */
+  /** The listener no longer uses the server. */
   forget(key: string, listener: ServerListener): void {
     if (this.#listeners.get(key) === listener) this.#listeners.delete(key);
   }

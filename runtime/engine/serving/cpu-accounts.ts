@@ -82,7 +82,7 @@ export class CpuAccounts implements CpuMeter {
    * invocation.
    *
    * @param cpuMs used of the current budget. For a socket, this is the budget of its last message; earlier usage is
-   * already charged. @returns the budget and the CPU used of it.
+   * already charged. @returns the budget and how much CPU of this budget was used.
    */
   chargeBreach(invocation: AnyInvocation | null, cpuMs: number): { readonly limitMs: number; readonly usedMs: number } {
     if (invocation === null)

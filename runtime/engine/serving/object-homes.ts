@@ -23,7 +23,7 @@ interface ObjectHomesDeps<Found> {
 
 /** A class of objects, as a binding reaches it. */
 interface ObjectHome {
-  /** Namespace of the project that stores them. */
+  /** Namespace of the project that stores the objects. */
   readonly route: Route;
   /** Name of the class in the code that runs the objects. */
   readonly class: string;

@@ -10,7 +10,7 @@ interface SheddingLimits {
   readonly engineLagMsMax: number;
 }
 
-/** With fewer requests than this, they are not the cause of a late event loop. */
+/** If there are fewer requests than this, they are not the cause of a late event loop. */
 const LATE_LOAD_MIN = 64;
 
 /**

@@ -1,5 +1,5 @@
 // Verifies that a platform may use its data folder: no operation was interrupted, and its version is not newer.
-// Records the platform that uses it. Called by main.ts, which holds the lock of the folder.
+// Records the platform that uses the folder. Called by main.ts, which holds the lock of the folder.
 import {
   hasTablesOfPlatform,
   readDataFolderRecord,

@@ -12,7 +12,7 @@ const folders = ['artifacts', 'databases', 'edge', 'files', 'listener', 'locks',
  * changed.
  */
 export function keepPrivate(dataFolder: string): void {
-  // The user of an embedded Postgres has to pass through it.
+  // The user of an embedded Postgres has to pass through this folder.
   mkdirSync(dataFolder, { recursive: true, mode: 0o755 });
   close(dataFolder, 0o002);
   for (const name of ['artifacts', 'routes']) mkdirSync(join(dataFolder, name), { recursive: true, mode: 0o700 });

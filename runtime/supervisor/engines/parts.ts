@@ -98,7 +98,7 @@ export function partsFrom(environment: Environment): Parts {
           ...secret('DB_SERVICE_TOKEN', 'the migrator and the database service know each other by it'),
         ]
       : []),
-    // With other parts, it is not started.
+    // With other parts, the migrator is not started.
     ...(has('migrator') && chosen.size === 1 && migrationsExecutorFrom(environment) !== 'migrator'
       ? ['DB_MIGRATIONS_EXECUTOR must be migrator: set it for the migrator, the API and the handlers']
       : []),

@@ -52,7 +52,7 @@ export interface LedgerEntry {
   readonly deployment: DeploymentKey;
   /** Deaths of engines whose crashing thread was running the deployment, and threads that they lost because of it. */
   readonly exact: number;
-  /** Deaths of unknown cause of engines that were serving it. */
+  /** Deaths of engines that were serving the deployment, without a known cause. */
   readonly suspected: number;
   /** ISO time of the last one. */
   readonly lastAt: string;

@@ -1,4 +1,4 @@
-// Runs the database of bindings and the broker over it. `DATABASE_URL=none` switches both off: queues, timers,
+// Runs the database of bindings, and the broker that uses it. `DATABASE_URL=none` switches both off: queues, timers,
 // workflows and state then report that they are not available.
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';

@@ -198,7 +198,7 @@ function mirrorSpecs({ environment, config, engineVariables, hasPrivatePort, han
 function controlSpecs(plan: Plan, want: (service: string) => boolean): ServiceSpec[] {
   const { environment, config, sockets, urls, runsControl } = plan;
   const { parts, folder } = config;
-  // Releases wait for it.
+  // Releases wait for this process.
   const runsMigrator =
     migrationsExecutorFrom(environment) === 'migrator' && parts.has('migrator') && (parts.isChosen || runsControl);
   const runsBuilder = parts.has('builder') && (parts.isChosen || runsControl);

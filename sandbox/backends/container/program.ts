@@ -13,7 +13,7 @@ export const PROGRAM_FOLDER = '/opt/platform-sandbox';
 const COMPILE_MS = 30_000;
 const ENTRY = `sandbox/backends/container/inside/main${SOURCE_SUFFIX}`;
 
-/** The command that starts it. */
+/** The command that starts the agent. */
 export const PROGRAM_COMMAND = [
   `${PROGRAM_FOLDER}/node`,
   '--disable-warning=ExperimentalWarning',

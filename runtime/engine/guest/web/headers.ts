@@ -301,7 +301,7 @@ export function blockFromInit(init: unknown, impliedType: string | null): string
     return blockOf(headers);
   }
   // Copying reads a Proxy's keys once, and the descriptor and value of each, as the standard requires. For a plain
-  // object, it costs a third of reading properties one by one.
+  // object, this costs a third of reading properties one by one.
   const record = { ...(init as Record<string, unknown>) };
   if (Object.getOwnPropertySymbols(record).length > 0) throw new TypeError(symbolName);
   let block = '';

@@ -11,7 +11,7 @@ const SHORT_UNITS_MAX = 12;
 const SCRATCH_UNITS_MAX = 64;
 let scratch: Uint8Array<ArrayBuffer> | null = null;
 
-// Captured before any tenant code can replace it.
+// The function is captured before any tenant code can replace it.
 const Bytes = Uint8Array;
 
 /** Encodes a string as UTF-8, lone surrogates as U+FFFD, into a new buffer. */

@@ -24,7 +24,7 @@ const provided = new RegExp(
     '(?:__tls_get_addr|__cxa_finalize|__gmon_start__|_ITM_(?:de)?registerTMCloneTable)$|' +
     // Symbols of the C++ library that Node itself is linked with on macOS, and of that system.
     '_ZNK?St3__1(?:19__shared_weak_count|22__libcpp_verbose_abort)|(?:_tlv_bootstrap|bzero|dyld_stub_binder|thread_info)$|' +
-    // Not called on systems that do not have it.
+    // This symbol is not called on systems that do not have it.
     'malloc_trim$|' +
     '(?:clock_gettime|getentropy|madvise|mmap|munmap|nanosleep|raise|send|sigaction|strcmp|strncpy|sysconf)$)',
 );

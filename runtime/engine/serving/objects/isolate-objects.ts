@@ -153,7 +153,7 @@ export class IsolateObjects {
   }
 
   /**
-   * An object accepts a WebSocket. @param id the isolate's number for it. @param given JSON; untrusted.
+   * An object accepts a WebSocket. @param id the number of the socket in the isolate. @param given JSON; untrusted.
    *
    * @throws {Error} if the object is not allowed to accept the socket.
    */

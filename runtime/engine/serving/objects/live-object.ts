@@ -55,7 +55,7 @@ export class LiveObject {
   /** The engine that has it, and the time until which this is assumed. */
   elsewhere: { readonly link: string; readonly until: number } | null = null;
 
-  /** @param sockets made for it. */
+  /** @param sockets creates the object's sockets. */
   constructor(place: DatabasePlace, owner: AlarmOwner, sockets: (live: LiveObject) => ObjectSockets) {
     this.place = place;
     this.owner = owner;

@@ -68,7 +68,7 @@ export class BegunByStatements {
     const begun = this.current();
     if (begun === undefined) throw failure('D1_ERROR', 'SQLITE_ERROR', `cannot ${how} - no transaction is active`);
     const { transaction } = begun;
-    // After a failed commit it stays current: drivers send ROLLBACK next, which must not fail.
+    // After a failed commit, the transaction stays current: drivers send ROLLBACK next, which must not fail.
     if (how === 'commit') await this.#ask(ops.commit, [], transaction);
     begun.transaction = 0;
     if (how === 'rollback')

@@ -136,7 +136,7 @@ export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> 
   const exited = new Promise<TerminalExit>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // Callers do not have to await it.
+  // Callers do not have to await this call.
   exited.catch(() => {});
 
   function finish(how: { exit: TerminalExit } | { failure: unknown }): void {

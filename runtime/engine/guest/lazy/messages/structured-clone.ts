@@ -75,7 +75,7 @@ class Walk {
 
   #properties(value: object, copied: object): void {
     for (const key of Object.keys(value)) {
-      // An earlier getter may have deleted it.
+      // An earlier getter may have deleted the property.
       if (!Object.hasOwn(value, key)) continue;
       const item = this.copy((value as Record<string, unknown>)[key]);
       if (key === '__proto__')

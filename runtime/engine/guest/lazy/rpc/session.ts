@@ -330,7 +330,7 @@ export class RpcSession {
     for (const question of left) question.goOn(toError(CLOSED));
   }
 
-  /** Gives references of an object of the other side back to it. */
+  /** Gives references of an object back to the other side. */
   release(id: number, references: number): void {
     if (this.#ended === null) this.#send([RELEASE, id, references], undefined);
   }
