@@ -11,7 +11,7 @@ export interface EgressPolicy {
   readonly loopback: boolean;
   /** All other addresses that are not public. */
   readonly private: boolean;
-  /** Whether an address belongs to this machine; without it, none does. */
+  /** Whether an address belongs to this machine; without this function, no address does. */
   readonly isOwn?: (address: string, family: 'ipv4' | 'ipv6') => boolean;
 }
 

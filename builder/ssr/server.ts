@@ -65,7 +65,7 @@ export function findServer(root: string, workspace: string, config: EntryConfig)
   return { ...whole, start, assets: client === null ? [] : [['', path.join(root, client)]] };
 }
 
-/** Output of Next.js with `output: 'standalone'`; null without it. */
+/** Output of Next.js with `output: 'standalone'`; null if this option is not set. */
 function standaloneOf(root: string, workspace: string): ProjectServer | null {
   const base = path.join(root, '.next', 'standalone');
   // In a monorepo, the path of the project is repeated here.

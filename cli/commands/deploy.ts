@@ -50,7 +50,7 @@ export const command = defineCommand({
     if (folders.length > 1 && (args.name !== undefined || args.prebuilt !== undefined))
       throw new CliError(`--${args.name === undefined ? 'prebuilt' : 'name'} cannot be combined with --all`, {
         exitCode: 2,
-        advice: 'Give each a `name` in its platform.yaml.',
+        advice: 'Give each project a `name` in its platform.yaml.',
       });
     const file = args['env-file'];
     const flags = { ...args, vars: file === undefined ? null : variablesIn(shell, path.resolve(shell.cwd, file)) };

@@ -72,7 +72,11 @@ async function checkDatabase({ sql }: Dependencies): Promise<Finding[]> {
       ? warn('connections', connections, 'Raise max_connections of the server, or run fewer engines.')
       : ok('connections', connections),
     off > CLOCK_MS_OFF
-      ? fail('clock', `The database's clock is ${(off / 1000).toFixed(0)} s off`, 'Synchronize both by NTP.')
+      ? fail(
+          'clock',
+          `The database's clock is ${(off / 1000).toFixed(0)} s off`,
+          'Synchronize the clocks of both machines by NTP.',
+        )
       : ok('clock', 'Database and API have the same time'),
   ];
 }

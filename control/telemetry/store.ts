@@ -15,7 +15,7 @@ const LOCK_KEY = 7_528_341_018;
 const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'];
 /** Approximate size of a row without its texts. */
 const [LINE_BYTES, INVOCATION_BYTES, SPAN_BYTES] = [140, 180, 260];
-/** Maximum number of projects in one NOTIFY; above it, `*` represents all. */
+/** Maximum number of projects in one NOTIFY; above this limit, `*` represents all. */
 const NOTIFIED_MAX = 100;
 
 /** Stores batches of one API process. */

@@ -33,13 +33,13 @@ export const buildLimits = {
   logsBytesMax: [
     'BUILD_LOGS_BYTES_MAX',
     1024 * MB,
-    'Size of all build logs; above it, logs of the oldest deployments are deleted',
+    'Size of all build logs; above this limit, logs of the oldest deployments are deleted',
   ],
   cacheBytesMax: ['BUILD_CACHE_BYTES_MAX', 2 * KB * MB, 'Size of the build caches of a project'],
   cachesBytesMax: [
     'BUILD_CACHES_BYTES_MAX',
     10 * KB * MB,
-    'Size of all build caches; above it, the least recently used are deleted',
+    'Size of all build caches; above this limit, the least recently used are deleted',
   ],
   leaseMs: [
     'BUILD_LEASE_MS',

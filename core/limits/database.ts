@@ -17,7 +17,7 @@ export const databaseLimits = {
   diskFreeBytesMin: [
     'DB_DISK_FREE_BYTES_MIN',
     256 * MB,
-    "Minimum free space on the databases' disk; below it, databases cannot grow",
+    "Minimum free space on the databases' disk; below this limit, databases cannot grow",
   ],
   branchBytesMax: [
     'DB_MAX_BRANCH_BYTES',
@@ -54,7 +54,7 @@ export const databaseLimits = {
   replicaLogBytesMax: [
     null,
     32 * MB,
-    'Unreplicated log of a database, for example while the bucket is unavailable; above it, a snapshot replaces it',
+    'Unreplicated log of a database, for example while the bucket is unavailable; above this limit, a snapshot replaces it',
   ],
   replicaOpenMax: [null, 64, 'Open databases of the replicator'],
   leaseMs: ['DB_LEASE_MS', 8000, 'How long one of several database services serves without a response from Postgres'],

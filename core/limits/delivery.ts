@@ -40,7 +40,7 @@ export const deliveryLimits = {
   workflowHistoryBytesMax: [
     null,
     8 * MB,
-    'Size of the JSON of the results of all steps and events of a run, which every attempt loads. Above it, the step and its run fail',
+    'Size of the JSON of the results of all steps and events of a run, which every attempt loads. Above this limit, the step and its run fail',
   ],
   workflowEventsMax: [null, 100, 'Unread events of a run'],
   workflowLogLinesMax: [null, 1000, 'Log lines of one run'],

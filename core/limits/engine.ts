@@ -19,9 +19,13 @@ export const engineLimits = {
   connectionsMax: [
     'HANDLER_CONNECTIONS_MAX',
     20_000,
-    'Client connections per engine; above it, idle connections are closed',
+    'Client connections per engine; above this limit, idle connections are closed',
   ],
-  pipelinedMax: [null, 256, 'Pipelined requests on one connection; above it, the connection is closed after them'],
+  pipelinedMax: [
+    null,
+    256,
+    'Pipelined requests on one connection; above this limit, the connection is closed after them',
+  ],
   skewProtectionMs: [
     'SKEW_PROTECTION_MS',
     DAY_MS,
@@ -63,7 +67,11 @@ export const engineLimits = {
     'Answered events of durable objects that go on with unawaited work, per isolate; more of them count as running',
   ],
   webSocketMessageBytesMax: [null, 32 * MB, 'Size of one WebSocket message in either direction (1009)'],
-  webSocketBufferedBytesMax: [null, 16 * MB, 'Unsent bytes of a WebSocket; above it, the socket is closed (1013)'],
+  webSocketBufferedBytesMax: [
+    null,
+    16 * MB,
+    'Unsent bytes of a WebSocket; above this limit, the socket is closed (1013)',
+  ],
   webSocketsMax: ['WORKER_WEBSOCKETS_MAX', 10_000, 'Open WebSockets per deployment'],
   webSocketIdleMs: [
     null,
@@ -84,17 +92,17 @@ export const engineLimits = {
   engineHostMemoryMb: [
     'ENGINE_HOST_MEMORY_MB',
     1024,
-    'Memory that an engine holds outside isolates for all deployments. Above it, up to a quarter more is available, and each project is limited to an equal share',
+    'Memory that an engine holds outside isolates for all deployments. Above this limit, up to a quarter more is available, and each project is limited to an equal share',
   ],
   engineMemoryMb: [
     'ENGINE_MEMORY_MB',
     4096,
-    'Resident memory of an engine; above it, idle isolates are disposed. At most half the memory of the machine or container, divided by its engines',
+    'Resident memory of an engine; above this limit, idle isolates are disposed. At most half the memory of the machine or container, divided by its engines',
   ],
   engineRequestsMax: [
     null,
     10_000,
-    'Running and waiting requests in one engine; above it, requests of the deployments with the most are refused',
+    'Running and waiting requests in one engine; above this limit, requests of the deployments with the most are refused',
   ],
   engineLagMsMax: [
     null,
@@ -107,7 +115,11 @@ export const engineLimits = {
     1024 * MB,
     "Size of the compiled worker code in an engine's cache folder",
   ],
-  engineRecycleMb: ['ENGINE_RECYCLE_MB', 6144, 'Resident memory of an engine; above it, the engine is replaced'],
+  engineRecycleMb: [
+    'ENGINE_RECYCLE_MB',
+    6144,
+    'Resident memory of an engine; above this limit, the engine is replaced',
+  ],
   engineRecycleAgeMs: [
     'ENGINE_RECYCLE_AGE_MS',
     60_000,
@@ -170,7 +182,7 @@ export const engineLimits = {
   diskFreeBytesMin: [
     'DISK_FREE_BYTES_MIN',
     256 * MB,
-    "Minimum free space on the data folder's disk; below it, writes are refused; with 0, this is not checked",
+    "Minimum free space on the data folder's disk; below this limit, writes are refused; with 0, this is not checked",
     0,
   ],
   projectStateBytesMax: ['STATE_PROJECT_BYTES_MAX', 10 * KB * MB, "Size of a project's state, measured periodically"],
@@ -187,6 +199,6 @@ export const engineLimits = {
   uploadBytesHeldMax: [
     null,
     256 * MB,
-    'Memory for uploads of a project to S3; above it, only the oldest upload continues',
+    'Memory for uploads of a project to S3; above this limit, only the oldest upload continues',
   ],
 } satisfies LimitDefinitions;

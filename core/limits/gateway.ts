@@ -11,7 +11,7 @@ export const gatewayLimits = {
   keepAliveMs: [null, 15_000, 'Silence of a stream after which the client gets a comment as keep-alive'],
   retriesMax: [null, 2, 'Retries with the same model, before a response has started'],
   retryPauseMs: [null, 250, 'Pause before the first of these retries; doubles with each retry'],
-  retryAfterMsMax: [null, 5000, 'Longest `retry-after` of a provider; above it, the next model is tried'],
+  retryAfterMsMax: [null, 5000, 'Longest `retry-after` of a provider; above this limit, the next model is tried'],
   modelsMax: [null, 8, 'Models that are tried for one call'],
   breakerFailuresMax: [null, 5, 'Consecutive failures of a model in a project before it is skipped'],
   breakerOpenMs: [null, 10_000, 'How long a failing model is skipped'],

@@ -5,7 +5,7 @@ export const machineLimits = {
   clockMsMax: [
     'MACHINE_CLOCK_MS_MAX',
     10_000,
-    'Largest difference between the clocks of a machine and of Postgres; above it, the machine is refused',
+    'Largest difference between the clocks of a machine and of Postgres; above this limit, the machine is refused',
   ],
   edgesMsMax: [null, 30_000, 'How long a draining machine waits for edges that have not noticed it'],
   tokenMs: [null, 3_600_000, 'Lifetime of a token for a new machine'],

@@ -5,14 +5,14 @@ export const sandboxLimits = {
   memoryMb: [
     'SANDBOX_MEMORY_MB',
     1024,
-    'Memory of a sandbox and everything in it; above it, the largest process is killed',
+    'Memory of a sandbox and everything in it; above this limit, the largest process is killed',
   ],
   processorsMax: ['SANDBOX_CPUS', 1, 'CPUs of a sandbox'],
   tasksMax: ['SANDBOX_PIDS', 512, 'Processes and threads of a sandbox'],
   buildMemoryMb: [
     'BUILD_SANDBOX_MEMORY_MB',
     8192,
-    "Memory of a build's sandbox without a machine size; above it, the largest process is killed",
+    "Memory of a build's sandbox without a machine size; above this limit, the largest process is killed",
   ],
   diskMb: [
     'SANDBOX_DISK_MB',

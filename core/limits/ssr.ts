@@ -5,9 +5,13 @@ export const ssrLimits = {
   processesMax: [
     'SSR_PROCESSES_MAX',
     50,
-    'Server processes of ssr projects; above it, the one that has been idle longest is stopped',
+    'Server processes of ssr projects; above this limit, the one that has been idle longest is stopped',
   ],
-  memoryMbMax: ['SSR_MEMORY_MB', 512, 'Memory of a server process and its children; above it, the server is killed'],
+  memoryMbMax: [
+    'SSR_MEMORY_MB',
+    512,
+    'Memory of a server process and its children; above this limit, the server is killed',
+  ],
   processorsMax: ['SSR_CPUS', 1, 'CPUs of a server process, on machines with control groups'],
   tasksMax: ['SSR_PIDS', 256, 'Processes and threads of a server'],
   idleMs: ['SSR_IDLE_MS', 300_000, 'Time without a request after which a server process is stopped'],

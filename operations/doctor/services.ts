@@ -71,7 +71,11 @@ async function checkDatabase({ postgres, folder, environment }: Locations): Prom
             )
           : ok('migrations', `All ${known} are applied`),
       off > CLOCK_MS_OFF
-        ? fail('clock', `The database's clock is ${(off / 1000).toFixed(0)} s off`, 'Synchronize both by NTP.')
+        ? fail(
+            'clock',
+            `The database's clock is ${(off / 1000).toFixed(0)} s off`,
+            'Synchronize the clocks of both machines by NTP.',
+          )
         : ok('clock', 'The clocks of the database and this machine agree'),
       ...(await checkMigrator(sql, environment)),
     ];

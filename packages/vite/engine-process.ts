@@ -37,7 +37,7 @@ export function isProjectFailure(error: unknown): error is ProjectFailure {
   return error instanceof Error && 'failures' in error;
 }
 
-/** @param onLine receives its output for people: requests, logs. */
+/** @param onLine receives the engine's output for people: requests, logs. */
 export function startEngine(start: EngineStart, onLine: (line: string) => void): EngineProcess {
   const [program, ...words] = programOf(start.folder);
   const child: ChildProcess = spawn(program!, [...words, 'vite', 'engine'], {

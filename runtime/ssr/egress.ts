@@ -1,6 +1,6 @@
-// Outgoing connections of one server, whose network has none. The server sends a destination to a Unix socket
-// (preload.cjs does this), and gets the path of another socket that leads there, if the policy for requests of tenants
-// allows it. Created per server by server-process.ts.
+// Opens the outgoing connections of one server, whose own network has no connections. The server sends a destination to
+// a Unix socket (preload.cjs does this), and gets the path of another socket that leads there, if the policy for
+// requests of tenants allows it. Created per server by server-process.ts.
 import { chmodSync, rmSync } from 'node:fs';
 import {
   connect,

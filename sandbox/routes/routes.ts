@@ -45,7 +45,7 @@ interface SandboxRoutesDeps {
   readonly elsewhere?: (owner: string) => Promise<Duplex | null>;
   /** Without this log, the output of commands is not logged. */
   readonly execLog?: ExecLog | null;
-  /** Status for operators; without it, the route does not exist. */
+  /** Status for operators; if undefined, the route does not exist. */
   readonly status?: () => Promise<SandboxServiceStatus>;
   /** Exposed ports, maximum concurrent visits per project, and the idle timeout of a visit. */
   readonly ports?: { readonly exposed: ExposedPorts; readonly visitsMax: number; readonly idleMs: number };

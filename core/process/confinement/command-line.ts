@@ -12,7 +12,7 @@ interface CommandLimits {
   readonly cwd: string;
   /** Folders that the process may write to; with namespaces, all others are hidden or read-only. */
   readonly writable: readonly string[];
-  /** Folder or file -> read-only path in namespaces; ignored without them. */
+  /** Folder or file -> read-only path in namespaces; ignored if there are no namespaces. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
   /** Folder used as /tmp and /dev/shm in namespaces, or the size of an in-memory folder for each. */
   readonly tmp: string | number;

@@ -29,7 +29,7 @@ interface ShardConnectionDeps {
 const LEAST_MS = 100;
 /** Resolution of the system's thread clock if it is coarse. */
 const TICK_MS = 4;
-/** Limit of responses waiting for a slow engine; beyond it, its requests are not read. */
+/** Limit of responses waiting for a slow engine; beyond this limit, the engine's requests are not read. */
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum delay of responses that are sent together with later ones. */
 const FLUSH_AFTER_MS = 1;

@@ -69,7 +69,10 @@ function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[
   return { status: 206, headerBlock, body: { file, start: 0, end: end + tail.byteLength, parts, tail } };
 }
 
-/** The platform's headers with the changes of `_headers`. A short block, which has no body, has no content type. */
+/**
+ * The platform's headers with the changes of `_headers`. The short form, which belongs to a response without a body,
+ * has no content type.
+ */
 export function headerBlockOf(
   own: readonly (readonly [string, string])[],
   changes: HeaderChanges | null,

@@ -25,7 +25,7 @@ export interface CacheStore {
 
 /** Bodies up to this size are returned with their response. */
 const PART_BYTES_MAX = 64 * 1024;
-/** Limit for bodies being written to a cache, in entries of full size: beyond it, a response is not stored. */
+/** Limit for bodies being written to a cache, in entries of full size: beyond this limit, a response is not stored. */
 const ENTRIES_AT_ONCE = 4;
 const NAME_CHARS_MAX = 1024;
 const URL_CHARS_MAX = 16 * 1024;

@@ -162,7 +162,7 @@ export class Invocation<Answer> {
    * opened a WebSocket.
    */
   answerMs(now: number): number {
-    // How long a WebSocket was open is no latency.
+    // The time for which a WebSocket was open does not count as latency.
     if (this.isClientGone || this.status === 101) return -1;
     return (this.answeredAt === 0 ? now : this.answeredAt) - this.startedAt;
   }

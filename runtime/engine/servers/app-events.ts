@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Exchange } from '../http/listener.ts';
 import type { Route } from '../router/project-routes.ts';
 
-/** Reserved: no other host has a name below it. */
+/** Reserved: no other host has a name below this host. */
 const APP_DOMAIN = '.app.platform.internal';
 const EVENTS = '/__platform/';
 

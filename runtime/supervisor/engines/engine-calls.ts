@@ -10,7 +10,7 @@ const http = process.getBuiltinModule('node:http');
 interface EngineCall {
   readonly socketPath: string;
   readonly path: string;
-  /** Body of a POST; a GET without it. */
+  /** Body of a POST request; without a body, the request is a GET. */
   readonly body?: Uint8Array;
   /** Headers in addition to the body's length; the content type is JSON by default. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -18,7 +18,7 @@ interface EngineCall {
   readonly timeoutMs: number;
   readonly bytesMax: number;
   readonly signal?: AbortSignal;
-  /** From {@link createEngineConnections}; without it a new connection is opened. */
+  /** From {@link createEngineConnections}; if undefined, a new connection is opened. */
   readonly connections?: Agent;
 }
 

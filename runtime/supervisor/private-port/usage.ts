@@ -4,7 +4,9 @@
 import { randomBytes } from 'node:crypto';
 import { mergeUsage, type TimedUsageRow, type UsageBatch, type UsageRow } from '#core/usage-row.ts';
 
-/** Limit for rows; beyond it, routes are merged as `*`. From half of this number on, rows are summed by hour. */
+/**
+ * Limit for rows; beyond this limit, routes are merged as `*`. From half of this number on, rows are summed by hour.
+ */
 const ROWS_MAX = 50_000;
 /** Rows per batch. */
 const BATCH_MAX = 10_000;
