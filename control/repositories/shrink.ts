@@ -40,7 +40,7 @@ export async function shrinkRepositories(deps: Dependencies, now: number = Date.
       deps.log.warn({ err: error, repository: name }, 'Deleted objects of a repository not removed');
       continue;
     }
-    // Commits of later deletions were too young.
+    // The commits of later deletions were too young to be removed now.
     const last = times.at(-1)!;
     if (now - Number(last) < AGE_MS) await writeFile(note, `${last}\n`);
     else await rm(note, { force: true });

@@ -212,7 +212,8 @@ export const gitHosts = platform<Dependencies, RequestState>()
       ...needs('organization:write'),
       tags: ['git hosts'],
       summary: 'Connect an account on a Git host by an access token, or replace its token',
-      description: 'The token is checked at once and stored encrypted. `GET /git-hosts` says which scopes it needs.',
+      description:
+        'The token is checked at once and stored encrypted. `GET /git-hosts` says which scopes the token needs.',
       body: Type.Object({
         organizationId: Type.String(),
         token: Type.String({ minLength: 8, maxLength: 1000, pattern: '^[\\x21-\\x7e]+$' }),

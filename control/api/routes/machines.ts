@@ -48,7 +48,7 @@ export const machines = platform<Dependencies, RequestState>()
       tags,
       summary: 'Drain a machine',
       description:
-        'Edges send it no new requests, running ones finish, and WebSockets close with 1012. It is `drained` then. To use it again, restart it.',
+        'Edges send no new requests to the machine, running requests finish, and WebSockets close with 1012. Then the machine is `drained`. To use the machine again, restart it.',
       response: Machine,
     },
     async (ctx) => {

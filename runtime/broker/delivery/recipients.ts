@@ -45,7 +45,7 @@ export interface Recipients {
   update(records: readonly RouteRecord[]): Promise<void>;
 }
 
-/** Declarations in a namespace: the deployment, and settings needed later. */
+/** The declarations of a namespace: its deployment, and the settings that are needed later. */
 interface Declared {
   readonly deployment: string;
   readonly project: string;

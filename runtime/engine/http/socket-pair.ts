@@ -44,7 +44,8 @@ export class PairedWire implements SocketWire {
   close(code: number, reason: string): void {
     if (this.#isOver) return;
     this.other.#close(code, reason);
-    // Treated like a completed closing handshake. Deferred, because the caller may be iterating over its sockets.
+    // Treated like a completed closing handshake. The call is deferred, because the
+    // caller may be iterating over its sockets.
     queueMicrotask(() => this.#over(code, reason));
   }
 
