@@ -183,6 +183,9 @@ test('an organization shows its busiest and most failing projects, the operator 
     .waitFor();
   await health.getByRole('img', { name: /^Memory: \d+ %$/ }).waitFor();
   await health.getByRole('table', { name: 'Engines' }).getByText('Listening').first().waitFor();
+  // Commands in sentences of the API are code.
+  await health.getByRole('table', { name: 'Checks' }).waitFor();
+  assert.doesNotMatch(await health.locator('main').innerText(), /`/);
 });
 
 const pages: readonly (readonly [name: string, at: () => string])[] = [

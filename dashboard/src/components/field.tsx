@@ -2,6 +2,7 @@
 import { useId, type ComponentPropsWithRef, type ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './field.module.css';
+import { Prose } from './prose.tsx';
 
 /** Props that a field passes to its control. */
 interface ControlProps {
@@ -40,7 +41,7 @@ export function Field({ label, hint, error, children }: FieldProps) {
       )}
       {hasError && (
         <p className={styles.error} id={`${id}-error`} role="alert">
-          {error}
+          <Prose text={error} />
         </p>
       )}
     </div>

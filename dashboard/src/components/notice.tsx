@@ -7,13 +7,14 @@ import { joined } from './class-names.ts';
 import { CodeBlock } from './code-block.tsx';
 import { Id } from './id.tsx';
 import styles from './notice.module.css';
+import { Prose } from './prose.tsx';
 import type { Tone } from './state.tsx';
 
 interface EmptyStateProps {
   readonly icon?: ReactNode;
   /** "No deployments yet". */
   readonly title: string;
-  /** The purpose of the missing items, and how to create the first. */
+  /** The purpose of the missing items, and how to create the first. In a string, `...` is code. */
   readonly children?: ReactNode;
   /** Next commands, each with a copy button. */
   readonly commands?: readonly string[];
@@ -28,7 +29,9 @@ export function EmptyState({ icon, title, children, commands = [], action }: Emp
       {icon}
       <div>
         <h2>{title}</h2>
-        {children !== undefined && <p>{children}</p>}
+        {children !== undefined && children !== false && (
+          <p>{typeof children === 'string' ? <Prose text={children} /> : children}</p>
+        )}
       </div>
       {commands.length > 0 && (
         <div className={styles.steps}>
@@ -63,8 +66,11 @@ export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
   // Asking again does not bring back what was deleted.
   const isFinal = failure?.code === 'not_found' || failure?.code === 'forbidden';
   return (
-    <Notice tone="failed" title={title}>
-      <p>{wordsOf(error)}</p>
+    // What was deleted, or never existed, is no failure.
+    <Notice tone={failure?.code === 'not_found' ? 'neutral' : 'failed'} title={title}>
+      <p>
+        <Prose text={wordsOf(error)} />
+      </p>
       {advised !== undefined && <p className={styles.soft}>{advised}</p>}
       {failure?.requestId != null && (
         <p className={styles.soft}>

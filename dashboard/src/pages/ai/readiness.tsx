@@ -1,5 +1,6 @@
 // Notice of missing AI settings above the AI pages; renders nothing if AI is ready.
 import { Notice } from '../../components/notice.tsx';
+import { Prose } from '../../components/prose.tsx';
 import type { AiReadiness as Readiness } from '../../queries/ai.ts';
 
 export function AiReadiness({ of: { state, advice } }: { readonly of: Readiness }) {
@@ -9,7 +10,9 @@ export function AiReadiness({ of: { state, advice } }: { readonly of: Readiness 
       tone={state === 'mock' ? 'neutral' : 'warning'}
       title={state === 'mock' ? 'Using mock responses' : 'Model calls fail'}
     >
-      <p>{advice}</p>
+      <p>
+        <Prose text={advice} />
+      </p>
     </Notice>
   );
 }

@@ -9,6 +9,7 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Id } from '../../components/id.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Facts, Page, Section } from '../../components/page.tsx';
+import { Prose } from '../../components/prose.tsx';
 import { Duration, Time } from '../../components/time.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import { projectQuery } from '../../queries/account.ts';
@@ -87,7 +88,9 @@ function Shown({ deployment }: { readonly deployment: Deployment }) {
       {hasFailed && <FailingLine deployment={deployment} lines={log.lines} linkTo={linkTo} />}
       {!hasFailed && reason !== null && deployment.status !== 'success' && (
         <Notice tone={deployment.reason === 'approval_required' ? 'warning' : 'neutral'}>
-          <p>{reason}</p>
+          <p>
+            <Prose text={reason} />
+          </p>
         </Notice>
       )}
       {/* Failed deployments have no URLs. */}

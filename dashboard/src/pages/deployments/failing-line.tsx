@@ -1,6 +1,7 @@
 // The cause of a failed deployment: its message, or the failing log line with context and links to the source.
 import { joined } from '../../components/class-names.ts';
 import { Notice } from '../../components/notice.tsx';
+import { Prose } from '../../components/prose.tsx';
 import { reasonText, type Deployment } from '../../queries/deployments.ts';
 import styles from './build-log.module.css';
 import { coloursOf } from './colours.ts';
@@ -19,7 +20,11 @@ export function FailingLine({ deployment, lines, linkTo }: FailingLineProps) {
   const quote = quoteOf(message, failing, lines);
   return (
     <Notice tone="failed" title={failing === null ? 'Deployment failed' : `${stepName(failing.step)} failed`}>
-      {quote?.lines[0] !== message[0] && <p>{message[0]!.text}</p>}
+      {quote?.lines[0] !== message[0] && (
+        <p>
+          <Prose text={message[0]!.text} />
+        </p>
+      )}
       {quote !== null && <Lines {...quote} linkTo={linkTo} />}
     </Notice>
   );

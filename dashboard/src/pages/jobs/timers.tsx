@@ -73,7 +73,7 @@ function Timers({ place }: { readonly place: BindingPlace }) {
         empty={
           <EmptyState title={prefix === '' ? 'No timers' : 'No results'}>
             {prefix === '' &&
-              `To set one, call await env.${place.binding}.set('remind', { afterMs: 60_000 }) in your worker.`}
+              `To set one, call \`await env.${place.binding}.set('remind', { afterMs: 60_000 })\` in your worker.`}
           </EmptyState>
         }
       >

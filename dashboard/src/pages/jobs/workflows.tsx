@@ -88,7 +88,7 @@ function Workflow({ place, isAgent = false }: WorkflowProps) {
             {status === '' &&
               (isAgent
                 ? 'User messages and scheduled tasks start runs.'
-                : `To start one, call await env.${place.binding}.trigger({ price: 40 }) in your worker.`)}
+                : `To start one, call \`await env.${place.binding}.trigger({ price: 40 })\` in your worker.`)}
           </EmptyState>
         }
       >

@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Page, Section } from '../../components/page.tsx';
+import { Prose } from '../../components/prose.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
@@ -37,8 +38,12 @@ const columns: readonly Column<Finding>[] = [
     header: 'Details',
     cell: ({ message, advice }) => (
       <div style={{ whiteSpace: 'normal', padding: '4px 0' }}>
-        {message}
-        {advice !== null && <p className={styles.soft}>{advice}</p>}
+        <Prose text={message} />
+        {advice !== null && (
+          <p className={styles.soft}>
+            <Prose text={advice} />
+          </p>
+        )}
       </div>
     ),
   },

@@ -177,7 +177,8 @@ function Live({ project, liveId }: { readonly project: Project; readonly liveId:
       <div className={styles.card} style={{ border: '1px solid var(--line)', borderRadius: 8 }}>
         <State tone="neutral">Not live</State>
         <p className={styles.soft}>
-          A deployment of {project.defaultBranch} goes live by itself; any ready one can be promoted. <RocketIcon />
+          Deployments of {project.defaultBranch} go live automatically. You can promote any other deployment.{' '}
+          <RocketIcon />
         </p>
       </div>
     );

@@ -8,6 +8,7 @@ import { Button, ButtonLink } from '../../components/button.tsx';
 import { Field, FieldRow, Input, Select } from '../../components/field.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Page, Section } from '../../components/page.tsx';
+import { Prose } from '../../components/prose.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import { userQuery } from '../../queries/account.ts';
 import type { NewProjectSearch, Source } from '../../queries/new-project-search.ts';
@@ -216,7 +217,7 @@ function Form({ organizations }: FormProps) {
       )}
       {error !== null && (
         <p className={styles.error} role="alert">
-          {wordsOf(error)}
+          <Prose text={wordsOf(error)} />
         </p>
       )}
       <div className={styles.buttons}>

@@ -7,6 +7,7 @@ import { OutsideLink } from '../../components/button.tsx';
 import { byCursor, CursorList } from '../../components/cursor-list.tsx';
 import { Field, Input, Select } from '../../components/field.tsx';
 import { EmptyState, Notice } from '../../components/notice.tsx';
+import { Prose } from '../../components/prose.tsx';
 import { Badge } from '../../components/state.tsx';
 import { userQuery } from '../../queries/account.ts';
 import { addressesQuery } from '../../queries/deployments.ts';
@@ -131,7 +132,9 @@ function Picker({ organizationId, value, onChange, returnTo, host, accountId }: 
   if (data === undefined && error instanceof ApiFailure && error.status === 422)
     return (
       <Notice tone="warning" title={`Could not list your repositories on ${host}`}>
-        <p>{wordsOf(error)}</p>
+        <p>
+          <Prose text={wordsOf(error)} />
+        </p>
         {accountId === null && (
           <p>
             <a className="link" href={`/api/auth/link/git-host?redirect=${encodeURIComponent(returnTo)}`}>
@@ -172,14 +175,14 @@ function Picker({ organizationId, value, onChange, returnTo, host, accountId }: 
             ) : search !== '' ? (
               <EmptyState title="No results" action={giveAccess}>
                 {accountId === null
-                  ? `Only repositories are searched that you can see on ${host} and that the application can access.`
-                  : `Only repositories are searched that the account can access on ${host}.`}
+                  ? `Searches only repositories that you can see on ${host} and that the application can access.`
+                  : `Searches only repositories that the account can access on ${host}.`}
               </EmptyState>
             ) : (
               <EmptyState title="No repositories" action={giveAccess}>
                 {accountId === null
                   ? `The application of this platform has no access to your repositories on ${host}. Install it there for your account or organization, then reload this page.`
-                  : `The account has access to no repositories on ${host}.`}
+                  : `The account cannot access any repositories on ${host}.`}
               </EmptyState>
             )
           }

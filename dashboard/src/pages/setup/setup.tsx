@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { api, dataOf } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { Page, Section } from '../../components/page.tsx';
+import { Prose } from '../../components/prose.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import { noteFailed } from '../../components/toast.ts';
 import { Unloaded } from '../../components/unloaded.tsx';
@@ -101,7 +102,11 @@ function StepSection({ step }: { readonly step: Step }) {
         </div>
         {state !== 'skipped' && (
           <>
-            {advice !== null && <p className={styles.soft}>{advice}</p>}
+            {advice !== null && (
+              <p className={styles.soft}>
+                <Prose text={advice} />
+              </p>
+            )}
             <Controls isDone={state === 'done'} />
           </>
         )}
@@ -113,7 +118,7 @@ function StepSection({ step }: { readonly step: Step }) {
 /** A text whose last word may be a URL. */
 function Linked({ text }: { readonly text: string }) {
   const [, before, url] = /^([^]*\s)(https?:\/\/\S+)$/.exec(text) ?? [];
-  if (url === undefined) return text;
+  if (url === undefined) return <Prose text={text} />;
   return (
     <>
       {before}

@@ -49,7 +49,7 @@ function Objects({ place }: { readonly place: BindingPlace }) {
         query={query}
         empty={
           <EmptyState title="No objects yet">
-            {`An object is listed once it has stored something: env.${place.binding}.getByName('lobby').`}
+            {`An object is listed once it has stored something: \`env.${place.binding}.getByName('lobby')\`.`}
           </EmptyState>
         }
       >

@@ -58,7 +58,8 @@ function Entries({ place }: { readonly place: BindingPlace }) {
         query={query}
         empty={
           <EmptyState title={prefix === '' ? 'No entries yet' : 'No results'}>
-            {prefix === '' && `To add one, call await env.${place.binding}.put('greeting', 'hello') in your worker.`}
+            {prefix === '' &&
+              `To add one, call \`await env.${place.binding}.put('greeting', 'hello')\` in your worker.`}
           </EmptyState>
         }
       >

@@ -89,7 +89,7 @@ function Users({ place }: { readonly place: ResourcePlace }) {
         query={query}
         empty={
           <EmptyState icon={<PersonIcon />} title={email === '' ? 'No users yet' : 'No results'}>
-            {email === '' && 'Visitors sign up with POST /auth/sign-up/email on your app.'}
+            {email === '' && 'Visitors sign up with `POST /auth/sign-up/email` on your app.'}
           </EmptyState>
         }
       >
