@@ -7,6 +7,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { fillBindings, taskProject, testBindingTasks, type TaskPlace } from '#test/setup/binding-tasks.ts';
 import { send } from '#test/setup/handler.ts';
 import { openSharedDashboard, type SharedDashboard } from '#test/setup/shared-dashboard.ts';
+import { eventually } from '#test/setup/whole-platform.ts';
 
 let dashboard: SharedDashboard;
 let place: TaskPlace;
@@ -64,6 +65,24 @@ for (const [name, at] of [
 
 test('the page of every other route fits every width in both themes, without a fault', () =>
   dashboard.inspectRest({ project: 'shop', org: dashboard.organization.slug }));
+
+test('in a window made narrow, tabs stay in one row that scrolls, with the current one in view', async () => {
+  const page = await dashboard.visit('/projects/shop/storage/databases/DB?view=metrics', { alone: true });
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const [row, current] of [
+    ['View', 'Metrics'],
+    ['Storage', 'Databases'],
+  ] as const) {
+    const tabs = page.getByRole('navigation', { name: row, exact: true });
+    const tab = tabs.getByRole('link', { name: current });
+    await eventually('The current tab', async () => {
+      const { x, width } = (await tab.boundingBox())!;
+      return x >= 0 && x + width <= 390;
+    });
+    const [{ height }, { height: ofTab }] = [(await tabs.boundingBox())!, (await tab.boundingBox())!];
+    assert.ok(height < 1.5 * ofTab, `${row} is ${height} pixels high`);
+  }
+});
 
 testBindingTasks(() => place);
 

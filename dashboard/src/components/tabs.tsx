@@ -1,23 +1,48 @@
 // Page tabs: links with a URL each.
 import { createLink, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, type ComponentPropsWithRef, type ReactNode } from 'react';
+import { joined } from './class-names.ts';
 import styles from './tabs.module.css';
 
+interface TabLinksProps {
+  readonly label: string;
+  /** Tabs below those of the page: without a line across. */
+  readonly isInner?: boolean;
+  readonly children: ReactNode;
+}
+
 /** A row of page tabs. @example <TabLinks label="Storage"><TabLink to="...">Databases</TabLink></TabLinks> */
-export function TabLinks({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+export function TabLinks({ label, isInner = false, children }: TabLinksProps) {
   const row = useRef<HTMLElement>(null);
-  const path = useRouterState({ select: ({ location }) => location.pathname });
-  // On narrow screens the row scrolls: keep the current tab in view.
+  const address = useRouterState({ select: ({ location }) => location.href });
+  // Where the row is too narrow it scrolls: the current tab is in its middle, also after the window was resized.
   useEffect(() => {
-    const shown = row.current?.querySelector<HTMLElement>('[aria-current]');
-    if (shown && row.current)
-      row.current.scrollLeft = shown.offsetLeft - row.current.clientWidth + shown.offsetWidth + 40;
-  }, [path]);
+    const element = row.current!;
+    const follow = (): void => {
+      const shown = element.querySelector<HTMLElement>('[aria-current]');
+      if (shown !== null) element.scrollLeft = shown.offsetLeft - (element.clientWidth - shown.offsetWidth) / 2;
+      markHidden(element);
+    };
+    const observer = new ResizeObserver(follow);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [address]);
   return (
-    <nav ref={row} aria-label={label} className={styles.tabs}>
+    <nav
+      ref={row}
+      aria-label={label}
+      className={joined(styles.tabs, !isInner && styles.lined)}
+      onScroll={({ currentTarget }) => markHidden(currentTarget)}
+    >
       {children}
     </nav>
   );
+}
+
+/** Marks the sides on which a row has further tabs: they fade out. */
+function markHidden(row: HTMLElement): void {
+  row.toggleAttribute('data-more-before', row.scrollLeft > 1);
+  row.toggleAttribute('data-more-after', row.scrollLeft + row.clientWidth < row.scrollWidth - 1);
 }
 
 function Anchor({ children, ...rest }: ComponentPropsWithRef<'a'>) {

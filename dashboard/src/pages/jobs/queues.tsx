@@ -14,7 +14,7 @@ import { EmptyState, ErrorState, Notice } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
 import { Facts } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
-import { TabLink } from '../../components/tabs.tsx';
+import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
 import { Id } from '../../components/id.tsx';
 import { branchOf, messagesQuery, queueStatsQuery, type BindingPlace } from '../../queries/resources.ts';
@@ -112,7 +112,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
       </dl>
       <Activity place={place} kind="queue" title="Deliveries" />
       <div className={styles.bar}>
-        <nav className={`${styles.views} ${styles.grow}`} aria-label="Messages">
+        <TabLinks label="Messages" isInner>
           <TabLink
             to="."
             search={(before: QueueSearch) => ({ ...before, list: undefined, message: undefined })}
@@ -129,7 +129,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
           >
             Messages
           </TabLink>
-        </nav>
+        </TabLinks>
         {items.length > 0 && (
           <Button variant="ghost" onClick={() => setPurging(true)}>
             Delete all
@@ -156,7 +156,7 @@ function Queue({ place }: { readonly place: BindingPlace }) {
             </EmptyState>
           ) : (
             <EmptyState title="No waiting messages">
-              To send one, call await env.{place.binding}.send(&#123; hello: 'world' &#125;) in your worker.
+              {`To send one, call \`await env.${place.binding}.send({ hello: 'world' })\` in your worker.`}
             </EmptyState>
           )
         }

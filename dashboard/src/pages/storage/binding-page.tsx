@@ -88,13 +88,13 @@ function AreaContent({
           ))}
       </TabLinks>
       {own.bindings.length > 1 && (
-        <nav className={styles.bindings} aria-label={own.title}>
+        <TabLinks label={own.title} isInner>
           {own.bindings.map((name) => (
             <TabLink key={name} to={addressOf(place, area, own, name)} search={keepBranch}>
               {name}
             </TabLink>
           ))}
-        </nav>
+        </TabLinks>
       )}
       {isThere ? (
         children?.({ ...place, binding: binding ?? '' })

@@ -6,7 +6,7 @@ import { Link, useSearch } from '@tanstack/react-router';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/notice.tsx';
 import { Table } from '../../components/table.tsx';
-import { TabLink } from '../../components/tabs.tsx';
+import { TabLink, TabLinks } from '../../components/tabs.tsx';
 import { Unloaded } from '../../components/unloaded.tsx';
 import { mode } from '../../state/mode.ts';
 import { tablesQuery, type BindingPlace, type DatabaseTable } from '../../queries/resources.ts';
@@ -73,7 +73,7 @@ function Database({ place }: { readonly place: BindingPlace }) {
         {tables.length === 0 && <p className={styles.faint}>No tables</p>}
       </nav>
       <div className={styles.content}>
-        <nav className={styles.views} aria-label="View">
+        <TabLinks label="View" isInner>
           {views.map(([id, title]) => (
             <TabLink
               key={id}
@@ -89,7 +89,7 @@ function Database({ place }: { readonly place: BindingPlace }) {
               {title}
             </TabLink>
           ))}
-        </nav>
+        </TabLinks>
         {view === 'sql' && <SqlEditor place={place} tables={tables} />}
         {view === 'slow' && <SlowStatements place={place} />}
         {view === 'copies' && <Copies place={place} />}
@@ -97,8 +97,9 @@ function Database({ place }: { readonly place: BindingPlace }) {
         {view === 'metrics' && <Metrics place={place} bytes={data.bytes} />}
         {(view === 'rows' || view === 'columns') && table === null && (
           <EmptyState title="No tables yet">
-            Create tables with a migration, such as migrations/0001_first.sql, which the next deployment applies, or in
-            the SQL view.
+            {
+              'Create tables with a migration, such as `migrations/0001_first.sql`, which the next deployment applies, or in the SQL view.'
+            }
           </EmptyState>
         )}
         {view === 'rows' && table !== null && <Rows key={table.name} place={place} table={table} />}
