@@ -1,7 +1,7 @@
 // Replaces react-remove-scroll, a dependency of Radix that injects styles, which the CSP forbids. styles/base.css locks
 // the page by the attribute set here. build/build.ts sets the alias.
 import { Slot } from 'radix-ui';
-import type { ComponentPropsWithRef, ReactNode } from 'react';
+import { useState, type ComponentPropsWithRef, type ReactNode } from 'react';
 
 interface RemoveScrollProps extends ComponentPropsWithRef<'div'> {
   readonly as?: unknown;
@@ -11,5 +11,13 @@ interface RemoveScrollProps extends ComponentPropsWithRef<'div'> {
 }
 
 export function RemoveScroll({ as: _as, shards: _shards, allowPinchZoom: _zoom, ...rest }: RemoveScrollProps) {
+  useState(keepScrollbarWidth);
   return <Slot.Root data-locks-scroll="" {...rest} />;
+}
+
+/** Keeps the width of the page's scrollbar for styles/base.css. Once the page is locked, it has none to measure. */
+function keepScrollbarWidth(): void {
+  const page = document.documentElement;
+  if (document.querySelector('[data-locks-scroll]') !== null) return;
+  page.style.setProperty('--scrollbar', `${innerWidth - page.clientWidth}px`);
 }
