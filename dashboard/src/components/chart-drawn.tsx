@@ -5,7 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 import { usePreferences } from '../state/preferences.ts';
 import styles from './chart.module.css';
 import type { ChartProps } from './chart.tsx';
-import { isolatedPoints, ownValue, stackedFromTop, type Mark } from './chart-series.ts';
+import { isolatedPoints, ownValue, placeLabels, stackedFromTop, type Mark } from './chart-series.ts';
 import { countText } from './text.ts';
 import { axisTimes, exactTime } from './time.tsx';
 
@@ -85,7 +85,7 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
           })),
         ],
         hooks: {
-          draw: [(drawn) => drawMarks(drawn, marks, color('--chart-axis'))],
+          draw: [(drawn) => drawMarks(drawn, marks, color('--chart-axis'), color('--surface'))],
           setSelect: [
             (drawn) => {
               const { left, width } = drawn.select;
@@ -130,29 +130,37 @@ function toneOf(element: HTMLElement, name: string): string {
   return color;
 }
 
-function drawMarks(plot: uPlot, marks: readonly Mark[], color: string): void {
+function drawMarks(plot: uPlot, marks: readonly Mark[], color: string, background: string): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.strokeStyle = color;
-  ctx.fillStyle = color;
   ctx.font = `${11 * devicePixelRatio}px "Inter Variable", sans-serif`;
   ctx.textAlign = 'left';
   ctx.textBaseline = 'alphabetic';
-  ctx.setLineDash([3, 3]);
-  let labelEnd = 0;
-  for (const { at, label } of marks.toSorted((one, other) => one.at - other.at)) {
-    const x = Math.round(plot.valToPos(at / SECOND_MS, 'x', true));
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+  const [from, to] = [bbox.left, bbox.left + bbox.width];
+  const shown = marks
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ at, label }) => ({
+      x: Math.round(plot.valToPos(at / SECOND_MS, 'x', true)),
+      label,
+      width: ctx.measureText(label).width,
+    }))
+    .filter(({ x }) => x >= from && x <= to);
+  for (const { x } of shown) {
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    // A label without room for it is left out; near the right edge it is left of its line.
-    const width = ctx.measureText(label).width;
-    const left = x + 4 + width > bbox.left + bbox.width ? x - 4 - width : x + 4;
-    if (label === '' || left < labelEnd) continue;
+  }
+  const gap = 4 * devicePixelRatio;
+  for (const [index, left] of placeLabels(shown, from, to, gap).entries()) {
+    if (left === null) continue;
+    const { label, width } = shown[index]!;
+    ctx.fillStyle = background;
+    ctx.fillRect(left - gap / 2, bbox.top, width + gap, 14 * devicePixelRatio);
+    ctx.fillStyle = color;
     ctx.fillText(label, left, bbox.top + 11 * devicePixelRatio);
-    labelEnd = left + width + 8;
   }
   ctx.restore();
 }

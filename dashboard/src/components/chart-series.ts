@@ -21,6 +21,37 @@ export interface Mark {
   readonly label: string;
 }
 
+/** A mark with the width of its label, in pixels. */
+interface MeasuredMark {
+  readonly x: number;
+  readonly label: string;
+  readonly width: number;
+}
+
+/**
+ * Left ends of the labels of marks, all in one row; null: there is no room. A label is right of its line or else left
+ * of it, if possible without crossing another line, and never over another label. Newer ones are placed first.
+ *
+ * @param marks from left to right
+ * @param from left edge of the chart
+ * @param to its right edge
+ */
+export function placeLabels(marks: readonly MeasuredMark[], from: number, to: number, gap: number): (number | null)[] {
+  let free = to;
+  return marks
+    .toReversed()
+    .map(({ x: own, label, width }) => {
+      const crosses = (left: number): boolean =>
+        marks.some(({ x }) => x !== own && x > left - gap && x < left + width + gap);
+      const places = [own + gap, own - gap - width].filter((left) => left >= from && left + width <= free);
+      const place = places.find((left) => !crosses(left)) ?? places[0];
+      if (label === '' || place === undefined) return null;
+      free = place - gap;
+      return place;
+    })
+    .toReversed();
+}
+
 /** A series as it is drawn, and its own values, which the legend shows. */
 interface StackedSeries extends Series {
   readonly ownValues: readonly (number | null)[];

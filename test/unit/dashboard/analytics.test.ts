@@ -2,7 +2,7 @@
 // line that an invocation failed with.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isolatedPoints, ownValue, stackedFromTop } from '#dashboard/src/components/chart-series.ts';
+import { isolatedPoints, ownValue, placeLabels, stackedFromTop } from '#dashboard/src/components/chart-series.ts';
 import { graphOf } from '#dashboard/src/pages/alerts/rule-graph.ts';
 import { notesOf } from '#dashboard/src/pages/analytics/analytics-notes.ts';
 import { cpuLimit, intervalsOf, latencySeries, statusSeries } from '#dashboard/src/pages/analytics/analytics-series.ts';
@@ -53,6 +53,21 @@ test('intervals without requests are zero for counts, and gaps for latencies; th
       ['p99', [null, 80, null, null]],
     ],
   );
+});
+
+test('labels of marks stay on the chart, are never over one another, and avoid the lines of others', () => {
+  const at = (...xs: readonly number[]) => xs.map((x) => ({ x, label: `r${x}`, width: 40 }));
+  const place = (...xs: readonly number[]) => placeLabels(at(...xs), 0, 300, 4);
+  assert.deepEqual(place(50, 150), [54, 154]);
+  // At the right edge, left of the line.
+  assert.deepEqual(place(50, 290), [54, 246]);
+  // Between two lines there is no room for it, so it is on the other side.
+  assert.deepEqual(place(100, 120), [56, 124]);
+  // The newest ones have theirs.
+  assert.deepEqual(place(10, 20, 30), [null, null, 34]);
+  // Over the line of another one, rather than none at all.
+  assert.deepEqual(place(280, 290), [null, 246]);
+  assert.deepEqual(placeLabels([{ x: 50, label: '', width: 0 }], 0, 300, 4), [null]);
 });
 
 test('stacked series are drawn from the top of the stack, and keep their own values for the legend', () => {
