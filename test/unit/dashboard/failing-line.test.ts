@@ -1,7 +1,7 @@
-// The line of a build log that the dashboard shows as the cause of a failure.
+// What the dashboard reads from a build log: the line with the cause of a failure, and the names of its steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failingLine, quoteOf } from '#dashboard/src/pages/deployments/log-lines.ts';
+import { failingLine, quoteOf, stepsOf } from '#dashboard/src/pages/deployments/log-lines.ts';
 
 /** A log: `step level text` each. */
 const log = (...texts: readonly string[]) =>
@@ -73,4 +73,30 @@ test('a long message is cut to the lines around the cause; without the cause, th
   assert.deepEqual(shown([...before, cause, ...after], texts([...before, cause, ...after])), [excerpt, cause]);
   assert.deepEqual(shown(after, texts([...before, cause, ...after])), [excerpt, cause]);
   assert.deepEqual(shown(['a', 'b'], texts(['a', 'b'])), [[command, 'a', 'b'], command]);
+});
+
+test('no two steps of a log have the same name', () => {
+  const names = (...texts: readonly string[]): string[] => stepsOf(log(...texts), true).map(({ name }) => name);
+  assert.deepEqual(
+    names('build info ok', 'release info The worker has started', 'migrate info 1 migration', 'release info Live'),
+    ['Build', 'Start', 'Migrate', 'Release'],
+  );
+  assert.deepEqual(names('build info ok', 'release info The worker has started', 'release info Live'), [
+    'Build',
+    'Release',
+  ]);
+  // A preview that was promoted.
+  assert.deepEqual(names('release info 1', 'migrate info 1', 'release info 2', 'migrate info 2', 'release info 3'), [
+    'Start',
+    'Migrate',
+    'Release',
+    'Migrate (2)',
+    'Release (2)',
+  ]);
+  assert.deepEqual(names('clone info 1', 'queue warn The builder stopped', 'clone info 2', 'build info ok'), [
+    'Clone',
+    'Queue',
+    'Clone (2)',
+    'Build',
+  ]);
 });

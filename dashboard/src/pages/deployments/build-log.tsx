@@ -13,16 +13,7 @@ import { hasEnded, type Deployment } from '../../queries/deployments.ts';
 import { usePreferences } from '../../state/preferences.ts';
 import styles from './build-log.module.css';
 import { coloursOf } from './colours.ts';
-import {
-  failingLine,
-  lineParts,
-  rowsOf,
-  stepName,
-  stepsOf,
-  type LogLine,
-  type LogRow,
-  type LogStep,
-} from './log-lines.ts';
+import { failingLine, lineParts, rowsOf, stepsOf, type LogLine, type LogRow, type LogStep } from './log-lines.ts';
 
 const LINE_PX = 20;
 /** Lines kept in the page; the download has all of them. */
@@ -166,7 +157,7 @@ function Row({ row, word, linked, linkTo, onToggle }: RowProps) {
         onClick={() => onToggle(step)}
       >
         <ChevronRightIcon />
-        {stepName(step.step)}
+        {step.name}
         {step.hasError && <span style={{ color: 'var(--failed)' }}>failed</span>}
         <small>
           {step.lines.length} {step.lines.length === 1 ? 'line' : 'lines'}

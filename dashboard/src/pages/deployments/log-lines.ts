@@ -16,6 +16,8 @@ export interface LogLine {
 export interface LogStep {
   readonly key: string;
   readonly step: string;
+  /** Its label, which no other step of the log has. */
+  readonly name: string;
   readonly lines: readonly LogLine[];
   readonly hasError: boolean;
   /** The time from the first line of this step to the first line of the next step; null while the step is running. */
@@ -50,11 +52,22 @@ export function stepsOf(lines: readonly LogLine[], hasEnded: boolean): LogStep[]
     if (last?.[0]?.step === line.step) last.push(line);
     else groups.push([line]);
   }
+  const used = new Map<string, number>();
   return groups.map((group, at) => {
+    const { step } = group[0]!;
+    // A release starts the worker, migrates the databases, and then goes live.
+    const isStart =
+      step === 'release' &&
+      groups.findIndex(([first]) => first!.step === 'release') === at &&
+      groups.slice(at).some(([first]) => first!.step === 'migrate');
+    const name = isStart ? 'Start' : stepName(step);
+    const count = (used.get(name) ?? 0) + 1;
+    used.set(name, count);
     const next = groups[at + 1]?.[0] ?? (hasEnded ? group.at(-1) : undefined);
     return {
       key: `${group[0]!.seq}`,
-      step: group[0]!.step,
+      step,
+      name: count === 1 ? name : `${name} (${count})`,
       lines: group,
       hasError: group.some(({ level }) => level === 'error'),
       ms: next === undefined ? null : Date.parse(next.at) - Date.parse(group[0]!.at),
