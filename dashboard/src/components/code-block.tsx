@@ -1,4 +1,5 @@
 // A code block or command with a copy button.
+import type { ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './code-block.module.css';
 import { CopyButton } from './copy-button.tsx';
@@ -14,9 +15,14 @@ export function CodeBlock({ code, isCommand = false, wraps = isCommand }: CodeBl
   return (
     <div className={joined(styles.block, wraps && styles.wraps)}>
       <pre tabIndex={0} className={isCommand ? styles.prompt : undefined}>
-        {code}
+        {isCommand ? wordByWord(code) : code}
       </pre>
       <CopyButton text={code} />
     </div>
   );
+}
+
+/** The words of a command: a line ends after one of them, not at a hyphen, unless one is longer than a line. */
+function wordByWord(command: string): ReactNode {
+  return command.split(/(\s+)/).map((part, at) => (at % 2 === 1 ? part : <span key={at}>{part}</span>));
 }
