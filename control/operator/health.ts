@@ -77,7 +77,7 @@ async function checkDatabase({ sql }: Dependencies): Promise<Finding[]> {
           `The database's clock is ${(off / 1000).toFixed(0)} s off`,
           'Synchronize the clocks of both machines by NTP.',
         )
-      : ok('clock', 'Database and API have the same time'),
+      : ok('clock', 'The clocks of database and API agree'),
   ];
 }
 
@@ -90,7 +90,7 @@ async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
       fail(
         'engines',
         `The handler does not answer: ${(error as Error).message}`,
-        'Start it; `platform machines` shows which run, API_HANDLER_URL names others.',
+        'Start it. `platform machines` lists the handlers that run; API_HANDLER_URL adds others.',
       ),
     ];
   }
@@ -103,13 +103,13 @@ async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
   const quarantined = (status.quarantine ?? []).map(({ deployment, strikes }) =>
     warn(
       'quarantine',
-      `Deployment ${deployment} killed engines ${strikes} times: it has one of its own`,
-      'Check its logs; roll it back where it does not behave.',
+      `Deployment ${deployment} crashed engines ${strikes} times, so it runs in one of its own`,
+      'Check its logs, and roll it back if it keeps crashing.',
     ),
   );
   return [
     silent.length > 0
-      ? warn('engines', `${message}; ${silent.length} do not answer`, 'Unresponsive engines are replaced.')
+      ? warn('engines', `${message}; ${silent.length} do not answer`, 'Engines that do not answer are replaced.')
       : ok('engines', message),
     ...quarantined,
     ...(status.services ?? []).map(({ name, state, restarts }) => {
@@ -189,9 +189,7 @@ async function checkGitHosts({ git, sql }: Dependencies): Promise<Finding[]> {
     const { problems } = await hostStatus(sql, id);
     if (problems.length === 0) others.push(ok('git host', `${name} has no known problem`));
     for (const problem of problems)
-      others.push(
-        warn('git host', `${name}: ${problem}`, 'Run `platform git-hosts check`; docs/git-host.md says more.'),
-      );
+      others.push(warn('git host', `${name}: ${problem}`, 'Run `platform git-hosts check`, and see docs/git-host.md.'));
   }
   if (git.gitHost === null && hosts.length > 0) return others;
   return [...(await checkApplication(git)), ...others];

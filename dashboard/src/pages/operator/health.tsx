@@ -79,7 +79,12 @@ export function HealthPage() {
                 : `${bad.length} of ${findings.length} checks ${bad.length === 1 ? 'needs' : 'need'} attention`
             }
           >
-            <p>
+            {bad.map(({ name, message, advice }) => (
+              <p key={`${name} ${message}`}>
+                <strong>{name}</strong>: <Prose text={advice === null ? message : `${message}. ${advice}`} />
+              </p>
+            ))}
+            <p className={styles.soft}>
               Checked <Time at={dataUpdatedAt} />
             </p>
           </Notice>
