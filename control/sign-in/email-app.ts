@@ -63,7 +63,7 @@ export const emailApp = platform<UiRequest>()
     if (asked === null || asked.accountId !== env.session.accountId) return notOpen();
     return page(
       'Confirm your address',
-      html`<p>A lost password can then be recovered by mail to <strong>${asked.email}</strong>.</p>
+      html`<p>You can then reset a lost password by email to <strong>${asked.email}</strong>.</p>
         <form method="post" action="${PATH}/confirm">
           <input type="hidden" name="code" value="${code}" /><button class="first">Confirm</button>
         </form>`,
@@ -95,7 +95,7 @@ function notOpen(): Response {
   return page(
     'Link not found',
     html`<p role="alert">It was used, it has expired, or it belongs to another account.</p>
-      <p><a href="/account">To the account</a></p>`,
+      <p><a href="/account">Go to the account</a></p>`,
     { status: 404 },
   );
 }
@@ -113,7 +113,7 @@ async function ownPage(env: UiRequest, accountId: string, problem: string | null
   return page(
     'Recovery email',
     html`${problem === null ? null : html`<p role="alert">${problem}</p>`}
-      ${!env.mail.isOn() ? html`<p>This platform sends no mail.</p>` : form}
+      ${!env.mail.isOn() ? html`<p>This platform cannot send emails.</p>` : form}
       <p><a href="/account">Back to the account</a></p>`,
     { status: problem === null ? 200 : 422 },
   );

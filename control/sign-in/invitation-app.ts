@@ -112,7 +112,7 @@ export function notOpen(): Response {
   return page(
     'Invitation not found',
     html`<p role="alert">It was used or revoked, or it has expired. Ask for a new one.</p>
-      <p><a href="/">To the start</a></p>`,
+      <p><a href="/">Go to the dashboard</a></p>`,
     { status: 404 },
   );
 }
@@ -134,9 +134,10 @@ async function invitationPage(env: UiRequest, code: string, problem: string | nu
     const atProvider = html`<form method="post" action="${PATH}/oidc">
       ${hidden}<button class="first">Continue with ${provider}</button>
     </form>`;
+    const isFirst = provider === null && gitHost === null;
     const byPassword = html`<form method="post" action="${PATH}/account">
       ${hidden} ${newPasswordFields(link.email?.split('@')[0] ?? '')}
-      <button>Create account</button>
+      <button ${isFirst ? html`class="first"` : null}>Create account</button>
     </form>`;
     const byPasskey = html`<p><a class="button" href="${PASSKEY_PATH}?${codeQuery(code)}">Use a passkey</a></p>`;
     const back = new URLSearchParams({ redirect: pathOf(code) }).toString();
@@ -144,7 +145,7 @@ async function invitationPage(env: UiRequest, code: string, problem: string | nu
       title,
       html`${offer} ${provider === null ? null : atProvider} ${gitHost === null ? null : atGitHost}
         ${offersPasswords(env) ? byPassword : null} ${offersPasskeys(env) ? byPasskey : null}
-        <p><a href="/api/auth/sign-in?${back}">I have an account here</a></p>`,
+        <p><a href="/api/auth/sign-in?${back}">I already have an account</a></p>`,
       {
         status: problem === null ? 200 : 422,
         // The form continues at the Git host.
@@ -157,8 +158,8 @@ async function invitationPage(env: UiRequest, code: string, problem: string | nu
   if (Object.hasOwn(memberships, link.organization_id))
     return page(
       title,
-      html`<p>You are signed in as <strong>${login}</strong>, who is a member already. The invitation stays open.</p>
-        <p><a href="/">To the start</a></p>`,
+      html`<p>You are signed in as <strong>${login}</strong>, who is already a member. The invitation stays valid.</p>
+        <p><a href="/">Go to the dashboard</a></p>`,
     );
   return page(
     title,

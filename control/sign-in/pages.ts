@@ -5,12 +5,14 @@ import { createHash } from 'node:crypto';
 /** Same look as the dashboard (dashboard/src/styles/tokens.css), with system fonts. */
 const STYLE = `:root{color-scheme:light dark;--page:light-dark(oklch(.985 .002 265),oklch(.17 .008 265));--surface:light-dark(#fff,oklch(.2 .009 265));--line:light-dark(oklch(.915 .005 265),oklch(.285 .012 265));--strong:light-dark(oklch(.84 .008 265),oklch(.38 .014 265));--text:light-dark(oklch(.235 .012 265),oklch(.945 .005 265));--soft:light-dark(oklch(.45 .014 265),oklch(.76 .012 265));--accent:light-dark(oklch(.5 .17 258),oklch(.72 .13 254));--on:light-dark(#fff,oklch(.17 .03 258));--failed:light-dark(oklch(.51 .185 26),oklch(.755 .145 22));--failed-soft:light-dark(oklch(.968 .017 20),oklch(.275 .05 22));--sunken:light-dark(oklch(.965 .003 265),oklch(.145 .007 265))}
 body{margin:0;min-height:100dvh;display:grid;place-items:center;padding:24px 16px;background:var(--page);color:var(--text);font:14px/1.5 'Inter Variable',Inter,system-ui,sans-serif}
-main,input,button{box-sizing:border-box}main{width:100%;max-width:400px;padding:28px;border:1px solid var(--line);border-radius:10px;background:var(--surface)}
+main,input,button{box-sizing:border-box}main>:last-child,main>:last-child>:last-child{margin-bottom:0}main{width:100%;max-width:400px;padding:28px;border:1px solid var(--line);border-radius:10px;background:var(--surface)}
 h1{margin:0 0 16px;font-size:20px;line-height:28px;font-weight:600;letter-spacing:-.014em}p{margin:0 0 16px;color:var(--soft)}p strong{color:var(--text)}a{color:var(--accent)}
 label{display:block;font-size:13px;font-weight:500;color:var(--text)}input{width:100%;height:36px;margin:4px 0 8px;padding:0 10px;border:1px solid var(--strong);border-radius:6px;background:var(--surface);color:inherit;font:inherit}
-#where{font-size:12px}summary{margin:0 0 12px;cursor:pointer}form+form,form+p,form+details,details+p{margin-top:20px}button,.button{display:inline-flex;align-items:center;justify-content:center;height:34px;padding:0 14px;margin:0 8px 0 0;border:1px solid var(--strong);border-radius:6px;background:none;color:inherit;font:500 13px/1 inherit;font-family:inherit;text-decoration:none;cursor:pointer}
+#where{font-size:12px}summary{margin:0 0 12px;cursor:pointer}form+form,form~p,form+details,details+p{margin-top:20px}button,.button{display:inline-flex;align-items:center;justify-content:center;height:34px;padding:0 14px;margin:0 8px 0 0;border:1px solid var(--strong);border-radius:6px;background:none;color:var(--text);font:500 13px/1 inherit;font-family:inherit;text-decoration:none;cursor:pointer}
+p>.button:only-child,p>button:only-child,form>button:last-child:only-of-type{width:100%;box-sizing:border-box;margin-right:0}
 button.first,.button.first{background:var(--accent);border-color:transparent;color:var(--on)}:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
-[role=alert]{padding:8px 12px;border-radius:6px;background:var(--failed-soft);color:var(--failed)}code{padding:1px 4px;border-radius:4px;background:var(--sunken);font-family:ui-monospace,monospace;font-size:12px;overflow-wrap:anywhere}`;
+[role=alert]{padding:8px 12px;border-radius:6px;background:var(--failed-soft);color:var(--failed)}code{padding:1px 4px;border-radius:4px;background:var(--sunken);font-family:ui-monospace,monospace;font-size:12px;overflow-wrap:anywhere}
+@media(pointer:coarse){input{height:40px;font-size:16px}button,.button{height:40px}}`;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /** HTML that is already escaped. */
@@ -120,8 +122,9 @@ const signInErrors: Readonly<Record<string, string>> = {
   oidc_groups: 'The provider did not send your groups. Tell the operator.',
   oidc_invalid: 'The provider sent an invalid response. Try again in a moment.',
   git_host: 'The Git host sent an invalid response. Try again in a moment.',
-  passkey: 'That passkey cannot be used to sign in here. Use another one, or another way to sign in.',
-  token: 'That token cannot be used to sign in here: it is unknown, revoked or limited, or it has an expiry date.',
+  passkey: 'This passkey cannot be used here. Use another one, or another way to sign in.',
+  token:
+    'This token cannot be used to sign in: it is unknown or revoked, or it has limited permissions or an expiry date.',
   password: 'Wrong username or password.',
 };
 const signInNotes: Readonly<Record<string, string>> = {
@@ -223,10 +226,10 @@ export function consentPage(
     ([key, value]) => html`<input type="hidden" name="${key}" value="${value}" />`.text,
   );
   return page(
-    'Log in the command line?',
+    'Authorize the command line?',
     html`<p>
         A program that calls itself <strong>${name}</strong> wants to act as <strong>${login}</strong> on this platform,
-        with all your rights, for 90 days.
+        with all your permissions, for 90 days.
       </p>
       <p>
         Allow it only if you have just run <code>platform login</code> on this machine. The answer goes to
@@ -255,10 +258,10 @@ export function linkPage({ host, origin }: URL, redirect: string): Response {
 /** Asks for the code that the CLI shows. */
 export function codePage(code: string, error: string | null = null, status = 200): Response {
   return page(
-    'Log in a command line',
+    'Authorize a command line',
     html`${error === null ? null : html`<p role="alert">${error}</p>`}
       <form method="post" action="/api/auth/device">
-        <label for="code">The code that it shows</label>
+        <label for="code">Code that it shows</label>
         <input
           id="code"
           name="code"
@@ -278,11 +281,11 @@ export function codePage(code: string, error: string | null = null, status = 200
 /** Asks whether the CLI that shows this code may act for the user. */
 export function devicePage(login: string, name: string, address: string, code: string): Response {
   return page(
-    'Log in this command line?',
+    'Authorize this command line?',
     html`<p>
         A program that calls itself
         <strong>${name}</strong>${address === '' ? null : html`, at the address <code>${address}</code>,`} wants to act
-        as <strong>${login}</strong> on this platform, with all your rights, for 90 days.
+        as <strong>${login}</strong> on this platform, with all your permissions, for 90 days.
       </p>
       <p role="alert">
         Allow it only if you have just run <code>platform login --no-browser</code> yourself and it shows

@@ -107,7 +107,7 @@ async function joinPage(env: UiRequest, code: string, problem: string | null): P
     `Join ${link.organization_name}`,
     html`${problem === null ? null : html`<p role="alert">${problem}</p>`}
       <p>
-        Your account has no password then: you sign in with the fingerprint, face or PIN of this device, or with a
+        Your account will have no password: you sign in with the fingerprint, face or PIN of this device, or with a
         security key.
       </p>
       ${passkeyForm('create', PATH, 'Create account', fields)}

@@ -163,8 +163,8 @@ export function createUiApp(more: UiRoutes | null = null) {
         const code = await typedCode(env, env.session.accountId, ctx.body.code);
         if (code === null || !(await decideDevice(env.sql, code, env.session, decision))) return noSuchCode();
         return page(
-          decision === 'allow' ? 'The command line is logged in' : 'Refused',
-          html`<p>Go back to it. This page can be closed.</p>`,
+          decision === 'allow' ? 'The command line is authorized' : 'Refused',
+          html`<p>You can close this page and return to the terminal.</p>`,
         );
       },
     )
@@ -206,7 +206,7 @@ function errorPage(error: unknown, { log }: Dependencies): Response {
   return page(
     'That did not work',
     html`<p role="alert">${message}</p>
-      <p><a href="/">To the start</a></p>`,
+      <p><a href="/">Go to the dashboard</a></p>`,
     {
       status,
       headers,

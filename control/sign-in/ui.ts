@@ -44,7 +44,7 @@ export function createUi(
         again: () => (value === null ? Promise.resolve(null) : liveSession(deps, value)),
       });
     } else {
-      response = page('Page not found', html`<p><a href="/">To the start</a></p>`, { status: 404 });
+      response = page('Page not found', html`<p><a href="/">Go to the dashboard</a></p>`, { status: 404 });
     }
     if (value === null || session === null || response.headers.getSetCookie().length > 0) return response;
     const renewed = await sessions.renew(value);

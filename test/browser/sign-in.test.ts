@@ -147,6 +147,6 @@ test('every page of sign-in fits a phone, and axe finds no fault in either theme
   await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByText('the dashboard').waitFor();
   for (const at of paths) await look(`${site.ui}${at}`);
-  for (const title of ['Sign in', 'Log in a command line', 'That did not work'])
+  for (const title of ['Sign in', 'Authorize a command line', 'That did not work'])
     assert.ok(shown.has(title), `${title} is not among ${[...shown].join(', ')}`);
 });

@@ -84,7 +84,7 @@ test('an account that is signed in joins, and a member leaves the link open', as
   const { url, code } = await makeLink('admin');
   const owner = site.browser();
   await owner.submit('/api/auth/sign-in/token', { token: site.control.owner.token });
-  assert.match((await owner.visit(url)).text, /who is a\s+member already/);
+  assert.match((await owner.visit(url)).text, /who is already a\s+member/);
   await owner.submit('/api/auth/invitation', { code });
   assert.deepEqual(await rolesOf(owner), ['owner']);
   const browser = await signedIn('joan');

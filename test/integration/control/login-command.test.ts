@@ -103,7 +103,7 @@ test('whoever is not signed in is asked to, and comes back to the question', asy
     assert.match(page.url, /\/api\/auth\/sign-in\?redirect=/);
     const redirect = new URL(page.url).searchParams.get('redirect')!;
     const consent = await browser.submit('/api/auth/sign-in/token', { token: site.control.owner.token, redirect });
-    assert.match(consent.text, /Log in the command line\?/);
+    assert.match(consent.text, /Authorize the command line\?/);
     await decide(browser, consent.url, 'allow');
   });
   assert.equal((await login).login, 'ada');
@@ -144,7 +144,7 @@ test('without a browser, a code is typed in one anywhere', async () => {
       const asked = await browser.submit(page, { code: code.toLowerCase().replace('-', ' ') });
       assert.match(asked.text, new RegExp(`to act\\s+as <strong>ada</strong>[^]*<code>${code}</code>`));
       const done = await browser.submit('/api/auth/device/decide', { ...fieldsOf(asked.text), decision: 'allow' });
-      assert.match(done.text, /The command line is logged in/);
+      assert.match(done.text, /The command line is authorized/);
     },
   );
   const { token } = await login;

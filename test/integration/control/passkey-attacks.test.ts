@@ -15,7 +15,7 @@ import { startSignIn, type TestBrowser, type TestSignIn } from '#test/setup/sign
 import { createAuthenticator, type Authenticator } from '#test/setup/software-authenticator.ts';
 import { withinWindow } from '#test/setup/window.ts';
 
-const REFUSED = /That passkey cannot be used to sign in here/;
+const REFUSED = /This passkey cannot be used here/;
 const EXPIRED = /The sign-in took too long, or was started in another browser/;
 
 let site: TestSignIn;

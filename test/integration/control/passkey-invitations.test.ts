@@ -40,7 +40,7 @@ test('an invited person creates an account with a passkey, and signs in with it'
   const code = await invitationCode(site);
   const browser = site.browser();
   assert.match((await browser.visit(`/api/auth/invitation?code=${code}`)).text, /Use a passkey/);
-  assert.match((await browser.visit(`${PASSKEY_INVITATION}?code=${code}`)).text, /Your account has no password then/);
+  assert.match((await browser.visit(`${PASSKEY_INVITATION}?code=${code}`)).text, /Your account will have no password/);
   const authenticator = createAuthenticator(site.ui);
   const form = await formFor(browser, code, 'Grace', authenticator);
   assert.equal((await browser.submit(PASSKEY_INVITATION, form)).url, `${site.ui}/`);

@@ -101,7 +101,7 @@ test('a passkey is renamed and removed by its account, which ends other sessions
   assert.deepEqual([await loginIn(browser), await loginIn(lost)], ['mary', null]);
   const refused = await signInWith(site, authenticator);
   assert.equal(refused.status, 401);
-  assert.match(refused.text, /That passkey cannot be used to sign in here/);
+  assert.match(refused.text, /This passkey cannot be used here/);
 });
 
 test('the last way to sign in is not removed, also by two at once', async () => {
