@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto';
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:22vh auto 0;max-width:28em;padding:0 1.5em;color:#222;background:#fff}
 h1{font-size:1.25em;font-weight:600;margin:0}p{margin:.4em 0 0;overflow-wrap:anywhere}.status,.id{color:#6b6b6b;font-size:.875em}.id{margin-top:2em}code{font:inherit;font-family:ui-monospace,monospace}
 form{margin-top:1.2em}label{display:block}input,button{font:inherit;padding:.45em .6em;box-sizing:border-box;width:100%;margin:.3em 0;border:1px solid #8888;border-radius:6px}
-@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#161616}.status,.id{color:#a0a0a0}}`;
+button{border-color:transparent;background:#222;color:#fff;cursor:pointer}form+p{color:#b3261e}
+@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#161616}.status,.id{color:#a0a0a0}button{background:#e8e8e8;color:#161616}form+p{color:#f2b8b5}}`;
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /**

@@ -165,6 +165,6 @@ function refuse(
   }
   const text = status === 429 ? message : said;
   const form = `<form method="post" action="${LOGIN_PATH}"><input type="hidden" name="next" value="${escapeHtml(next)}"><label>Password<input type="password" name="password" autocomplete="current-password" autofocus required></label><button>Continue</button></form><p role="alert">${escapeHtml(text)}</p>`;
-  const page = pageOf(null, { title: 'This preview is protected', text: '' }, form);
+  const page = pageOf(null, { title: 'This preview is protected', text: 'Enter the password to see it.' }, form);
   exchange.send(status, pageBlock(block, FORM_POLICY), page);
 }
