@@ -149,7 +149,10 @@ export function waitUntil(promise: unknown): void {
   new ExecutionContext(invocation, onSettled).waitUntil(promise);
 }
 
-/** Whether it ends with its response. That of an object ends with an entry: code that nobody awaits may have more work. */
+/**
+ * Whether an invocation ends with its response. An event of an object ends with an entry, because code that nobody
+ * awaits may have more work.
+ */
 function endsNow(invocation: GuestInvocation): boolean {
   if (!invocation.isKept) return invocation.waiting === 0;
   touch(invocation);

@@ -44,7 +44,10 @@ export class GuestInvocation implements Context, Account {
   waiting = 0;
   /** Its calls, timers and reads that are pending. */
   work = 0;
-  /** Whether its work keeps it open, awaited or not: an event of a durable object, until newer code needs the object. */
+  /**
+   * Whether its work keeps it open, awaited or not. This is so for an event of a durable object, until newer code needs
+   * the object.
+   */
   isKept = false;
   answered = false;
   over = false;

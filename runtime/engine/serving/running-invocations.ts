@@ -167,7 +167,11 @@ export class RunningInvocations {
     this.breakBody(invocation.id);
   }
 
-  /** Ends the rest of an object's answered events: newer code, or another engine, waits for it. @param id null: of all. */
+  /**
+   * Ends the remaining work of an object's answered events, when newer code or another engine waits for the object.
+   *
+   * @param id the object; null for all objects.
+   */
   leaveWork(id: string | null): void {
     for (const { id: number, object, phase } of this.#running.values())
       if (object !== null && phase === 'answered' && (id === null || object.address.id === id))
