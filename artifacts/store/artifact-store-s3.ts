@@ -239,7 +239,7 @@ async function refusal(response: Awaited<ReturnType<Bucket['send']>>, key: strin
       : status === 404
         ? ': check ARTIFACTS_S3_ENDPOINT and ARTIFACTS_S3_BUCKET'
         : '';
-  return failure('refused', `The storage of artifacts answers ${status} for ${key}${advice}`);
+  return failure('refused', `The artifact storage answered with status ${status} for ${key}${advice}`);
 }
 
 /** Adds the bucket to an error of the storage; errors of the disk are unchanged. */

@@ -6,7 +6,7 @@ import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 /** An error of SQLite in the log line of an uncaught error. */
-const MISSING_TABLE = /^Uncaught .*\bno such table: (\S+)/;
+const MISSING_TABLE = /^Uncaught .*\bno such table: ([^\s:]+)/;
 
 /** Prints a log line of the worker or the platform. */
 export function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']>[0], verbose: boolean): void {

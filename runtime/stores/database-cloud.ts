@@ -16,6 +16,7 @@ import {
 } from '#core/database-outbox.ts';
 import { databaseOps, fromWire, outboxOps, SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
+import { OWN_STATEMENT } from '#core/resource-call/databases.ts';
 import type { DatabaseStore } from '../engine/bindings/database.ts';
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from '../databases/sqlite/limited-changes.ts';
@@ -75,7 +76,8 @@ export function createDatabaseCloud(
     }
     if (!Array.isArray(values)) throw new SqlRefusal('SQLITE_MISUSE', 'the values of a statement must be a list');
     const statements = splitStatements(sql, limits.execStatementsMax);
-    const last = statements.length > 1 ? statements.at(-1)! : oneStatement(sql);
+    const isOne = statements.length < 2 || sql.startsWith(OWN_STATEMENT);
+    const last = isOne ? oneStatement(sql) : statements.at(-1)!;
     checkOnlyLastHasParameters(statements);
     for (const { sql: text } of statements) checkAllowed(text, savepoints && statements.length === 1);
     if (values.length !== last.parameters) {

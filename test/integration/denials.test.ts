@@ -149,16 +149,21 @@ const probes: Readonly<Record<string, Probe>> = {
     "cron: { A: '0 0 15W * *' }",
     "cron: { A: '0 0 * * 1#2' }",
   ),
-  '`[placement]`, `[define]`, `[alias]`, `[rules]`, `minify`': notImported(
-    'placement',
-    'define',
-    'alias',
-    'rules',
-    'minify',
-  ),
+  '`[placement]`, `[define]`, `[alias]`, `minify`': notImported('placement', 'define', 'alias', 'minify'),
   D1: unknownTo('db: { DB: { name: links, read_replication: { mode: auto } } }'),
-  Email: notImported('send_email'),
-  'Browser Rendering, Images, Analytics Engine': notImported('browser', 'images', 'analytics_engine_datasets'),
+  'Email (`send_email`, `email` handlers)': notImported('send_email'),
+  'Images, Analytics Engine': notImported('images', 'analytics_engine_datasets'),
+  'Workers for Platforms (`dispatch_namespaces`)': notImported('dispatch_namespaces'),
+  '`cloudflare:node` (`httpServerHandler`)': async () => {
+    const code = "import { httpServerHandler } from 'cloudflare:node'; export default httpServerHandler({});";
+    const served = await startHandler({ served: { files: { 'src/index.js': code }, yaml: 'main: src/index.js\n' } });
+    try {
+      const { text } = await served.fetch('served', '/');
+      assert.equal((JSON.parse(text) as { code: string }).code, 'worker_start_failed');
+    } finally {
+      await served.close();
+    }
+  },
   'there is no `--remote`': () => assert.ok(!Object.hasOwn(dev.args ?? {}, 'remote')),
   'there is no counterpart of `@cloudflare/vitest-pool-workers`': () =>
     assert.deepEqual(

@@ -3,6 +3,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { fromWire, SqlRefusal, toWire, type StoredValue } from '#core/database-request.ts';
+import { OWN_STATEMENT } from '#core/resource-call/databases.ts';
 import { Fence } from './fence.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from './limited-changes.ts';
 import { errorOffset, oneStatement, splitStatements, type StatementText } from './sql-text.ts';
@@ -189,9 +190,10 @@ export class Connection {
     this.#fence.own(() => this.#db.exec(sql));
   }
 
-  /** The statements of a text that has several, which are compiled one after the other; null: it has not. */
+  /** The statements of a text that has several, which are compiled one after the other; null if it has one. */
   several(sql: string): StatementText[] | null {
-    if (this.#statements.has(sql)) return null;
+    // Statements of the platform around a text of the user, such as EXPLAIN, are one statement each.
+    if (this.#statements.has(sql) || sql.startsWith(OWN_STATEMENT)) return null;
     this.#checkLength(sql);
     const statements = splitStatements(sql, this.#limits.execStatementsMax);
     return statements.length > 1 ? statements : null;

@@ -128,6 +128,8 @@ export class Statements {
     for (const [index, statement] of statements.entries()) {
       const startedAt = performance.now();
       const prepared = connection.compile(statement);
+      if (prepared.savepoint)
+        throw new SqlRefusal('SQLITE_ERROR', 'a savepoint must be a statement of its own, not one of several');
       const run = connection.run(prepared, index === statements.length - 1 ? values : []);
       changes += run.changes;
       json = this.#result(connection, prepared, { ...run, changes }, startedAt, statement.sql);

@@ -183,7 +183,7 @@ test('a passkey for another origin, name or account, without verification or a s
   for (const [name, value] of person.browser.cookies) victim.cookies.set(name, value);
   victim.cookies.set('platform-passkey', browser.cookies.get('platform-passkey')!);
   const planted = { name: 'Key', ...createAuthenticator(site.ui).create(options) };
-  assert.match((await victim.submit(`${PASSKEY_PAGE}/add`, planted)).text, /begun in another browser or account/);
+  assert.match((await victim.submit(`${PASSKEY_PAGE}/add`, planted)).text, /started in another browser or account/);
   assert.equal(await count(), before);
   assert.equal((await signInWith(site, authenticator)).url, `${site.ui}/projects`);
 });

@@ -74,7 +74,7 @@ test('a refused username or passkey leaves the link open, and no account', async
   const options = await optionsOf(site, browser, PASSKEY_INVITATION, { code, username: 'fresh' });
   const lies = [
     [{ origin: 'https://evil.example' }, /This passkey was refused/],
-    [{ credentialId: known.credentialId() }, /begun in another browser/],
+    [{ credentialId: known.credentialId() }, /started in another browser/],
   ] as const;
   // The second one finds the challenge used up.
   for (const [lie, message] of lies) {
@@ -98,7 +98,7 @@ test('a link joins one person, also of two at once, and no challenge is for anot
 
   const browser = site.browser();
   const form = { ...(await formFor(browser, other, 'swapped')), code: await invitationCode(site) };
-  assert.match((await browser.submit(PASSKEY_INVITATION, form)).text, /begun in another browser/);
+  assert.match((await browser.submit(PASSKEY_INVITATION, form)).text, /started in another browser/);
   await assert.rejects(optionsOf(site, browser, PASSKEY_INVITATION, { code, username: 'late' }), /used or revoked/);
   assert.deepEqual(await logins('swapped'), []);
 });
