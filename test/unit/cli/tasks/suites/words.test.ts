@@ -15,7 +15,7 @@ test('a word that picks nothing is refused by its name, also beside words that p
 });
 
 test('suites whose parts are not their files refuse unknown words, and run nothing', () => {
-  for (const suite of ['hostile', 'fuzz', 'uws']) {
+  for (const suite of ['hostile', 'fuzz']) {
     const { status, stdout, stderr } = spawnSync(process.execPath, ['cli/run.mjs', ':test', suite, 'no-such-part'], {
       cwd: root,
       encoding: 'utf8',
