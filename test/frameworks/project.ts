@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync
 import path from 'node:path';
 import { emitPackage } from '#cli/tasks/pack.ts';
 import { root, runProgram } from '#cli/tasks/tools/processes.ts';
+import { npmSettings } from '#test/setup/npm-settings.ts';
 import { folderOf, type Row } from './row.ts';
 
 const apps = path.join(import.meta.dirname, 'apps');
@@ -52,6 +53,7 @@ export async function makeProject(row: Row, folder: string, environment: NodeJS.
   for (const [file, text] of Object.entries(row.writes ?? {})) writeFileSync(path.join(folder, file), text);
   const env: NodeJS.ProcessEnv = {
     ...environment,
+    ...npmSettings('registry', 'cafile'),
     // The Node that frameworks run on, and the program that packages of ours look for.
     PATH: `${path.dirname(process.execPath)}:${environment['PATH']}`,
     PLATFORM_CLI: launcher,

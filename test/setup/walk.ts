@@ -20,6 +20,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { root } from '#cli/tasks/tools/processes.ts';
+import { npmSettings } from '#test/setup/npm-settings.ts';
 
 /** Who walks. */
 interface WalkOptions {
@@ -91,11 +92,6 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
     }
   }
   // What this machine's npm is set up with is not the user's to know.
-  const asked = uid === null ? ['registry', 'cafile', 'cache'] : ['registry', 'cafile'];
-  const settings = asked.map((name) => [
-    `npm_config_${name}`,
-    execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim(),
-  ]);
   const passed = Object.entries(process.env).filter(([name]) =>
     /^(?:NODE_EXTRA_CA_CERTS|(?:https?|no)_proxy)$/i.test(name),
   );
@@ -110,7 +106,8 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
     API_PORT: '0',
     UI_PORT: '0',
     DOCS_PORT: '0',
-    ...Object.fromEntries([...passed, ...settings.filter(([, value]) => value !== 'null')]),
+    ...Object.fromEntries(passed),
+    ...npmSettings('registry', 'cafile', ...(uid === null ? ['cache'] : [])),
     ...environment,
   };
   const going = new Set<ChildProcess>();
