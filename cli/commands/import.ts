@@ -12,10 +12,9 @@ import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { readWrangler } from '../wrangler/read-wrangler.ts';
 import { toPlatformYaml, type ProjectBeside } from '../wrangler/to-platform-yaml.ts';
+import { nothingToDo } from '../wrangler/unsupported.ts';
 
 const NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];
-/** Notes on keys that the platform does not need. */
-const NOTHING_TO_DO = /^(?:is always on|needs no switch|not needed)\b(?! for)/;
 const FILE_BYTES_MAX = 1024 * 1024;
 
 export const command = defineCommand({
@@ -73,9 +72,9 @@ export const command = defineCommand({
     }
     if (args.print) shell.out(yaml.trimEnd());
     else shell.out(`${shell.paint('green', 'Wrote')} platform.yaml from ${name}`);
-    const idle = notes.filter(({ note }) => NOTHING_TO_DO.test(note));
+    const idle = notes.filter(({ key }) => nothingToDo.has(key));
     for (const { key, note } of notes)
-      if (!NOTHING_TO_DO.test(note)) shell.err(plain(`${shell.paint('yellow', key)}: ${note}`));
+      if (!nothingToDo.has(key)) shell.err(plain(`${shell.paint('yellow', key)}: ${note}`));
     if (idle.length > 0) shell.err(plain(`Not needed here: ${idle.map(({ key }) => key).join(', ')}`));
     const names = Object.keys(variables);
     if (names.length > 0)

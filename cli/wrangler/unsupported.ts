@@ -77,6 +77,21 @@ export const unsupported: Readonly<Record<string, string>> = {
   workers_dev: 'is always on: every project has an address',
 };
 
+/** Keys of `unsupported` that leave nothing to do: `platform import` names them in one line. */
+export const nothingToDo: ReadonlySet<string> = new Set([
+  'account_id',
+  'cache',
+  'find_additional_modules',
+  'keep_vars',
+  'legacy_env',
+  'observability',
+  'preview_urls',
+  'previews',
+  'send_metrics',
+  'upload_source_maps',
+  'workers_dev',
+]);
+
 /** Unsupported nested keys, by path, with alternatives. */
 export const unsupportedWithin: Readonly<Record<string, string>> = {
   ...Object.fromEntries(

@@ -195,8 +195,9 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
       const first = await DB.prepare('SELECT 1 AS x; SELECT ? AS x').bind(5).first('x');
       const failed = await DB.prepare('INSERT INTO pair VALUES (6); SELECT nope FROM pair').all().catch((error) => error.message);
       const early = await DB.prepare('INSERT INTO pair VALUES (?); SELECT ?').bind(7, 8).all().catch((error) => error.message);
+      const save = await DB.transaction((tx) => tx.prepare('SAVEPOINT a; SELECT 1').all()).catch((error) => /savepoint/i.test(error.message));
       const rows = await DB.prepare('SELECT x FROM pair ORDER BY x').raw();
-      return [made.meta.changes, read.results, batch.map(({ results }) => results), first, failed, early, rows.flat()];`),
+      return [made.meta.changes, read.results, batch.map(({ results }) => results), first, failed, early, save, rows.flat()];`),
       [
         2,
         [{ x: 1 }, { x: 2 }, { x: 3 }],
@@ -204,6 +205,7 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
         5,
         words('D1_ERROR: no such column: nope at offset 7: SQLITE_ERROR'),
         'D1_ERROR: When executing multiple SQL statements in a single call, only the last statement can have parameters.: SQLITE_ERROR',
+        true,
         [1, 2, 3, 4],
       ],
     );

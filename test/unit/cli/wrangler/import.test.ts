@@ -538,13 +538,13 @@ test('keys that need nothing here are one line, and others one each', async (t) 
   const folder = newFolder(t);
   writeFileSync(
     path.join(folder, 'wrangler.json'),
-    '{ "name": "shop", "main": "index.ts", "workers_dev": true, "observability": { "enabled": true }, "rules": [{ "type": "Text" }], "browser": { "binding": "B" } }',
+    '{ "name": "shop", "main": "index.ts", "workers_dev": true, "observability": { "enabled": true }, "rules": [{ "type": "Text" }], "data_blobs": { "KEY": "./key.bin" }, "browser": { "binding": "B" } }',
   );
   const shell = recordingShell(folder);
   assert.equal(await run(['import'], shell), 0);
   assert.deepEqual(
     shell.errors.map((line) => line.split(':')[0]),
-    ['rules', 'browser', 'Not needed here'],
+    ['rules', 'data_blobs', 'browser', 'Not needed here'],
   );
   assert.equal(shell.errors.at(-1), 'Not needed here: workers_dev, observability');
 });
