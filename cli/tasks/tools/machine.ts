@@ -9,13 +9,16 @@ export function describeMachine(): string {
   return `${availableParallelism()} cores of ${model}, ${memory}, Linux ${release()}, Node ${process.versions.node}`;
 }
 
-/** The short name of the commit of a checkout, and whether files differ from it. */
+/** What measurements themselves write. */
+const MEASURED = [':!bench/results', ':!test/costs.json'];
+
+/** The short name of the commit of a checkout, and whether files differ from it, except for results of measurements. */
 export function describeCommit(folder: string): string {
   try {
     const git = (...words: string[]): string =>
       execFileSync('git', words, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
     const commit = git('rev-parse', '--short', 'HEAD');
-    return git('status', '--porcelain', '--untracked-files=no', '--', '.', ':!bench/results') === ''
+    return git('status', '--porcelain', '--untracked-files=no', '--', '.', ...MEASURED) === ''
       ? commit
       : `${commit} with changes`;
   } catch {
