@@ -4,7 +4,7 @@
 // databases.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { durableVariables, kinds, runDurability, type DurablePlatform } from '#test/setup/durability.ts';
+import { durableVariables, kinds, runDurability, served, type DurablePlatform } from '#test/setup/durability.ts';
 import { createVisitor, startLoad } from '#test/setup/fleet-load.ts';
 import { startFleet, type FleetMachine } from '#test/setup/fleet.ts';
 import { until } from '#test/setup/until.ts';
@@ -31,28 +31,27 @@ interface Kill {
   readonly failed: number;
 }
 
-async function openMachines(seen: Kill[]): Promise<DurablePlatform> {
+async function openMachines(seen: Kill[], say: (line: string) => void): Promise<DurablePlatform> {
   const fleet = await startFleet({ variables: durableVariables });
   const visitor = createVisitor(fleet);
   await fleet.deploy('plain', { 'platform.yaml': 'name: plain\nkind: worker\n', 'src/index.ts': plain });
   const load = startLoad(fleet, 'plain', CLIENTS);
+  const loaded = performance.now();
   const failures = (): number =>
     Object.entries(load.counts).reduce((sum, [key, n]) => sum + (key === '200' ? 0 : n), 0);
   let asked = 0;
-  const answers = async (host: string, path: string): Promise<boolean> =>
-    (await visitor.visit(host, path).catch(() => null))?.status === 200;
+  const answers = (host: string, path: string): Promise<string> => served(host + path, () => visitor.visit(host, path));
 
   async function kill(machine: FleetMachine): Promise<string> {
     const failedBefore = failures();
     const began = performance.now();
     const since = (): number => Math.round(performance.now() - began);
     await machine.kill();
-    const hosts = Promise.all(fleet.domains.map((domain) => until(() => answers(`plain.${domain}`, '/')))).then(since);
-    const hostsMs = await hosts;
+    const hostsMs = await Promise.all(fleet.domains.map((domain) => answers(`plain.${domain}`, '/'))).then(since);
     const failed = failures() - failedBefore;
     const [, databaseMs] = await Promise.all([
       machine.start(),
-      until(() => answers(`shop.${fleet.domains[0]!}`, '/check')).then(since),
+      answers(`shop.${fleet.domains[0]!}`, '/prepare').then(since),
     ]);
     seen.push({ machine: machine.name, hostsMs, databaseMs, backMs: since(), failed });
     await until(async () => (await fleet.statuses().catch(() => null))?.[machine.name] === 'up');
@@ -67,6 +66,8 @@ async function openMachines(seen: Kill[]): Promise<DurablePlatform> {
     kills: () => NAMES.map((name) => () => kill(fleet.machines.find((machine) => machine.name === name)!)),
     async close() {
       await load.stop();
+      const answered = load.counts['200'] ?? 0;
+      say(`plain: ${answered} requests, ${Math.round(answered / ((performance.now() - loaded) / 1000))} a second`);
       visitor.close();
       await fleet.close();
     },
@@ -78,11 +79,8 @@ test(
   { timeout: 300_000 + rounds * 180_000 },
   async (t) => {
     const seen: Kill[] = [];
-    const { accounts, failedRuns, dead, corrupt } = await runDurability(
-      rounds,
-      (line) => t.diagnostic(line),
-      () => openMachines(seen),
-    );
+    const say = (line: string): void => t.diagnostic(line);
+    const { accounts, failedRuns, dead, corrupt } = await runDurability(rounds, say, () => openMachines(seen, say));
     tell(t, seen);
     for (const kind of kinds) {
       const { acknowledged, unknown, lost, came, again, strange } = accounts[kind];

@@ -38,6 +38,8 @@ interface DurabilityReport {
   readonly corrupt: readonly string[];
 }
 
+/** Rows of a page of `/came`: few enough for the CPU limit of a request. */
+const CAME_PAGE = 2000;
 const names = Array.from({ length: Number(process.env['DURABILITY_DATABASES'] ?? 1) }, (_, index) =>
   index === 0 ? 'DB' : `DB${index}`,
 );
@@ -72,9 +74,11 @@ export default {
       await operations[kind](env, id);
     } else if (pathname === '/prepare')
       await ofAll(env, (database) => database.exec('CREATE TABLE IF NOT EXISTS came (kind TEXT, id TEXT)'));
-    else if (pathname === '/came')
-      return Response.json(await all('SELECT kind, id, count(*) AS n FROM came GROUP BY kind, id'));
-    else if (pathname === '/check') return Response.json(await all('PRAGMA integrity_check'));
+    else if (pathname === '/came') {
+      const page = 'SELECT rowid AS at, kind, id FROM came WHERE rowid > ? ORDER BY rowid LIMIT ${CAME_PAGE}';
+      const { results } = await env[searchParams.get('database')].prepare(page).bind(Number(searchParams.get('after'))).all();
+      return Response.json(results);
+    } else if (pathname === '/check') return Response.json(await all('PRAGMA integrity_check'));
     else if (pathname === '/files') {
       const ids = searchParams.get('ids').split(',');
       return Response.json(await Promise.all(ids.map(async (id) => (await (await env.FILES.get(id))?.text()) ?? null)));
@@ -108,10 +112,15 @@ export default {
   },
 };`;
 
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
 /** What is used, and what dies. */
 export interface DurablePlatform {
   deploy(code: string, yaml: string): Promise<void>;
-  fetch(path: string, method: 'GET' | 'POST'): Promise<{ readonly status: number; readonly text: string }>;
+  fetch(path: string, method: 'GET' | 'POST'): Promise<Answer>;
   /** What is killed in a round (from 1), in this order: each says what it was. */
   kills(round: number): readonly (() => Promise<string>)[];
   close(): Promise<void>;
@@ -131,9 +140,15 @@ const LANES = 8;
 /** Acknowledgements between two kills. */
 const ACKNOWLEDGED_BETWEEN = 50;
 const PAGE = 40;
+/** Longest wait for an answer with 200. */
+const ANSWER_MS_MAX = 180_000;
 
 type Victim = 'engine' | 'Postgres' | 'broker' | 'database service';
-type Row = { readonly kind: string; readonly id: string; readonly n: number };
+/** How often each `kind id` came, and the last row of each database that was read. */
+interface Came {
+  readonly counts: Map<string, number>;
+  readonly readTo: Map<string, number>;
+}
 
 /** One machine, whose processes die. */
 async function oneMachine(): Promise<DurablePlatform> {
@@ -148,6 +163,18 @@ async function oneMachine(): Promise<DurablePlatform> {
     kills: (round) => [kill('engine'), kill('Postgres'), kill(round % 2 === 1 ? 'broker' : 'database service')],
     close: () => platform.close(),
   };
+}
+
+/** Asks until the answer is 200, and returns its text; fails with the last other answer. */
+export async function served(what: string, ask: () => Promise<Answer>): Promise<string> {
+  const began = performance.now();
+  const { text } = await until(async () => {
+    const answer = await ask().catch((error: unknown) => ({ status: 0, text: String(error) }));
+    if (answer.status === 200) return answer;
+    if (performance.now() - began < ANSWER_MS_MAX) return null;
+    throw new Error(`no answer 200 from ${what}: ${answer.status} ${answer.text.slice(0, 300)}`);
+  });
+  return text;
 }
 
 /** Runs them. @param tell called with each round. */
@@ -165,13 +192,23 @@ export async function runDurability(
   let waiting: { at: number; resolve: () => void } | null = null;
   let running = true;
 
-  /** An answer of the worker, however long it takes until there is one. */
   async function insist(path: string): Promise<unknown> {
-    const answer = await until(async () => {
-      const given = await platform.fetch(path, 'GET').catch(() => null);
-      return given?.status === 200 && given;
-    });
-    return answer.text === 'ok' ? null : JSON.parse(answer.text);
+    const text = await served(path, () => platform.fetch(path, 'GET'));
+    return text === 'ok' ? null : JSON.parse(text);
+  }
+
+  /** Reads the rows that are new since the last call with this object. */
+  async function readCame(came: Came): Promise<Came> {
+    for (const database of names)
+      for (;;) {
+        const after = came.readTo.get(database) ?? 0;
+        const path = `/came?database=${database}&after=${after}`;
+        const rows = (await insist(path)) as { at: number; kind: string; id: string }[];
+        for (const { kind, id } of rows) came.counts.set(`${kind} ${id}`, (came.counts.get(`${kind} ${id}`) ?? 0) + 1);
+        if (rows.length > 0) came.readTo.set(database, rows.at(-1)!.at);
+        if (rows.length < CAME_PAGE) break;
+      }
+    return came;
   }
 
   async function load(): Promise<void> {
@@ -201,19 +238,18 @@ export async function runDurability(
 
   /** Resolves when every acknowledged event has come and every run that is there has ended. */
   function settled(): Promise<true> {
+    const came = nothingCame();
+    let going = [...acknowledged.get('workflow')!, ...unknown.get('workflow')!];
     return until(async () => {
-      const came = new Set(((await insist('/came')) as Row[]).map(({ kind, id }) => `${kind} ${id}`));
-      const has = (kind: Kind): boolean => acknowledged.get(kind)!.every((id) => came.has(`${kind} ${id}`));
+      await readCame(came);
+      const has = (kind: Kind): boolean => acknowledged.get(kind)!.every((id) => came.counts.has(`${kind} ${id}`));
       const { backlogCount, inFlightCount } = (await insist('/queue')) as {
         backlogCount: number;
         inFlightCount: number;
       };
-      const runs = await all<{ status: string }>(
-        [...acknowledged.get('workflow')!, ...unknown.get('workflow')!],
-        '/runs',
-      );
-      const over = runs.every((run) => run === null || !['pending', 'running', 'paused'].includes(run.status));
-      return (has('queue') || backlogCount === 0) && inFlightCount === 0 && backlogCount === 0 && has('timer') && over;
+      const runs = await all<{ status: string }>(going, '/runs');
+      going = going.filter((_, at) => ['pending', 'running', 'paused'].includes(runs[at]?.status ?? ''));
+      return backlogCount === 0 && inFlightCount === 0 && has('timer') && going.length === 0;
     });
   }
 
@@ -235,9 +271,9 @@ export async function runDurability(
     const late = timeout(120_000);
     if ((await Promise.race([settled(), late.fired])) === 'late') tell('not everything came within two minutes');
     late.clear();
-    const rows = (await insist('/came')) as Row[];
+    const { counts } = await readCame(nothingCame());
     const accounts = {} as Record<Kind, Account>;
-    for (const kind of kinds) accounts[kind] = await account(kind, rows);
+    for (const kind of kinds) accounts[kind] = await account(kind, counts);
     const runIds = [...acknowledged.get('workflow')!, ...unknown.get('workflow')!];
     const runs = await all<{ status: string; output: unknown }>(runIds, '/runs');
     const { deadCount } = (await insist('/queue')) as { deadCount: number };
@@ -256,7 +292,7 @@ export async function runDurability(
     await platform.close();
   }
 
-  async function account(kind: Kind, rows: readonly Row[]): Promise<Account> {
+  async function account(kind: Kind, counts: Came['counts']): Promise<Account> {
     const [taken, open] = [acknowledged.get(kind)!, unknown.get(kind)!];
     const head = { acknowledged: taken.length, unknown: open.length };
     if (kind === 'counter') {
@@ -270,7 +306,8 @@ export async function runDurability(
       return { ...head, lost: taken.filter((id, at) => values[at] !== id), came: values.length, again: 0, strange: [] };
     }
     const parts = (id: string): string[] => (kind === 'workflow' ? steps.map((step) => `${id} ${step}`) : [id]);
-    const came = new Map(rows.filter((row) => row.kind === kind).map(({ id, n }) => [id, n]));
+    const ofKind = [...counts].filter(([name]) => name.startsWith(`${kind} `));
+    const came = new Map(ofKind.map(([name, n]) => [name.slice(kind.length + 1), n]));
     const asked = new Set([...taken, ...open].flatMap(parts));
     return {
       ...head,
@@ -280,6 +317,10 @@ export async function runDurability(
       strange: [...came.keys()].filter((id) => !asked.has(id)),
     };
   }
+}
+
+function nothingCame(): Came {
+  return { counts: new Map(), readTo: new Map() };
 }
 
 function timeout(ms: number): { readonly fired: Promise<'late'>; clear(): void } {
