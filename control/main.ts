@@ -32,7 +32,7 @@ import { createMailer } from './outbound/send-mail.ts';
 import { openAiProxy } from './process/ai-proxy.ts';
 import { liveGit } from './process/live-git.ts';
 import { followSettings, openLiveSettings } from './process/live-settings.ts';
-import { openPrivatePort, type PrivatePort } from './process/private-port.ts';
+import { openPrivatePort, type HandlerPorts } from './process/private-port.ts';
 import { RequestCounts } from './process/request-counts.ts';
 import { createKeyedMutex } from './process/keyed-mutex.ts';
 import { openNameRecords } from './process/name-records.ts';
@@ -72,6 +72,7 @@ async function start(): Promise<() => Promise<void>> {
     installation: () => readInstallation(sql),
     awayMsMax: STORE_AWAY_MS_MAX,
   });
+  const handlers = openHandlers(config, sql);
   const deps: Dependencies = {
     sql,
     log,
@@ -81,7 +82,7 @@ async function start(): Promise<() => Promise<void>> {
       : openRoutesDisk(config.folder),
     keys: config.keys,
     folder: config.folder,
-    privatePort: openHandlers(config, sql),
+    privatePort: handlers,
     addresses: config.addresses,
     git: liveGit(config.git, settings),
     limits: limits.control,
@@ -137,8 +138,10 @@ async function start(): Promise<() => Promise<void>> {
   deps.background('Looking at domains', () => recheckDomains(deps));
   deps.background('Watching machines', () => watchMachines(deps));
   deps.background('Counting storage', () => followStorage(deps));
-  deps.background('Collecting usage', () => collectUsage(deps));
-  deps.background('Collecting lines and invocations', () => collectTelemetry(deps, collector, telemetry));
+  deps.background('Collecting usage', () => collectUsage(deps, handlers.each));
+  deps.background('Collecting lines and invocations', () =>
+    collectTelemetry(deps, handlers.each, collector, telemetry),
+  );
   const counts = new RequestCounts();
   const api = createApi();
   const gitPush = await openGitPush(deps);
@@ -175,7 +178,7 @@ async function start(): Promise<() => Promise<void>> {
 }
 
 /** The handlers in `API_HANDLER_URL`, or the handlers of all machines that have announced themselves. */
-function openHandlers({ privatePort: { origins, token, machines } }: Configuration, sql: Sql): PrivatePort {
+function openHandlers({ privatePort: { origins, token, machines } }: Configuration, sql: Sql): HandlerPorts {
   if (machines === null) return openPrivatePort(origins, token);
   const found = openHandlerMachines({
     sql: statementsOf(sql),

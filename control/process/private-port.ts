@@ -1,5 +1,6 @@
 // Client of the handlers' private ports: status, logs, and tasks of engines (check, warm, migrate). Several handlers
-// appear as one: calls that concern all of them go to all, other calls go to one.
+// appear as one: calls that concern all of them go to all, other calls go to one. What each handler collects by itself,
+// usage and telemetry, is taken from each of them.
 import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import { joinLogs, logCursors } from './handler-logs.ts';
 
@@ -18,7 +19,16 @@ export interface PrivatePort {
   ask<Body>(path: string, body?: unknown, waitMs?: number): Promise<PrivateAnswer<Body>>;
 }
 
+/** The private ports of all handlers as one, and each of them. */
+export interface HandlerPorts extends PrivatePort {
+  /** Private ports by their origin, of the handlers that are known now. */
+  each(): Promise<ReadonlyMap<string, PrivatePort>>;
+}
+
 type Fields = Readonly<Record<string, unknown>>;
+
+/** What each handler collects: an answer of one of them would leave out the others. */
+const COLLECTED = new Set(['/_platform/usage', '/_platform/telemetry']);
 
 const WAIT_MS = 30_000;
 /** A lost machine does not respond at all: skip it for this long. */
@@ -34,7 +44,7 @@ export function openPrivatePort(
   origins: readonly string[],
   token: string | null,
   handlers: HandlerAddresses = openHandlerAddresses(origins),
-): PrivatePort {
+): HandlerPorts {
   const away = new Map<string, number>();
 
   async function send(origin: string, path: string, body: unknown, waitMs: number): Promise<PrivateAnswer<unknown>> {
@@ -105,35 +115,12 @@ export function openPrivatePort(
     return answers;
   }
 
-  /** Takes a batch from one handler at a time; the batch id names the handler. */
-  async function takeUsage(from: readonly string[], body: Fields, waitMs: number): Promise<PrivateAnswer<unknown>> {
-    const [last, id] = String(body['acknowledged'] ?? '').split('|') as [string, string?];
-    let answer: PrivateAnswer<unknown> | null = null;
-    // Starts with the handler of the last batch, which sends no other batch until this one is acknowledged.
-    for (const origin of from.toSorted((a, b) => Number(b === last) - Number(a === last))) {
-      const own = await reach(
-        origin,
-        '/_platform/usage',
-        { acknowledged: origin === last ? (id ?? null) : null },
-        waitMs,
-      );
-      if (own === null) continue;
-      answer = own;
-      const given = (own.body as { id?: unknown } | null)?.id;
-      if (own.status !== 200) return own;
-      if (typeof given === 'string')
-        return { status: 200, body: { ...(own.body as Fields), id: `${origin}|${given}` } };
-    }
-    if (answer === null) throw nobody(from);
-    return answer;
-  }
-
   async function ask(path: string, body: unknown, waitMs: number): Promise<PrivateAnswer<unknown>> {
+    const name = path.split('?', 1)[0]!;
+    if (COLLECTED.has(name)) throw new Error(`${name} is asked of each handler`);
     const from = await known();
     if (from.length === 0) throw nobody(origins);
     if (from.length === 1 && from[0] === origins[0] && origins.length === 1) return send(from[0]!, path, body, waitMs);
-    const name = path.split('?', 1)[0];
-    if (name === '/_platform/usage') return takeUsage(from, body as Fields, waitMs);
     if (name === '/_platform/logs') {
       const query = new URLSearchParams(path.slice(name.length + 1));
       const cursors = logCursors(query.get('after') ?? '');
@@ -153,7 +140,15 @@ export function openPrivatePort(
     return worst([...(await askAll(from, () => path, body, waitMs)).values()]);
   }
 
-  return { ask: (path, body, waitMs = WAIT_MS) => ask(path, body, waitMs) as never };
+  return {
+    ask: (path, body, waitMs = WAIT_MS) => ask(path, body, waitMs) as never,
+    async each() {
+      const portOf = (origin: string): PrivatePort => ({
+        ask: (path, body, waitMs = WAIT_MS) => send(origin, path, body, waitMs) as never,
+      });
+      return new Map((await known()).map((origin) => [origin, portOf(origin)]));
+    },
+  };
 }
 
 /** Combines responses: a refusal takes precedence, then a response that says that a task is not done. */

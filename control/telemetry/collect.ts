@@ -1,4 +1,4 @@
-// Takes lines, invocations and spans from the supervisor and stores them (store.ts). A stored batch is acknowledged by
+// Takes lines, invocations and spans from the supervisor of each handler and stores them (store.ts). A stored batch is acknowledged by
 // the next request; a batch that is sent again because this process ended in between is recognized by its id. Started
 // by main.ts.
 import { statfsSync } from 'node:fs';
@@ -7,6 +7,7 @@ import { FreeSpace } from '#core/process/free-space.ts';
 import { pause } from '#core/process/wake.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
 import type { Dependencies } from '../process/dependencies.ts';
+import type { PrivatePort } from '../process/private-port.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import { createProjectCollectors } from './project-collectors.ts';
 import { sweepTelemetry } from './sweep.ts';
@@ -17,6 +18,8 @@ const WAIT_MS = 10_000;
 /** Pause between batches, so that single records are stored together. */
 const TOGETHER_MS = 250;
 const FAILED_MS = 2000;
+/** Pause between looks for new handlers. */
+const HANDLERS_MS = 2000;
 const SWEEP_MS = 10 * 60_000;
 
 /** Counters of stored, lost and exported records since the process started, for /metrics. */
@@ -42,12 +45,13 @@ export class TelemetryCounts {
 }
 
 /**
- * Takes batches until the process shuts down.
+ * Takes batches of all handlers until the process shuts down.
  *
- * @param collector the operator's, for spans, or null.
+ * @param handlers private ports by handler. @param collector the operator's, for spans, or null.
  */
 export async function collectTelemetry(
   deps: Dependencies,
+  handlers: () => Promise<ReadonlyMap<string, PrivatePort>>,
   collector: CollectorAddress | null = null,
   counts: TelemetryCounts = new TelemetryCounts(),
 ): Promise<void> {
@@ -70,19 +74,37 @@ export async function collectTelemetry(
   });
   const { diskFreeBytesMin, isPostgresLocal } = deps.storage;
   const space = new FreeSpace(deps.folder, isPostgresLocal ? diskFreeBytesMin : 0, statfsSync);
-  let acknowledged: string | null = null;
+  const taking = new Map<string, Promise<void>>();
   let sweptAt = -Infinity;
   while (!stopping.aborted) {
     try {
-      acknowledged = await takeTelemetry(deps, store, acknowledged, WAIT_MS, counts, space);
+      for (const [handler, privatePort] of await handlers()) {
+        if (taking.has(handler)) continue;
+        const taken = takeAll(handler, { privatePort, log, stopping }).finally(() => taking.delete(handler));
+        taking.set(handler, taken);
+      }
       if (performance.now() - sweptAt > SWEEP_MS) {
         sweptAt = performance.now();
         await sweepTelemetry(deps);
       }
-      await pause(acknowledged === null ? 0 : TOGETHER_MS, stopping);
+    } catch (error) {
+      if (!stopping.aborted) log.warn({ reason: (error as Error).message }, 'Lines and invocations were not swept');
+    }
+    await pause(HANDLERS_MS, stopping);
+  }
+  await Promise.all(taking.values());
+
+  /** Until the process shuts down or a request fails: then what was not acknowledged comes again, with its id. */
+  async function takeAll(handler: string, from: Parameters<typeof takeTelemetry>[0]): Promise<void> {
+    let acknowledged: string | null = null;
+    try {
+      while (!stopping.aborted) {
+        acknowledged = await takeTelemetry(from, store, acknowledged, WAIT_MS, counts, space);
+        await pause(acknowledged === null ? 0 : TOGETHER_MS, stopping);
+      }
     } catch (error) {
       if (stopping.aborted) return;
-      log.warn({ reason: (error as Error).message }, 'Log lines and invocations could not be collected');
+      log.warn({ handler, reason: (error as Error).message }, 'Log lines and invocations could not be collected');
       await pause(FAILED_MS, stopping);
     }
   }

@@ -1,9 +1,10 @@
-// Takes usage of deployments from the supervisor into the ledger (store.ts), every few seconds. A stored batch is
+// Takes usage of deployments from the supervisor of each handler into the ledger (store.ts), every few seconds. A stored batch is
 // acknowledged by the next request; a batch that is sent again because this process ended in between is recognized by
 // its id and counted once. Started by main.ts.
 import { pause } from '#core/process/wake.ts';
 import type { UsageBatch } from '#core/usage-row.ts';
 import type { Dependencies } from '../process/dependencies.ts';
+import type { PrivatePort } from '../process/private-port.ts';
 import { addUsage, sweepMinutes } from './store.ts';
 
 const EVERY_MS = 5000;
@@ -11,25 +12,35 @@ const WAIT_MS = 10_000;
 const SWEEP_MS = 600_000;
 const ACTOR = 'usage';
 
-/** Takes batches until the process shuts down. */
-export async function collectUsage(deps: Dependencies): Promise<void> {
-  const { stopping, log } = deps;
-  let acknowledged: string | null = null;
+/** Takes batches of all handlers until the process shuts down. @param handlers private ports by handler. */
+export async function collectUsage(
+  deps: Dependencies,
+  handlers: () => Promise<ReadonlyMap<string, PrivatePort>>,
+): Promise<void> {
+  const { sql, stopping, log } = deps;
   let sweptAt = Number.NEGATIVE_INFINITY;
   while (!stopping.aborted) {
     try {
       if (performance.now() - sweptAt > SWEEP_MS) {
-        await sweepMinutes(deps.sql);
+        await sweepMinutes(sql);
         sweptAt = performance.now();
       }
-      const taken = await takeUsage(deps, acknowledged);
-      acknowledged = taken;
-      // After a batch, ask again immediately: there may be more, and the request acknowledges this one.
-      if (taken !== null) continue;
+      await Promise.all(Array.from(await handlers(), ([handler, privatePort]) => takeAll(handler, privatePort)));
     } catch (error) {
       log.warn({ reason: (error as Error).message }, 'Usage not taken');
     }
     await pause(EVERY_MS, stopping);
+  }
+
+  /** Until a handler has no more: the request after a batch acknowledges it. */
+  async function takeAll(handler: string, privatePort: PrivatePort): Promise<void> {
+    let acknowledged: string | null = null;
+    try {
+      do acknowledged = await takeUsage({ privatePort, sql }, acknowledged);
+      while (acknowledged !== null && !stopping.aborted);
+    } catch (error) {
+      log.warn({ handler, reason: (error as Error).message }, 'Usage not taken');
+    }
   }
 }
 

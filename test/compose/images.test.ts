@@ -86,6 +86,7 @@ test('an image holds the program, and neither sources, tests nor what builds it'
     'LICENSE',
     'README.md',
     'artifacts',
+    'bundles',
     'core',
     'healthy',
     'node_modules',

@@ -112,7 +112,7 @@ before(async () => {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-key=of%20the%20operator',
   });
-  control.deps.background('Collecting lines', () => collectTelemetry(control.deps, address));
+  control.deps.background('Collecting lines', () => collectTelemetry(control.deps, privatePort.each, address));
 });
 after(async () => {
   await platform.close();

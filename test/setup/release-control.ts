@@ -6,7 +6,7 @@ import path from 'node:path';
 import { build } from '#builder/build/build.ts';
 import { startDeployments } from '#control/releases/start.ts';
 import type { Dependencies } from '#control/process/dependencies.ts';
-import { openPrivatePort } from '#control/process/private-port.ts';
+import { openPrivatePort, type HandlerPorts } from '#control/process/private-port.ts';
 import { collectTelemetry } from '#control/telemetry/collect.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { packArtifact } from '#artifacts/archive/pack-artifact.ts';
@@ -33,6 +33,8 @@ interface DeploymentState {
 export interface ReleaseControl {
   readonly control: TestControl;
   readonly platform: PlatformHere;
+  /** Private ports by handler. */
+  readonly handlers: HandlerPorts['each'];
   /** Makes a project; its id. */
   project(name: string): Promise<string>;
   /** Packs what a source builds to. */
@@ -61,7 +63,7 @@ export async function startReleaseControl(
   const control = await startControl({ folder: platform.folder, privatePort, ...overrides });
   const { sql } = control;
   startDeployments(control.deps);
-  control.deps.background('Collecting lines', () => collectTelemetry(control.deps));
+  control.deps.background('Collecting lines', () => collectTelemetry(control.deps, privatePort.each));
   const work = mkdtempSync(path.join(tmpdir(), 'platform-sources-'));
   let sources = 0;
 
@@ -100,6 +102,7 @@ export async function startReleaseControl(
   return {
     control,
     platform,
+    handlers: privatePort.each,
     pack,
     upload,
     ended,

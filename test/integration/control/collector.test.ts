@@ -34,7 +34,9 @@ before(async () => {
   ] as const)
     await control.sql`
       INSERT INTO control.project (id, organization_id, name) VALUES (${id}, ${control.organizationId}, ${name})`;
-  control.deps.background('Collecting lines', () => collectTelemetry(control.deps));
+  control.deps.background('Collecting lines', () =>
+    collectTelemetry(control.deps, async () => new Map([['here', privatePort]])),
+  );
 });
 after(async () => {
   await control.close();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { openPrivatePort, type PrivatePort } from '#control/process/private-port.ts';
+import { openPrivatePort, type HandlerPorts } from '#control/process/private-port.ts';
 
 type Answer = (asked: { path: string; body: Record<string, unknown> | null }) => object;
 
@@ -32,7 +32,7 @@ async function gone(): Promise<string> {
   return origin;
 }
 
-const portOf = (...origins: string[]): PrivatePort => openPrivatePort(origins, 'token');
+const portOf = (...origins: string[]): HandlerPorts => openPrivatePort(origins, 'token');
 
 test('a release starts a worker on all handlers, and one that refuses decides', async () => {
   const seen: string[] = [];
@@ -65,35 +65,20 @@ test('what changes databases is asked of one handler, the first that can be reac
   });
 });
 
-test('usage is taken from each handler in turn, and acknowledged where it came from', async () => {
-  const ledger = (name: string, batches: number): Answer => {
-    let given = 0;
-    let open = false;
-    return ({ body }) => {
-      if (open && body!['acknowledged'] === `${name}${given}`) open = false;
-      if (!open && given < batches) {
-        given++;
-        open = true;
-      }
-      return open ? { id: `${name}${given}`, rows: [{ name, given }] } : { id: null, rows: [] };
-    };
-  };
-  const port = portOf(await handler(ledger('a', 2)), await handler(ledger('b', 1)), await gone());
-  const taken: unknown[] = [];
-  for (let acknowledged: string | null = null; ;) {
-    const answer: { body: { id: string | null; rows: unknown[] } } = await port.ask('/_platform/usage', {
-      acknowledged,
-    });
-    const { body } = answer;
-    if (body.id === null) break;
-    taken.push(...body.rows);
-    acknowledged = body.id;
-  }
-  assert.deepEqual(taken, [
-    { name: 'a', given: 1 },
-    { name: 'a', given: 2 },
-    { name: 'b', given: 1 },
-  ]);
+test('usage and telemetry are asked of each handler, and never of several as one', async () => {
+  const [a, b] = [await handler(() => ({ id: 'a1', rows: [] })), await handler(() => ({ id: 'b1', rows: [] }))];
+  const away = await gone();
+  const port = portOf(a, b, away);
+  const ports = await port.each();
+  assert.deepEqual(new Set(ports.keys()), new Set([a, b, away]));
+  const ask = async (origin: string): Promise<unknown> =>
+    (await ports.get(origin)!.ask('/_platform/usage', { acknowledged: null })).body;
+  assert.deepEqual(await ask(a), { id: 'a1', rows: [] });
+  assert.deepEqual(await ask(b), { id: 'b1', rows: [] });
+  await assert.rejects(ask(away), { message: 'fetch failed' });
+  for (const path of ['/_platform/usage', '/_platform/telemetry'])
+    for (const one of [port, portOf(a)])
+      await assert.rejects(one.ask(path, {}), { message: `${path} is asked of each handler` });
 });
 
 test('log lines of all handlers come in the order of time, with one cursor', async () => {
