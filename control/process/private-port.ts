@@ -135,6 +135,7 @@ export function openPrivatePort(
       );
       return joinLogs(answers, cursors);
     }
+    if (name === '/_platform/status') return joinStatuses(await askAll(from, () => path, body, waitMs));
     const isForAll = name === '/_platform/warm' || (name === '/_platform/check' && 'record' in (body as Fields));
     if (!isForAll) return askOne(from, path, body, waitMs);
     return worst([...(await askAll(from, () => path, body, waitMs)).values()]);
@@ -148,6 +149,18 @@ export function openPrivatePort(
       });
       return new Map((await known()).map((origin) => [origin, portOf(origin)]));
     },
+  };
+}
+
+/** The processes of all handlers that answered. */
+function joinStatuses(answers: ReadonlyMap<string, PrivateAnswer<unknown>>): PrivateAnswer<unknown> {
+  const good = [...answers.values()].filter(({ status }) => status === 200).map(({ body }) => body as Fields);
+  const [first] = answers.values();
+  if (good.length === 0) return first!;
+  const all = (name: string): unknown[] => good.flatMap((body) => (body[name] as unknown[] | undefined) ?? []);
+  return {
+    status: 200,
+    body: { ...good[0], engines: all('engines'), services: all('services'), quarantine: all('quarantine') },
   };
 }
 

@@ -95,6 +95,18 @@ test('log lines of all handlers come in the order of time, with one cursor', asy
   assert.deepEqual(asked, ['/_platform/logs?project=shop&after=', '/_platform/logs?project=shop&after=1-7']);
 });
 
+test('the status has the processes of all handlers that answer', async () => {
+  const one = await handler(() => ({ port: 1, engines: [{ id: 1 }, { id: 2 }], services: [{ name: 'databases' }] }));
+  const two = await handler(() => ({ port: 2, engines: [{ id: 1 }], quarantine: [{ deployment: 'd1', strikes: 2 }] }));
+  const { body } = await portOf(one, two, await gone()).ask('/_platform/status');
+  assert.deepEqual(body, {
+    port: 1,
+    engines: [{ id: 1 }, { id: 2 }, { id: 1 }],
+    services: [{ name: 'databases' }],
+    quarantine: [{ deployment: 'd1', strikes: 2 }],
+  });
+});
+
 test('a question is never lost to a connection that was closed while it was idle', async () => {
   const answered = new WeakSet<object>();
   const server = createServer((request, response) => {
