@@ -42,7 +42,8 @@ export function Machine() {
             label="Engines"
             columns={engineColumns}
             rows={data.engines.toSorted((one, other) => one.id - other.id)}
-            rowKey={({ id }) => String(id)}
+            // Engines of several machines may have one id.
+            rowKey={(engine) => String(data.engines!.indexOf(engine))}
           />
         )}
       </Section>
