@@ -10,8 +10,9 @@ import { toCliError } from '../project/project.ts';
 import { CliError } from '../terminal/failure.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';
+import type { ProjectBeside } from '../wrangler/project.ts';
 import { readWrangler } from '../wrangler/read-wrangler.ts';
-import { toPlatformYaml, type ProjectBeside } from '../wrangler/to-platform-yaml.ts';
+import { toPlatformYaml } from '../wrangler/to-platform-yaml.ts';
 import { nothingToDo } from '../wrangler/unsupported.ts';
 
 const NAMES = ['wrangler.jsonc', 'wrangler.json', 'wrangler.toml'];

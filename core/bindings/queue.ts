@@ -69,7 +69,7 @@ export const queue = {
   ofPreview: 'namespace',
   isMeasured: false,
   reads: ['queue.stats', 'queue.list'],
-  // Producers and consumers: cli/wrangler/to-platform-yaml.ts.
+  // Producers and consumers: cli/wrangler/bindings.ts.
   wrangler: null,
   page: { path: 'queues', title: 'Queues', one: 'queue', area: 'jobs' },
   storage: {

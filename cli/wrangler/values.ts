@@ -1,0 +1,19 @@
+// Reads of a configuration whose values have any type: a value of another type counts as missing. Pure.
+
+/** An object of a configuration. */
+export type Values = Readonly<Record<string, unknown>>;
+
+export const textOf = (value: unknown): string =>
+  value instanceof Date
+    ? value.toISOString()
+    : typeof value === 'string' || typeof value === 'number'
+      ? String(value)
+      : '';
+
+export function recordOf(value: unknown): Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
