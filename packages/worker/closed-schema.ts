@@ -1,5 +1,5 @@
 // Closed copies of JSON Schemas, for routes that are `strict`: their objects refuse members that they do not declare.
-import { isObject, type JsonSchema } from './json-schema.ts';
+import { isObject, type JsonSchema } from './json-document.ts';
 import { isStandard } from './schema.ts';
 import type { Schema } from './schema-types.ts';
 

@@ -1,5 +1,5 @@
 // Failures as responses: errors that a handler throws on purpose, and the JSON bodies of the app's own refusals.
-import type { Issue } from './json-schema.ts';
+import type { Issue } from './json-check.ts';
 import type { ErrorBody } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 

@@ -1,24 +1,17 @@
 // JSON Schema (draft 2020-12, and TypeBox's tuples) compiled into closures, without `eval`. Used by schema.ts for
 // schemas without their own validator. An unknown keyword that could reject values is an error when the app is built.
-import { formats } from './json-formats.ts';
-
-/** A JSON Schema as an object. */
-export interface JsonSchema {
-  // oxlint-disable-next-line typescript/no-explicit-any -- keywords hold what the draft says
-  readonly [keyword: string]: any;
-}
-
-/** A validation problem. */
-export interface Issue {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
-
-/** Adds problems to `issues`, with paths relative to the value, and returns the value with defaults filled in. */
-export type Check = (value: unknown, issues: Issue[]) => unknown;
-
-/** Limit of issues per value, after which validation stops. */
-export const issuesMax = 20;
+import { anyCheck, checkPart, fits, issuesMax, oneCheck, report, type Check } from './json-check.ts';
+import { isObject, resolveReference, type JsonSchema } from './json-document.ts';
+import {
+  canonical,
+  constCheck,
+  enumCheck,
+  numberChecks,
+  ofArray,
+  ofObject,
+  textChecks,
+  typeCheck,
+} from './json-keywords.ts';
 
 const unsupported = [
   '$dynamicRef',
@@ -36,37 +29,6 @@ const unsupported = [
  */
 export function compileJsonSchema(schema: JsonSchema, root: JsonSchema = schema): Check {
   return new Compiler(root).compile(schema);
-}
-
-/** Resolves a `$ref` of a document. @throws TypeError if the reference does not exist. */
-export function resolveReference(root: JsonSchema, ref: string): JsonSchema {
-  if (ref === '#' || ref === root['$id']) return root;
-  let target: unknown = root;
-  if (ref.startsWith('#/')) {
-    for (const part of ref.slice(2).split('/')) {
-      const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-      target = isObject(target) && Object.hasOwn(target, key) ? (target as JsonSchema)[key] : undefined;
-    }
-  } else {
-    const name = ref.replace(/^#/, '');
-    target = definitions(root).find(
-      ([key, schema]) => schema['$id'] === ref || schema['$anchor'] === name || key === ref,
-    )?.[1];
-  }
-  if (!isObject(target) && typeof target !== 'boolean')
-    throw new TypeError(`The schema refers to ${ref}, which it does not define`);
-  return (typeof target === 'boolean' ? (target ? {} : { not: {} }) : target) as JsonSchema;
-}
-
-function definitions(root: JsonSchema): [string, JsonSchema][] {
-  return Object.entries<JsonSchema>({ ...(root['definitions'] as object), ...(root['$defs'] as object) }).filter(
-    ([, schema]) => isObject(schema),
-  );
-}
-
-/** Whether a value is an object and not an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 class Compiler {
@@ -224,7 +186,7 @@ class Compiler {
     );
     const required = (schema['required'] ?? []) as string[];
     const patterns = Object.entries<JsonSchema>((schema['patternProperties'] ?? {}) as Record<string, JsonSchema>).map(
-      ([pattern, part]) => [expressionOf(pattern), this.compile(part)] as const,
+      ([pattern, part]) => [new RegExp(pattern, 'u'), this.compile(part)] as const,
     );
     const others =
       schema['additionalProperties'] === undefined ? null : this.compile(schema['additionalProperties'] as JsonSchema);
@@ -266,173 +228,4 @@ class Compiler {
 function hasDefault(names: readonly string[], defaults: readonly (string | null)[], name: string): boolean {
   const at = names.indexOf(name);
   return at >= 0 && defaults[at] !== null;
-}
-
-/** Whether a value is valid, without collecting the reasons. */
-export function fits(check: Check, value: unknown): boolean {
-  const issues: Issue[] = [];
-  check(value, issues);
-  return issues.length === 0;
-}
-
-const here: readonly never[] = [];
-
-function report(issues: Issue[], message: string, path: readonly (string | number)[] = here): void {
-  if (issues.length < issuesMax) issues.push({ path, message });
-}
-
-/** Validates a part of a value. The path is built only for a problem, which is rare. */
-function checkPart(check: Check, value: unknown, key: string | number, issues: Issue[]): unknown {
-  const before = issues.length;
-  const made = check(value, issues);
-  for (let at = before; at < issues.length; at++) {
-    const { path, message } = issues[at]!;
-    issues[at] = { path: [key, ...path], message };
-  }
-  return made;
-}
-
-function expressionOf(source: string): RegExp {
-  return new RegExp(source, 'u');
-}
-
-const types: Readonly<Record<string, (value: unknown) => boolean>> = {
-  string: (value) => typeof value === 'string',
-  number: (value) => typeof value === 'number' && Number.isFinite(value),
-  integer: Number.isInteger,
-  boolean: (value) => typeof value === 'boolean',
-  null: (value) => value === null,
-  array: Array.isArray,
-  object: isObject,
-};
-
-function typeCheck(type: string | readonly string[]): Check {
-  const names = typeof type === 'string' ? [type] : type;
-  const tests = names.map((name) => {
-    const found = Object.hasOwn(types, name) ? types[name] : undefined;
-    if (found === undefined) throw new TypeError(`The JSON Schema type ${name} is not supported`);
-    return found;
-  });
-  const message = `is not ${names.map((name) => (/^[aeiou]/.test(name) ? `an ${name}` : name === 'null' ? name : `a ${name}`)).join(' or ')}`;
-  if (tests.length === 1) {
-    const only = tests[0]!;
-    return (value, issues) => {
-      if (!only(value)) report(issues, message);
-      return value;
-    };
-  }
-  return (value, issues) => (tests.some((accepts) => accepts(value)) || report(issues, message), value);
-}
-
-function constCheck(expected: unknown): Check {
-  const text = canonical(expected);
-  return (value, issues) => (canonical(value) === text || report(issues, `is not ${text}`), value);
-}
-
-function enumCheck(values: readonly unknown[]): Check {
-  const known = new Set(values.map(canonical));
-  const message = `is not one of ${[...known].join(', ')}`;
-  return (value, issues) => (known.has(canonical(value)) || report(issues, message), value);
-}
-
-/** JSON with sorted keys: equal for equal values. */
-function canonical(value: unknown): string {
-  if (!isObject(value) && !Array.isArray(value)) return JSON.stringify(value) ?? 'undefined';
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  const members = Object.keys(value).sort();
-  return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
-}
-
-/** Number of characters, as in JSON Schema. */
-function characters(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-}
-
-function textChecks(schema: JsonSchema): Check[] {
-  const { minLength, maxLength, pattern, format } = schema;
-  const checks: Check[] = [];
-  const add = (test: (text: string) => boolean, message: string): void => {
-    checks.push((value, issues) => (typeof value !== 'string' || test(value) || report(issues, message), value));
-  };
-  if (minLength !== undefined)
-    add(
-      (text) => text.length >= minLength && (text.length >= 2 * minLength || characters(text) >= minLength),
-      `has fewer than ${minLength} characters`,
-    );
-  if (maxLength !== undefined)
-    add(
-      (text) => text.length <= maxLength || (text.length <= 2 * maxLength && characters(text) <= maxLength),
-      `has more than ${maxLength} characters`,
-    );
-  if (pattern !== undefined) {
-    const expression = expressionOf(pattern as string);
-    add((text) => expression.test(text), `does not match ${pattern}`);
-  }
-  const known = typeof format === 'string' && Object.hasOwn(formats, format) ? formats[format] : undefined;
-  if (known !== undefined) add(known, `is not a valid ${format}`);
-  return checks;
-}
-
-function numberChecks(schema: JsonSchema): Check[] {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  const checks: Check[] = [];
-  const add = (test: (value: number) => boolean, message: string): void => {
-    checks.push((value, issues) => (typeof value !== 'number' || test(value) || report(issues, message), value));
-  };
-  if (minimum !== undefined) add((value) => value >= minimum, `is less than ${minimum}`);
-  if (maximum !== undefined) add((value) => value <= maximum, `is more than ${maximum}`);
-  if (exclusiveMinimum !== undefined) add((value) => value > exclusiveMinimum, `is not more than ${exclusiveMinimum}`);
-  if (exclusiveMaximum !== undefined) add((value) => value < exclusiveMaximum, `is not less than ${exclusiveMaximum}`);
-  if (multipleOf !== undefined) {
-    const whole = (value: number): boolean => {
-      const times = value / multipleOf;
-      return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));
-    };
-    add(whole, `is not a multiple of ${multipleOf}`);
-  }
-  return checks;
-}
-
-function ofArray(test: (value: unknown[]) => boolean, message: string): Check {
-  return (value, issues) => (!Array.isArray(value) || test(value) || report(issues, message), value);
-}
-
-function ofObject(test: (keys: string[]) => boolean, message: string): Check {
-  return (value, issues) => (!isObject(value) || test(Object.keys(value)) || report(issues, message), value);
-}
-
-/** The first matching branch; if none matches, the problems of the closest branch. */
-function anyCheck(checks: readonly Check[]): Check {
-  return (value, issues) => {
-    let closest: Issue[] | null = null;
-    const reasons = new Set<string>();
-    for (const check of checks) {
-      const found: Issue[] = [];
-      const made = check(value, found);
-      if (found.length === 0) return made;
-      reasons.add(found[0]!.message);
-      if (closest === null || depth(found) > depth(closest)) closest = found;
-    }
-    if (closest !== null && depth(closest) > 0)
-      for (const { path: at, message } of closest) report(issues, message, at);
-    else report(issues, [...reasons].join(', and '));
-    return value;
-  };
-}
-
-function depth(issues: readonly Issue[]): number {
-  return Math.max(...issues.map(({ path }) => path.length));
-}
-
-function oneCheck(checks: readonly Check[]): Check {
-  const any = anyCheck(checks);
-  return (value, issues) => {
-    const fitting = checks.filter((check) => fits(check, value));
-    if (fitting.length === 1) return fitting[0]!(value, issues);
-    if (fitting.length === 0) return any(value, issues);
-    report(issues, 'matches more than one of the allowed schemas');
-    return value;
-  };
 }

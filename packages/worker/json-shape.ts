@@ -1,6 +1,8 @@
 // Results of a JSON Schema besides validation: the declared members of a response (others are removed), and
 // conversion of query texts. Used by schema.ts after and before validation.
-import { compileJsonSchema, fits, isObject, resolveReference, type Check, type JsonSchema } from './json-schema.ts';
+import { fits, type Check } from './json-check.ts';
+import { isObject, resolveReference, type JsonSchema } from './json-document.ts';
+import { compileJsonSchema } from './json-schema.ts';
 
 /** A function that removes undeclared members from a validated value. */
 export function declaredPart(root: JsonSchema): (value: unknown) => unknown {

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 description of an app, from the schemas that validate its requests. `$defs` and `$id` of inline
 // schemas are only valid outside of a document, so both move to `components.schemas` here, with their references.
 import type { OpenApiOptions } from './app-types.ts';
-import { isObject, resolveReference, type JsonSchema } from './json-schema.ts';
+import { isObject, resolveReference, type JsonSchema } from './json-document.ts';
 import type { Route } from './requests.ts';
 import { readPattern, type Segment } from './router.ts';
 import type { Checker } from './schema.ts';

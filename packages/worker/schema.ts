@@ -1,7 +1,9 @@
 // Any schema as the three functions the app needs: validate input, validate and trim output, describe itself as JSON
 // Schema. Standard Schemas validate themselves; JSON Schemas are compiled by json-schema.ts when the app is built.
 import { arrayNames, declaredPart, readTexts } from './json-shape.ts';
-import { compileJsonSchema, isObject, issuesMax, type Issue, type JsonSchema } from './json-schema.ts';
+import { issuesMax, type Issue } from './json-check.ts';
+import { isObject, type JsonSchema } from './json-document.ts';
+import { compileJsonSchema } from './json-schema.ts';
 import type { Schema, StandardResult, StandardSchema } from './schema-types.ts';
 
 /** Result of validation. */

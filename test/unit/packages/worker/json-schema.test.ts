@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Check } from 'typebox/value';
-import { compileJsonSchema, fits, type Issue, type JsonSchema } from '#packages/worker/json-schema.ts';
+import { fits, type Issue } from '#packages/worker/json-check.ts';
+import type { JsonSchema } from '#packages/worker/json-document.ts';
+import { compileJsonSchema } from '#packages/worker/json-schema.ts';
 import { declaredPart } from '#packages/worker/json-shape.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
