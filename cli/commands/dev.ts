@@ -2,7 +2,7 @@
 // save, prints a line per request and a code frame per error.
 import path from 'node:path';
 import { defineCommand } from 'citty';
-import type { DevEngine, DevOptions } from '#runtime/dev/dev.ts';
+import type { DevEngine, DevOptions } from '#runtime/dev/contract/dev-engine.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { removedSettings } from '#core/removed-variables.ts';
 import { defaultLimits } from '#core/limits.ts';

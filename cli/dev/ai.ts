@@ -6,7 +6,7 @@ import type { Gateway } from '#gateway/contract/contract.ts';
 import { hashOf, isSame, newToken } from '#core/ai-token.ts';
 import { aiSettingsFrom, type AiProvider, type AiSettings } from '#core/ai-settings.ts';
 import type { Limits } from '#core/limits.ts';
-import type { DevAi } from '#runtime/dev/dev.ts';
+import type { DevAi } from '#runtime/dev/contract/dev-engine.ts';
 import { wantsAi, type Project } from '../project/project.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';

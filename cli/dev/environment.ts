@@ -2,7 +2,7 @@
 import { isAiVariable } from '#core/ai-settings.ts';
 import { containmentOf } from '#builder/project/containment.ts';
 import { readMigrations } from '#builder/build/migrations.ts';
-import type { DevDeployment } from '#runtime/dev/dev.ts';
+import type { DevDeployment } from '#runtime/dev/contract/dev-engine.ts';
 import type { Project } from '../project/project.ts';
 import { readVariables } from '../project/variables.ts';
 

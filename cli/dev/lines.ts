@@ -1,6 +1,6 @@
 // Output lines of `platform dev`: log lines, requests, events. Used by the commands with an engine.
 import { timesText } from '#core/invocation-times.ts';
-import type { DevOptions, DevRequest } from '#runtime/dev/dev.ts';
+import type { DevOptions, DevRequest } from '#runtime/dev/contract/dev-engine.ts';
 import { coloured, ownLines } from '../terminal/printed.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Shell } from '../terminal/shell.ts';

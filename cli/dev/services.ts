@@ -6,7 +6,7 @@ import path from 'node:path';
 import { BuildError } from '#builder/project/build-error.ts';
 import { objectOwners } from '#core/bindings/object.ts';
 import { parseServiceTarget } from '#core/bindings/service.ts';
-import type { DevDeployment } from '#runtime/dev/dev.ts';
+import type { DevDeployment } from '#runtime/dev/contract/dev-engine.ts';
 import { foldersOf, type LoadOther } from '../project/other-projects.ts';
 import { buildProject, nameOf, type Project } from '../project/project.ts';
 import { devEnvironment } from './environment.ts';

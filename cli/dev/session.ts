@@ -11,7 +11,7 @@ import { isInside } from '#builder/project/containment.ts';
 import { hasNodeCompat } from '#builder/project/project.ts';
 import { watch, type Watch, type WatchResult } from '#builder/bundle/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
-import type { DevEngine } from '#runtime/dev/dev.ts';
+import type { DevEngine } from '#runtime/dev/contract/dev-engine.ts';
 import { failuresOf, type Failure } from '../terminal/failure.ts';
 import { buildProject, type Project } from '../project/project.ts';
 import { resolveProject } from '../project/resolved-config.ts';

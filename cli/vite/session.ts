@@ -3,7 +3,7 @@
 import { createDevWorkers, type DevModule, type DevWorkerOptions } from '#builder/vite/dev-worker.ts';
 import { openDevArtifact } from '#builder/vite/dev-artifact.ts';
 import type { SentFiles, ToEngine } from '#packages/vite/messages.ts';
-import type { OpenDevEngine } from '#runtime/dev/dev.ts';
+import type { OpenDevEngine } from '#runtime/dev/contract/dev-engine.ts';
 import type { Project } from '../project/project.ts';
 import { devEnvironment } from '../dev/environment.ts';
 import type { Services } from '../dev/services.ts';

@@ -4,9 +4,8 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FreeSpace } from '#core/process/free-space.ts';
 import { PlatformError } from '#core/errors.ts';
-import { limitsFrom, type Limits } from '#core/limits.ts';
-import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE, type AiCaller } from '#core/ai-caller.ts';
-import type { InvocationKind } from '#core/plans.ts';
+import { limitsFrom } from '#core/limits.ts';
+import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE } from '#core/ai-caller.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import { secretIn } from '#core/process/secret-file.ts';
@@ -15,8 +14,6 @@ import { createUsers } from '../engine/auth/users.ts';
 import { createAiFunction } from '../engine/bindings/ai-transport.ts';
 import { createEngine } from '../engine/serving/engine.ts';
 import { createHandler } from '../engine/handler.ts';
-import type { EventRecord } from '../engine/invocation/event-record.ts';
-import { outcomeLabel, reasonOf } from '../engine/invocation/outcome.ts';
 import type { LogLine } from '../engine/invocation/log.ts';
 import type { ResourceDeps } from '../engine/resources/request-scope.ts';
 import type { Route } from '../engine/router/project-routes.ts';
@@ -30,130 +27,24 @@ import { createMemoryCache } from '../stores/cache-memory.ts';
 import { createOutbox } from '../stores/outbox.ts';
 import { openLocalStores } from '../stores/local-stores.ts';
 import { HostWork } from '../engine/work/host-work.ts';
+import type { DevMigrations, DevOptions, OpenDeployment, OpenDevEngine } from './contract/dev-engine.ts';
 import { changesPath, createChangeStream } from './failures/change-stream.ts';
 import { createActivity } from './dashboard/activity.ts';
 import { openActivityFile } from './dashboard/activity-file.ts';
-import { RecordedExchange } from './dashboard/recorded-exchange.ts';
 import { createDevFailures } from './failures/failures.ts';
-import type { ShownError } from './failures/failure-page.ts';
-import { isOfDashboard, openLocalDashboard, type LocalDashboard } from './dashboard/open.ts';
-import {
-  CalledProjects,
-  devRoute,
-  openBuilt,
-  type DevMigrations,
-  type DevService,
-} from './services/called-projects.ts';
+import { openLocalDashboard, type LocalDashboard } from './dashboard/open.ts';
+import { CalledProjects, devRoute, openBuilt } from './services/called-projects.ts';
 import { openLocalDatabases } from './services/databases.ts';
+import { createFinishedRequests } from './services/finished-requests.ts';
 import { createClassWatch } from './services/object-classes.ts';
 import { openLocalSandboxes } from './services/sandboxes.ts';
-import { createServedAssets, type ServedFiles } from './services/served-assets.ts';
+import { createServedAssets } from './services/served-assets.ts';
 import { openLocalEvents } from './services/events.ts';
-
-/** A finished request or event. */
-export interface DevRequest {
-  readonly kind: InvocationKind;
-  /** Method of a request; empty for events. */
-  readonly method: string;
-  /** Path and query; empty for events. */
-  readonly path: string;
-  /** 0 for events. */
-  readonly status: number;
-  /** Null for requests. */
-  readonly event: EventRecord | null;
-  /** `ok` or an error's code. */
-  readonly outcome: string;
-  /** Reason of an error in words: the error that the worker threw. */
-  readonly reason: string;
-  readonly cpuMs: number;
-  readonly wallMs: number;
-}
-
-/** The deployment to serve from now on. */
-export interface DevDeployment {
-  /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
-  readonly artifactFolder: string;
-  /** Migrations are applied before the deployment is served. */
-  readonly migrations: readonly DevMigrations[];
-  readonly vars: Readonly<Record<string, string>>;
-  /** platform.yaml with its defaults, for the dashboard. */
-  readonly config?: unknown;
-  /** Projects that it calls; default none. */
-  readonly services?: readonly DevService[];
-}
-
-/** Options of {@link startDev}. */
-export interface DevOptions {
-  readonly host: string;
-  /** 0 = a free port. */
-  readonly port: number;
-  /** Folder of state, files and other data: `.platform` of the project or its workspace. */
-  readonly stateFolder: string;
-  /** Limits; by default those of the environment, as in production. */
-  readonly limits?: Limits;
-  readonly log: (record: { level: LogLine['level']; message: string }) => void;
-  readonly onRequest: (request: DevRequest) => void;
-  /**
-   * Name of the project, which distinguishes its timers and schedules from those of other projects in its workspace; by
-   * default `dev`.
-   */
-  readonly project?: string;
-  /** Serves requests to the AI gateway, if there is one. */
-  readonly ai?: DevAi;
-  /** Public host and port of a server in front of this one, if there is one. */
-  readonly front?: () => { readonly host: string; readonly port: number };
-  /** Files of the worker in the server in front of this one; if absent, they are in the artifact. */
-  readonly files?: () => ServedFiles | null;
-  /**
-   * Port of the dashboard; 0 means a free port; if absent, there is no dashboard. If the port is taken, dev prints a
-   * warning and continues without a dashboard.
-   */
-  readonly dashboardPort?: number;
-}
-
-/** The AI gateway of `platform dev`. */
-export interface DevAi {
-  /** @param caller null when a token identifies the caller. */
-  fetch(request: Request, caller: AiCaller | null): Promise<Response>;
-  /** `PLATFORM_AI_TOKEN`. */
-  readonly token: string;
-  /** `PLATFORM_AI_URL`; null means the dashboard's URL. */
-  readonly url: string | null;
-}
-
-/** The deployment to serve from now on, with an artifact that is not in a folder. */
-export interface OpenDeployment extends Omit<DevDeployment, 'artifactFolder'> {
-  readonly artifact: OpenArtifact;
-}
-
-/** An engine that also accepts artifacts that are not folders. */
-export interface OpenDevEngine extends DevEngine {
-  /** As `deploy`. */
-  deployOpen(deployment: OpenDeployment): Promise<void>;
-}
-
-/** A running engine with one deployment. */
-export interface DevEngine {
-  readonly port: number;
-  /** URL of the dashboard, or null. */
-  readonly dashboardUrl?: string | null;
-  /** Variables that the platform adds to the project's, for its code outside of isolates. */
-  readonly variables?: Readonly<Record<string, string>>;
-  /** Running requests finish with their old code; the next request uses the new code. */
-  deploy(deployment: DevDeployment): Promise<void>;
-  /**
-   * The project does not build: requests get the errors if no build can be served yet, and pages of failures show them.
-   */
-  fail(errors: readonly ShownError[]): void;
-  close(): Promise<void>;
-}
 
 /** Without a dashboard, only workers reach the gateway, under this URL. */
 const NO_DASHBOARD = 'http://platform.invalid';
 /** Projects of a workspace share their resources. */
 const namespace = 'local';
-/** Limit for pending requests whose headers are recorded. */
-const UNDER_WAY_MAX = 500;
 
 /** Opens the port; rejects with the system's error (`EADDRINUSE`) if it is not available. */
 export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
@@ -189,8 +80,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,
   });
-  /** Pending requests whose headers are recorded. */
-  const underWay = new Set<RecordedExchange>();
+  const finished = createFinishedRequests(activity, options.onRequest);
   let route: Route | null = null;
   /** Recreated by each deployment. */
   let shown: readonly Route[] = [];
@@ -280,44 +170,11 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     cache,
     explain: failures.explain,
     onLog: (_deployment, { level, text, invocation }) => log(level, text, invocation),
-    onRequest(record) {
-      const {
-        kind,
-        deployment,
-        method,
-        target: path,
-        status,
-        event,
-        outcome: ending,
-        cpuMs,
-        wallMs,
-        invocation,
-      } = record;
-      // Calls of the dashboard to bindings are not requests to the project.
-      if (isOfDashboard(deployment)) return;
-      const outcome = outcomeLabel(ending);
-      const reason = ending.kind === 'ok' ? '' : reasonOf(ending);
-      const ended = { outcome, cpuMs, wallMs, invocation, ...(reason !== '' && { reason }) };
-      if (kind === 'http') {
-        const id = record.requestId ?? invocation;
-        const exchange = [...underWay].find(({ requestId }) => requestId === id);
-        if (exchange !== undefined) underWay.delete(exchange);
-        activity.note({ type: 'request', method, path, status, ...ended }, exchange?.recorded());
-      } else if (event !== null && kind !== 'object')
-        activity.note({ type: 'event', kind, name: event.name, id: event.id, ...ended });
-      options.onRequest({ kind, method, path, status, event, outcome, reason, cpuMs, wallMs });
-    },
+    onRequest: finished.ended,
   });
   function answer(exchange: Exchange): void {
     if (route === null && failures.broken.length > 0) failures.answerUnbuilt(exchange);
-    else if (options.dashboardPort === undefined) handler.onExchange(exchange);
-    else {
-      const recorded = new RecordedExchange(exchange);
-      underWay.add(recorded);
-      // Requests for static files end without a record.
-      if (underWay.size > UNDER_WAY_MAX) underWay.delete(underWay.values().next().value!);
-      handler.onExchange(recorded);
-    }
+    else handler.onExchange(options.dashboardPort === undefined ? exchange : finished.recording(exchange));
   }
 
   /** The served deployment, or the build error, has changed. */

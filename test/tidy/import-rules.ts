@@ -362,11 +362,11 @@ export const zones: readonly Zone[] = [
       // Keys of a provider are made by the operator.
       'sandbox/backends/hosted/',
     ],
-    mayTypes: ['packages/vite/messages.ts'],
+    mayTypes: ['packages/vite/messages.ts', 'runtime/dev/contract/'],
   },
   // The Vite plugin says in types what it tells the engine.
-  cliPart('vite', ['builder/', 'cli/dev/', 'cli/project/'], ['packages/vite/messages.ts', 'runtime/dev/dev.ts']),
-  cliPart('dev', ['builder/', 'gateway/', 'runtime/dev/dev.ts', 'cli/account/', 'cli/project/', 'cli/api/']),
+  cliPart('vite', ['builder/', 'cli/dev/', 'cli/project/'], ['packages/vite/messages.ts', 'runtime/dev/contract/']),
+  cliPart('dev', ['builder/', 'gateway/', 'cli/account/', 'cli/project/', 'cli/api/'], ['runtime/dev/contract/']),
   cliPart('deploy', ['artifacts/', 'cli/account/', 'cli/project/', 'cli/api/', 'cli/routes/']),
   cliPart('start', ['artifacts/', 'operations/', 'cli/project/']),
   cliPart('doctor', ['operations/', 'cli/account/', 'cli/api/']),

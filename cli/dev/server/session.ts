@@ -8,7 +8,7 @@ import path from 'node:path';
 import { writeArtifact } from '#builder/build/artifact.ts';
 import { toManifest } from '#builder/build/build.ts';
 import { writeAiProvider } from '#builder/ssr/ai-provider.ts';
-import type { DevEngine } from '#runtime/dev/dev.ts';
+import type { DevEngine } from '#runtime/dev/contract/dev-engine.ts';
 import { failuresOf, type Failure } from '../../terminal/failure.ts';
 import type { Project } from '../../project/project.ts';
 import { readVariableFile, variableFiles } from '../../project/variables.ts';

@@ -3,21 +3,7 @@
 import { basename, dirname } from 'node:path';
 import { openArtifact, type OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { Route } from '../../engine/router/project-routes.ts';
-
-/** Migrations of one database: names and SQL. */
-export interface DevMigrations {
-  readonly resource: string;
-  readonly files: readonly (readonly [name: string, sql: string])[];
-}
-
-/** A project of the workspace that the served project calls. */
-export interface DevService {
-  readonly project: string;
-  /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
-  readonly artifactFolder: string;
-  readonly migrations: readonly DevMigrations[];
-  readonly vars: Readonly<Record<string, string>>;
-}
+import type { DevMigrations, DevService } from '../contract/dev-engine.ts';
 
 interface CalledProject {
   readonly route: Route;

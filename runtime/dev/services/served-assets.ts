@@ -8,19 +8,7 @@ import { problem, redirectAnswer, type AssetAnswer } from '../../engine/assets/a
 import { assetTarget, decodedPath, notFoundPage, takesPage } from '../../engine/assets/asset-rules.ts';
 import type { AssetReply } from '../../engine/bindings/assets.ts';
 import type { AssetServer, HostedRequest } from '../../engine/assets/assets.ts';
-
-/** Location of a dev server's files. */
-export interface ServedFiles {
-  /**
-   * URL prefix of its files, to which the path of a request is appended. The server responds with 404 if the file does
-   * not exist.
-   */
-  readonly url: string;
-  /** Folder of its pages. */
-  readonly root: string;
-  /** Folder of files served unchanged, or null. */
-  readonly publicFolder: string | null;
-}
+import type { ServedFiles } from '../contract/dev-engine.ts';
 
 /** Headers of the worker's request that are passed to the dev server. */
 const PASSED = ['accept', 'if-none-match', 'if-modified-since', 'range', 'if-range', 'sec-fetch-dest'];

@@ -109,7 +109,7 @@ test('the cli reaches the runtime through dev.ts and the provider of sandboxes o
         "const { startDev } = await import('#runtime/dev/dev.ts');\nimport { Pool } from '#runtime/engine/isolates/pool.ts';",
     }),
     [
-      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/commands/ may import only itself and core/, cli/, artifacts/, operations/, packages/create/project.ts, runtime/dev/dev.ts, sandbox/backends/hosted/, types of packages/vite/messages.ts',
+      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/commands/ may import only itself and core/, cli/, artifacts/, operations/, packages/create/project.ts, runtime/dev/dev.ts, sandbox/backends/hosted/, types of packages/vite/messages.ts, types of runtime/dev/contract/',
     ],
   );
 });

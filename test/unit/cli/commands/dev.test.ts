@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { runDev, type DevFlags, type StartDev } from '#cli/commands/dev.ts';
-import type { DevDeployment, DevOptions } from '#runtime/dev/dev.ts';
+import type { DevDeployment, DevOptions } from '#runtime/dev/contract/dev-engine.ts';
 import { recordingShell, type RecordingShell } from '../recording-shell.ts';
 
 const worker = (text: string): string => `export default { fetch: () => new Response(${JSON.stringify(text)}) };\n`;
