@@ -1,6 +1,6 @@
 // Gives running sandboxes a token for the AI gateway. Each sandbox gets a new token when it starts and every 45
 // minutes, in a file written by its agent. When a sandbox stops, the file is deleted and its tokens are revoked. One
-// call at a time per machine (sandboxes.ts). Failures are reported and retried: calls continue without AI.
+// call at a time per machine (leases.ts). Failures are reported and retried: calls continue without AI.
 import type { Duplex } from 'node:stream';
 import type { PrivateOperation } from '#core/sandbox/operations.ts';
 import { askAgent } from '../routes/agent-request.ts';

@@ -31,7 +31,7 @@ interface CopiesDeps<Entry extends CopiedEntry> {
   /** Deletes the copy's machine and its row. */
   destroy(entry: Entry): Promise<void>;
   /** Releases the lease. */
-  freeBuffer(entry: Entry): Promise<void>;
+  release(entry: Entry): Promise<void>;
 }
 
 interface Copies<Entry extends CopiedEntry> extends Pick<
@@ -49,7 +49,7 @@ const within = ({ project, resource }: Omit<SandboxPlace, 'id'>): Omit<SandboxPl
 const placeOf = (sandbox: SandboxPlace, id: string): SandboxPlace => ({ ...within(sandbox), id });
 
 export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>): Copies<Entry> {
-  const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, freeBuffer } = deps;
+  const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, release } = deps;
   /** The last requested copy of each project, because only one is made at a time, since disks are shared. */
   const last = new Map<string, Promise<unknown>>();
 
@@ -103,7 +103,7 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
         }
         const row = await rows.find(target);
         // Other callers may already be waiting for the copy.
-        if (made.holds === 0) await freeBuffer(made);
+        if (made.holds === 0) await release(made);
         return row;
       });
     });
