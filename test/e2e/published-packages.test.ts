@@ -10,6 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { pack } from '#cli/tasks/pack.ts';
 import { root } from '#cli/tasks/tools/processes.ts';
 import { freePort } from '#test/setup/free-port.ts';
+import { npmSettings } from '#test/setup/npm-settings.ts';
 
 const verdaccio = path.join(root, 'test/registry/node_modules/verdaccio/bin/verdaccio');
 const isThere = existsSync(verdaccio);
@@ -45,9 +46,7 @@ describe('published packages', { skip, timeout: 600_000 }, () => {
   before(async () => {
     tarballs = await pack(path.join(folder, 'dist'));
     mkdirSync(home);
-    const [upstream, authorities] = ['registry', 'cafile'].map((key) =>
-      execFileSync('npm', ['config', 'get', key], { encoding: 'utf8' }).trim(),
-    );
+    const { npm_config_registry: upstream, npm_config_cafile: authorities } = npmSettings('registry', 'cafile');
     const port = await freePort();
     registry = `http://127.0.0.1:${port}/`;
     writeFileSync(
@@ -68,7 +67,7 @@ describe('published packages', { skip, timeout: 600_000 }, () => {
       [verdaccio, '--config', path.join(folder, 'verdaccio.yaml'), '--listen', registry],
       {
         // It trusts what npm trusts.
-        env: { ...(authorities !== 'null' && { NODE_EXTRA_CA_CERTS: authorities }), ...process.env },
+        env: { ...(authorities !== undefined && { NODE_EXTRA_CA_CERTS: authorities }), ...process.env },
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       },
     );
