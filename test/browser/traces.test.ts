@@ -220,9 +220,9 @@ test('a trace that failed says where and why', async () => {
   await page.getByRole('dialog').getByText('worker_threw: The worker threw: no such guest').waitFor();
 });
 
-test('a trace that is not kept is an error that says so', async () => {
+test('a trace that is not kept is not found', async () => {
   const page = await dashboard.visit(`/projects/${PROJECT}/logs/traces/${'1'.repeat(32)}`);
-  await page.getByText('Could not load the trace').waitFor();
+  await page.getByText('Trace not found').waitFor();
 });
 
 const pages: readonly (readonly [name: string, at: () => string])[] = [

@@ -16,6 +16,11 @@ export class ApiFailure extends Error {
     this.requestId = requestId;
   }
 
+  /** Whether the API has no such record, or none that the user may read. */
+  get isMissing(): boolean {
+    return this.code === 'not_found' || this.code === 'dashboard_not_found';
+  }
+
   /** Whether a retry may succeed. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || (this.status >= 502 && this.status <= 504);
@@ -35,6 +40,12 @@ export function failureOf(status: number, body: unknown, response: Response): Ap
     typeof words === 'string' ? words : `The API returned status ${status}`,
     typeof requestId === 'string' ? requestId : response.headers.get('x-request-id'),
   );
+}
+
+/** The title for a record that was not loaded. @example unloadedTitle('deployment', error) // 'Deployment not found' */
+export function unloadedTitle(one: string, error: unknown): string {
+  if (!(error instanceof ApiFailure && error.isMissing)) return `Could not load the ${one}`;
+  return `${one.charAt(0).toUpperCase()}${one.slice(1)} not found`;
 }
 
 /** The message of a thrown value. */

@@ -1,7 +1,7 @@
 // Empty states, error states and notices.
 import { CheckCircledIcon, ExclamationTriangleIcon, InfoCircledIcon } from '@radix-ui/react-icons';
 import type { ReactNode } from 'react';
-import { ApiFailure, wordsOf } from '../api/failure.ts';
+import { ApiFailure, unloadedTitle, wordsOf } from '../api/failure.ts';
 import { Button } from './button.tsx';
 import { joined } from './class-names.ts';
 import { CodeBlock } from './code-block.tsx';
@@ -45,12 +45,13 @@ export function EmptyState({ icon, title, children, commands = [], action }: Emp
   );
 }
 
-interface ErrorStateProps {
+type ErrorStateProps = FailedWork & { readonly error: unknown; readonly onRetry?: () => void };
+
+type FailedWork =
   /** What failed: "Could not load the deployments". */
-  readonly title: string;
-  readonly error: unknown;
-  readonly onRetry?: () => void;
-}
+  | { readonly title: string; readonly one?: undefined }
+  /** The record that was not loaded: "deployment". It may not exist. */
+  | { readonly one: string; readonly title?: undefined };
 
 const advice: Readonly<Record<string, string>> = {
   forbidden: 'Ask an owner or admin of the organization for the required role.',
@@ -60,14 +61,15 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 /** An error: what failed, why, what to do, and the request ID to find it in the log. */
-export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
+export function ErrorState({ title, one, error, onRetry }: ErrorStateProps) {
   const failure = error instanceof ApiFailure ? error : null;
   const advised = failure === null ? undefined : advice[failure.code];
+  const isMissing = failure?.isMissing === true;
   // Asking again does not bring back what was deleted.
-  const isFinal = failure?.code === 'not_found' || failure?.code === 'forbidden';
+  const isFinal = isMissing || failure?.code === 'forbidden';
   return (
     // What was deleted, or never existed, is no failure.
-    <Notice tone={failure?.code === 'not_found' ? 'neutral' : 'failed'} title={title}>
+    <Notice tone={isMissing ? 'neutral' : 'failed'} title={title ?? unloadedTitle(one, error)}>
       <p>
         <Prose text={wordsOf(error)} />
       </p>

@@ -2,18 +2,23 @@
 import { ErrorState } from './notice.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 
-interface UnloadedProps {
-  /** What is loaded: "the rows". */
-  readonly what: string;
+type UnloadedProps = Loaded & {
   /** Null: it is being loaded. */
   readonly error: Error | null;
   readonly refetch: () => unknown;
   /** Rows of the skeleton. */
   readonly rows?: number;
-}
+};
+
+type Loaded =
+  /** What is loaded: "the rows". */
+  | { readonly what: string; readonly one?: undefined }
+  /** The record that is loaded: "deployment". It may not exist. */
+  | { readonly one: string; readonly what?: undefined };
 
 /** @example if (data === undefined) return <Unloaded what="the rows" error={error} refetch={refetch} />; */
-export function Unloaded({ what, error, refetch, rows = 6 }: UnloadedProps) {
+export function Unloaded({ what, one, error, refetch, rows = 6 }: UnloadedProps) {
   if (error === null) return <SkeletonRows rows={rows} />;
-  return <ErrorState title={`Could not load ${what}`} error={error} onRetry={() => void refetch()} />;
+  const work = one === undefined ? { title: `Could not load ${what}` } : { one };
+  return <ErrorState {...work} error={error} onRetry={() => void refetch()} />;
 }

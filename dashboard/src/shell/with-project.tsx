@@ -8,5 +8,5 @@ import { useProject } from './use-place.ts';
 export function WithProject({ children }: { readonly children: (project: Project) => ReactNode }) {
   const { data: project, error, refetch } = useProject();
   if (project !== undefined) return children(project);
-  return <Unloaded what="the project" error={error} refetch={refetch} />;
+  return <Unloaded one="project" error={error} refetch={refetch} />;
 }

@@ -36,7 +36,7 @@ export function DeploymentPage() {
   if (data === undefined)
     return (
       <Page title="Deployment">
-        <Unloaded what="the deployment" error={error} refetch={refetch} />
+        <Unloaded one="deployment" error={error} refetch={refetch} />
       </Page>
     );
   return <Shown deployment={data} />;

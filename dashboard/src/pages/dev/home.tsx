@@ -6,6 +6,6 @@ import { Unloaded } from '../../components/unloaded.tsx';
 
 export function DevHome() {
   const { data, error, refetch } = useQuery(projectQuery('dev'));
-  if (data === undefined) return <Unloaded what="the project" error={error} refetch={refetch} />;
+  if (data === undefined) return <Unloaded one="project" error={error} refetch={refetch} />;
   return <Navigate to="/projects/$project" params={{ project: data.name }} replace />;
 }

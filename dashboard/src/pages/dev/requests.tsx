@@ -270,7 +270,7 @@ function EndedSheet({
           <span className={styles.mono}>{ended.reason}</span>
         </Notice>
       )}
-      {error !== null && <ErrorState title="Could not load the request" error={error} />}
+      {error !== null && <ErrorState one="request" error={error} />}
       {isRequest && data === undefined && error === null && <SkeletonRows rows={4} />}
       <div className={styles.block}>
         <span className={styles.label}>Logs</span>

@@ -98,7 +98,7 @@ export function RunSheet({ place, id, isAgent, onClose }: RunSheetProps) {
         )
       }
     >
-      {error !== null && <ErrorState title="Could not load the run" error={error} />}
+      {error !== null && <ErrorState one="run" error={error} />}
       {run === undefined && error === null && <SkeletonRows />}
       {run !== undefined && (
         <>

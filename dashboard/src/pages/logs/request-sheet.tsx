@@ -38,7 +38,7 @@ export function RequestSheet({ project, id, narrow, onClose }: RequestSheetProps
       title={data === undefined ? 'Request' : <code>{titleOf(data)}</code>}
       description={<Id id={id} chars={36} />}
     >
-      {data === undefined && <Unloaded what="the request" error={error} refetch={refetch} />}
+      {data === undefined && <Unloaded one="request" error={error} refetch={refetch} />}
       {data !== undefined && (
         <>
           {data.error !== '' && <Notice tone="failed" title={data.error} />}

@@ -39,7 +39,9 @@ export function TracePage() {
       }
       isWide
     >
-      {trace === undefined && <Unloaded what="the trace" error={error} refetch={refetch} rows={8} />}
+      {trace === undefined && (
+        <Unloaded one={projectError === null ? 'trace' : 'project'} error={error} refetch={refetch} rows={8} />
+      )}
       {trace !== undefined && (
         <>
           <About trace={trace} />

@@ -47,7 +47,7 @@ export function OrganizationPage({ title, actions, children }: OrganizationPageP
           ))}
       </TabLinks>
       {organization === undefined ? (
-        <Unloaded what="the organization" error={error} refetch={refetch} />
+        <Unloaded one="organization" error={error} refetch={refetch} />
       ) : (
         children(organization)
       )}

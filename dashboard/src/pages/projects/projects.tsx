@@ -36,7 +36,7 @@ function DevProject() {
   if (data !== undefined) return <Navigate to="/projects/$project" params={{ project: data.name }} replace />;
   return (
     <Page title="platform dev">
-      <Unloaded what="the project" error={error} refetch={refetch} />
+      <Unloaded one="project" error={error} refetch={refetch} />
     </Page>
   );
 }

@@ -138,7 +138,7 @@ function EntrySheet({
         )
       }
     >
-      {error !== null && <ErrorState title="Could not load the entry" error={error} />}
+      {error !== null && <ErrorState one="entry" error={error} />}
       {data === undefined && error === null && <SkeletonRows rows={3} />}
       {data !== undefined && <LongText text={data.value} />}
       {question}

@@ -150,7 +150,7 @@ function ObjectSheet({
         )
       }
     >
-      {error !== null && <ErrorState title="Could not load the object" error={error} />}
+      {error !== null && <ErrorState one="object" error={error} />}
       {data === undefined && error === null && <SkeletonRows rows={4} />}
       {data !== undefined && (
         <>
