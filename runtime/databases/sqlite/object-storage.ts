@@ -5,7 +5,8 @@ import { randomInt } from 'node:crypto';
 import { ownTablePrefix, SqlRefusal, type StoredValue } from '#core/database-request.ts';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SHUT_OUT, TRANSACTION_GONE, transactionEnds } from '#core/object-storage.ts';
-import type { Connection, Prepared } from './connection.ts';
+import type { Prepared } from './compiler.ts';
+import type { Connection } from './connection.ts';
 import { splitStatements } from './sql-text.ts';
 import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
 

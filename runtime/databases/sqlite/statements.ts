@@ -2,8 +2,10 @@
 // size and version for responses. Called by database-file.ts, which schedules them.
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
-import type { Connection, Prepared, StatementRun } from './connection.ts';
+import type { Prepared } from './compiler.ts';
+import type { Connection } from './connection.ts';
 import type { SlowStatements } from './slow-statements.ts';
+import type { StatementRun } from './statement-run.ts';
 import { checkOnlyLastHasParameters, splitStatements, type StatementText } from './sql-text.ts';
 import { isCorruption, toRefusal } from './sqlite-errors.ts';
 

@@ -1,5 +1,5 @@
 // Loads sqlite-vec, which brings the virtual tables `vec0` and the functions `vec_*`, into a connection before a tenant
-// uses it. Called by connection.ts. Machines for which no build exists run all other SQL.
+// uses it. Called by connection-settings.ts. Machines for which no build exists run all other SQL.
 import { createRequire } from 'node:module';
 import type { DatabaseSync } from 'node:sqlite';
 

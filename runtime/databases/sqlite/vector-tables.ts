@@ -1,5 +1,5 @@
 // Parses the CREATE statement of a `vec0` table, and adds checks that sqlite-vec lacks: refusal of numbers that are not
-// finite, and errors that explain the fix. Called by connection.ts and the importer. Runs no SQL.
+// finite, and errors that explain the fix. Called by compiler.ts, connection.ts and the importer. Runs no SQL.
 import { SqlRefusal, type StoredValue } from '#core/database-request.ts';
 
 /** A column with vectors. */
