@@ -7,7 +7,7 @@ import { OWN_STATEMENT } from '#core/resource-call/databases.ts';
 import type { Fence } from './fence.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from './limited-changes.ts';
 import type { OwnStatements } from './own-statements.ts';
-import { errorOffset, oneStatement, splitStatements, type StatementText } from './sql-text.ts';
+import { errorOffset, oneStatement, onlyStatement, splitStatements, type StatementText } from './sql-text.ts';
 import { resultCode, toRefusal } from './sqlite-errors.ts';
 import { explainMissing, vectorTablesIn, virtualTablesSql, type VectorTable } from './vector-tables.ts';
 
@@ -47,13 +47,18 @@ export class Compiler {
     this.#limits = limits;
   }
 
-  /** The statements of a text that has several, which are compiled one after the other; null if it has one. */
-  several(sql: string): StatementText[] | null {
-    // Statements of the platform around a text of the user, such as EXPLAIN, are one statement each.
-    if (this.#statements.has(sql) || sql.startsWith(OWN_STATEMENT)) return null;
+  /**
+   * The compiled statement of a text, or the statements of a text that has several, which are compiled one after the
+   * other. @throws as {@link prepare}.
+   */
+  prepareOrSplit(sql: string): Prepared | StatementText[] {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
     this.#checkLength(sql);
+    // Statements of the platform around a text of the user, such as EXPLAIN, are one statement each.
+    if (sql.startsWith(OWN_STATEMENT)) return this.#keep(sql, oneStatement(sql));
     const statements = splitStatements(sql, this.#limits.execStatementsMax);
-    return statements.length > 1 ? statements : null;
+    return statements.length > 1 ? statements : this.#keep(sql, onlyStatement(statements));
   }
 
   #checkLength(sql: string): void {
@@ -67,12 +72,22 @@ export class Compiler {
     );
   }
 
-  /** @throws {SqlRefusal} for SQL that does not compile, or is not allowed. */
-  prepare(sql: string): Prepared {
+  /**
+   * Compiles a statement once.
+   *
+   * @param statement the only one of the text, if it has been split.
+   * @throws {SqlRefusal} for SQL that does not compile, or is not allowed.
+   */
+  prepare(sql: string, statement?: StatementText): Prepared {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     this.#checkLength(sql);
-    const prepared = this.compile(oneStatement(sql));
+    return this.#keep(sql, statement ?? oneStatement(sql));
+  }
+
+  /** Compiles a statement, and caches it by its text. */
+  #keep(sql: string, statement: StatementText): Prepared {
+    const prepared = this.compile(statement);
     if (prepared.savepoint) return prepared;
     if (this.#statements.size >= STATEMENTS_KEPT)
       this.#statements.delete(this.#statements.keys().next().value as string);

@@ -82,14 +82,22 @@ export class Connection {
     this.#own.scriptDefenceless(sql);
   }
 
-  /** The statements of a text that has several, which are compiled one after the other; null if it has one. */
-  several(sql: string): StatementText[] | null {
-    return this.#compiler.several(sql);
+  /**
+   * The compiled statement of a text, or the statements of a text that has several, which are compiled one after the
+   * other. @throws as {@link prepare}.
+   */
+  prepareOrSplit(sql: string): Prepared | StatementText[] {
+    return this.#compiler.prepareOrSplit(sql);
   }
 
-  /** Compiles a statement once. @throws {SqlRefusal} for SQL that does not compile, or is not allowed. */
-  prepare(sql: string): Prepared {
-    return this.#compiler.prepare(sql);
+  /**
+   * Compiles a statement once.
+   *
+   * @param statement the only one of the text, if it has been split.
+   * @throws {SqlRefusal} for SQL that does not compile, or is not allowed.
+   */
+  prepare(sql: string, statement?: StatementText): Prepared {
+    return this.#compiler.prepare(sql, statement);
   }
 
   /** Compiles without caching. @throws as {@link prepare}. */

@@ -153,8 +153,8 @@ export class DatabaseFile {
     // Compiling may take as long as running.
     job.begin();
     try {
-      const sql = String(job.args[0]);
-      return this.#main.several(sql) !== null || this.#main.prepare(sql).writes;
+      const prepared = this.#main.prepareOrSplit(String(job.args[0]));
+      return Array.isArray(prepared) || prepared.writes;
     } catch {
       // The error is reported in the turn of its request.
       return false;

@@ -312,7 +312,8 @@ export class ObjectStorage {
       let json = '"c":[],"r":[]';
       for (const [index, statement] of many.entries()) {
         const isLast = index === many.length - 1;
-        const prepared: Prepared = many.length === 1 ? connection.prepare(sql) : connection.compile(statement);
+        const prepared: Prepared =
+          many.length === 1 ? connection.prepare(sql, statement) : connection.compile(statement);
         if (prepared.writes && onlyReads) throw new SqlRefusal('SQLITE_READONLY', 'the statement writes');
         if (prepared.writes) this.#change();
         schema ||= prepared.schema;

@@ -190,7 +190,11 @@ function counted(parameter: string, before: number): number {
  * @throws {SqlRefusal} when there is no statement, or more than one.
  */
 export function oneStatement(sql: string): StatementText {
-  const statements = splitStatements(sql, 2);
+  return onlyStatement(splitStatements(sql, 2));
+}
+
+/** The only one of the statements of a text. @throws as {@link oneStatement}. */
+export function onlyStatement(statements: readonly StatementText[]): StatementText {
   if (statements.length === 1) return statements[0] as StatementText;
   if (statements.length === 0) throw new SqlRefusal('SQLITE_ERROR', 'there is no statement in the SQL text');
   throw new SqlRefusal('SQLITE_ERROR', 'a prepared statement must be one statement; use batch() or exec() for several');

@@ -52,12 +52,11 @@ export class Statements {
   query(connection: Connection, [sql, values, rowsMax]: readonly unknown[]): string {
     const most = typeof rowsMax === 'number' && rowsMax >= 1 ? rowsMax : Infinity;
     const startedAt = performance.now();
-    const several = connection.several(textOf(sql));
-    if (several !== null) {
-      const all = (): string => this.#together(connection, several, values);
+    const prepared = connection.prepareOrSplit(textOf(sql));
+    if (Array.isArray(prepared)) {
+      const all = (): string => this.#together(connection, prepared, values);
       return connection.inTransaction ? this.#nested(connection, all) : this.#atomic(connection, all);
     }
-    const prepared = connection.prepare(textOf(sql));
     // Rows of RETURNING come after the change is made: only a transaction can undo it when there are too many.
     const guarded = prepared.writes && prepared.columnCount > 0 && !connection.inTransaction;
     const run = guarded
@@ -79,12 +78,11 @@ export class Statements {
         if (!Array.isArray(statement)) throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
         const [sql, values] = statement as unknown[];
         const text = textOf(sql);
-        const several = connection.several(text);
+        const prepared = connection.prepareOrSplit(text);
         if (json !== '') json += ',';
-        if (several === null) {
-          const prepared = connection.prepare(text);
-          json += this.#result(connection, prepared, connection.run(prepared, values), startedAt, text);
-        } else json += this.#together(connection, several, values);
+        json += Array.isArray(prepared)
+          ? this.#together(connection, prepared, values)
+          : this.#result(connection, prepared, connection.run(prepared, values), startedAt, text);
         if (json.length > resultBytesMax) {
           throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${resultBytesMax})`);
         }
