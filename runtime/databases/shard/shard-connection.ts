@@ -2,7 +2,7 @@
 // tick together.
 import type { Socket } from 'node:net';
 import { SqlRefusal } from '#core/database-request.ts';
-import type { Job } from '../sqlite/database-file.ts';
+import type { Job } from '../sqlite/job.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, type RequestFrame } from '../protocol/frames.ts';
 import type { Confirmations } from './confirmations.ts';
 import type { HomeGuard } from './home-guard.ts';

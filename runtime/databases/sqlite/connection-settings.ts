@@ -38,7 +38,7 @@ export function openFenced(
   { path, limits, synchronous, isBulk = false, vectorLibrary }: ConnectionOptions,
   fence: Fence,
 ): DatabaseSync {
-  // Within this process there are no lock conflicts (database-file.ts); two dev servers of a workspace may have
+  // Within this process there are no lock conflicts (waiting-jobs.ts); two dev servers of a workspace may have
   // them.
   const db = new DatabaseSync(path, {
     returnArrays: true,
@@ -69,7 +69,7 @@ export function openFenced(
       `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA wal_autocheckpoint=0; ${memory}` +
         `PRAGMA max_page_count=${pagesMaxOf(limits)}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
     );
-    // A locked file is retried later (database-file.ts): SQLite's own wait would block other databases.
+    // A locked file is retried later (waiting-jobs.ts): SQLite's own wait would block other databases.
     if (!isBulk) db.exec('PRAGMA busy_timeout=0');
     db.setAuthorizer(fence.authorize);
     return db;

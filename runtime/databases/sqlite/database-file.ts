@@ -1,38 +1,19 @@
-// One open database: runs requests one after the other, and holds the only interactive transaction, for which other
-// writes wait. Called by the shard. This file runs SQL only through a Connection, and is independent of sockets.
-import { randomInt } from 'node:crypto';
+// One open database: runs requests one after the other; writes wait for the only interactive transaction. Called by the
+// shard. This file runs SQL only through a Connection, and is independent of sockets.
 import { statSync } from 'node:fs';
-import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import { Connection } from './connection.ts';
 import { checkFile, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';
+import { InteractiveTransaction } from './interactive-transaction.ts';
+import type { Job } from './job.ts';
 import { lookAtObject, ObjectStorage } from './object-storage.ts';
-import { WriteAheadLog } from './write-ahead-log.ts';
-import { putIntoOutbox } from './outbox-rows.ts';
 import { OwnerOperations, type OwnerOperationsDeps } from './owner-operations.ts';
 import { explainFull, isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
 import { SlowStatements } from './slow-statements.ts';
 import { Statements } from './statements.ts';
-
-/** A request for a database. */
-export interface Job {
-  readonly op: number;
-  /** Transaction of the request; 0 if there is none. */
-  readonly transaction: number;
-  readonly args: readonly unknown[];
-  /** Connection of the request: transactions that are left open end with it. */
-  readonly owner: object;
-  /** Statements of a script that are applied; it continues after them. */
-  applied: number;
-  /** Called once. */
-  answer(kind: number, payload: string | Uint8Array): void;
-  /** Marks the time in which SQL of the job runs. */
-  begin(): void;
-  /** From here on, it is not stopped for its time or memory: it is complete, and would be repeated. */
-  settle(): void;
-  end(): void;
-}
+import { WaitingJobs } from './waiting-jobs.ts';
+import { WriteAheadLog } from './write-ahead-log.ts';
 
 /** Dependencies of a database file. */
 interface DatabaseFileDeps extends OwnerOperationsDeps {
@@ -47,23 +28,6 @@ interface DatabaseFileDeps extends OwnerOperationsDeps {
   report(message: string): void;
 }
 
-interface Transaction {
-  readonly id: number;
-  readonly owner: object;
-  readonly timer: NodeJS.Timeout;
-  schema: boolean;
-  /** Number of messages that the request adds to the outbox. */
-  sends: number;
-}
-
-interface Waiting {
-  readonly job: Job;
-  readonly until: number;
-}
-
-/** Pause before checking again whether another process still writes. */
-const [HELD_PAUSE_MS, HELD_PAUSE_MS_MAX] = [5, 100];
-const begun = '{}';
 const alone = new Set<number>([ops.batch, ops.exec, ops.begin, ops.migrate, ops.branch, ops.dequeue]);
 
 export class DatabaseFile {
@@ -79,17 +43,8 @@ export class DatabaseFile {
   #holder: object | null = null;
   /** Bytes recorded in its organization's account. */
   #noted: number;
-  /**
-   * For interactive transactions: other requests read the committed state through the main connection in the meantime.
-   */
-  #second: Connection | null = null;
-  #transaction: Transaction | null = null;
-  readonly #ended = new Map<number, string>();
-  #waiting: Waiting[] = [];
-  #waitTimer: NodeJS.Timeout | null = null;
-  /** Another process, an import, writes to the file: no writes are attempted until this timer fires. */
-  #heldTimer: NodeJS.Timeout | null = null;
-  #heldPauseMs = HELD_PAUSE_MS;
+  readonly #transaction: InteractiveTransaction;
+  readonly #waiting: WaitingJobs;
 
   /** @throws {PlatformError} `database_corrupt` for a damaged file, which is set aside. */
   constructor(deps: DatabaseFileDeps) {
@@ -103,11 +58,20 @@ export class DatabaseFile {
       shard: deps.shard,
       bytes: this.#main.bytes,
       version: Math.round(statSync(deps.path).mtimeMs * 1000),
-      schemaChanged: () => {
-        this.#main.forget();
-        this.#second?.forget();
-        if (this.#transaction !== null) this.#transaction.schema = true;
-      },
+      schemaChanged: () => this.#transaction.schemaChanged(),
+    });
+    this.#transaction = new InteractiveTransaction({
+      limits: deps.limits,
+      main: this.#main,
+      statements: this.#statements,
+      connect: () => this.#connect(),
+      changed: () => deps.changed(),
+      ended: () => this.#waiting.drain(),
+    });
+    this.#waiting = new WaitingJobs({
+      limits: deps.limits,
+      isInTransaction: () => this.#transaction.isOpen,
+      perform: (job, until) => this.#perform(job, until),
     });
     this.#owner = new OwnerOperations(deps, this.#main, this.#statements);
     this.#noted = this.#statements.bytes;
@@ -115,10 +79,7 @@ export class DatabaseFile {
 
   get isIdle(): boolean {
     return (
-      this.#transaction === null &&
-      this.#object?.isOpen !== true &&
-      this.#waiting.length === 0 &&
-      !this.#owner.isCopying
+      !this.#transaction.isOpen && this.#object?.isOpen !== true && this.#waiting.isEmpty && !this.#owner.isCopying
     );
   }
 
@@ -134,20 +95,15 @@ export class DatabaseFile {
   /** Accepts a job; its response may come later. */
   take(job: Job): void {
     if (this.#mustWait(job)) {
-      this.#wait(job);
+      this.#waiting.add(job);
       return;
     }
     this.#perform(job);
-    if (this.#waiting.length > 0 && !this.#isTaken) this.#drain();
-  }
-
-  /** Another transaction or process is writing. */
-  get #isTaken(): boolean {
-    return this.#transaction !== null || this.#heldTimer !== null;
+    if (!this.#waiting.isEmpty) this.#waiting.drain();
   }
 
   #mustWait(job: Job): boolean {
-    if (!this.#isTaken || job.transaction !== 0) return false;
+    if (!this.#waiting.isTaken || job.transaction !== 0) return false;
     if (alone.has(job.op)) return true;
     if (job.op !== ops.query) return false;
     // Compiling may take as long as running.
@@ -160,57 +116,6 @@ export class DatabaseFile {
       return false;
     } finally {
       job.end();
-    }
-  }
-
-  #wait(job: Job): void {
-    const { waitingMax, waitMs } = this.#deps.limits;
-    if (this.#waiting.length >= waitingMax) {
-      const message = `more than ${waitingMax} requests wait for a transaction of this database`;
-      job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
-      return;
-    }
-    this.#waiting.push({ job, until: performance.now() + waitMs });
-    this.#waitTimer ??= setTimeout(() => this.#giveUp(), waitMs);
-  }
-
-  /** The first waiting job tries again in a moment; other jobs of this process are served in the meantime. */
-  #hold(first: Waiting): void {
-    this.#waiting.unshift(first);
-    this.#waitTimer ??= setTimeout(() => this.#giveUp(), this.#deps.limits.waitMs);
-    this.#heldTimer = setTimeout(() => {
-      this.#heldTimer = null;
-      this.#drain();
-    }, this.#heldPauseMs);
-    this.#heldPauseMs = Math.min(HELD_PAUSE_MS_MAX, 2 * this.#heldPauseMs);
-  }
-
-  #giveUp(): void {
-    this.#waitTimer = null;
-    const now = performance.now();
-    const late = this.#waiting.filter(({ until }) => until <= now);
-    this.#waiting = this.#waiting.filter(({ until }) => until > now);
-    const message = `database is locked: a transaction took longer than ${this.#deps.limits.waitMs} ms`;
-    for (const { job } of late) job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
-    const next = this.#waiting[0];
-    if (next !== undefined) this.#waitTimer = setTimeout(() => this.#giveUp(), next.until - now + 1);
-  }
-
-  #drain(): void {
-    if (this.#isTaken) return;
-    const turn = this.#waiting;
-    this.#waiting = [];
-    for (const [index, { job, until }] of turn.entries()) {
-      if (this.#isTaken) {
-        this.#waiting.push(...turn.slice(index));
-        break;
-      }
-      this.#perform(job, until);
-    }
-    if (this.#heldTimer === null) this.#heldPauseMs = HELD_PAUSE_MS;
-    if (this.#waiting.length === 0 && this.#waitTimer !== null) {
-      clearTimeout(this.#waitTimer);
-      this.#waitTimer = null;
     }
   }
 
@@ -248,7 +153,7 @@ export class DatabaseFile {
     } catch (error) {
       if (isBusy(error) && (until === undefined || performance.now() < until)) {
         // Another process holds the file: an import, or a manual copy for a short time.
-        this.#hold({ job, until: until ?? performance.now() + this.#deps.limits.waitMs });
+        this.#waiting.hold(job, until);
         return;
       }
       [kind, payload] = this.#failure(error);
@@ -293,7 +198,7 @@ export class DatabaseFile {
 
   #run(job: Job): string | Uint8Array | Promise<string> {
     const { op, args, transaction } = job;
-    const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
+    const connection = transaction === 0 ? this.#main : this.#transaction.connectionOf(transaction, job.owner);
     connection.bytesMax =
       op === ops.steps ? Math.min(this.#bytesMax, this.#deps.limits.objectBytesMax) : this.#bytesMax;
     // A batch has its own savepoint, which its statements must not release.
@@ -308,14 +213,15 @@ export class DatabaseFile {
       case ops.dump:
         return this.#statements.dump(connection);
       case ops.begin:
-        return this.#begin(job.owner);
+        return this.#transaction.begin(job.owner);
       case ops.commit:
-        return this.#commit(connection);
+        return this.#transaction.commit(connection);
       case ops.rollback:
-        this.#rollback('it was rolled back');
-        return begun;
+        this.#transaction.rollback('it was rolled back');
+        return '{}';
       case ops.enqueue:
-        return this.#enqueue(connection, args);
+        this.#transaction.enqueue(connection, args);
+        return '{}';
       case ops.steps:
         this.#holder = job.owner;
         return this.#objectStorage().run(args);
@@ -341,90 +247,19 @@ export class DatabaseFile {
     return this.#object;
   }
 
-  #connectionOf(transaction: number, owner: object): Connection {
-    if (this.#transaction?.id === transaction && this.#transaction.owner === owner && this.#second !== null)
-      return this.#second;
-    const why =
-      this.#ended.get(transaction) ?? 'it is unknown here, such as after the database was restored: try again';
-    throw new SqlRefusal('SQLITE_ABORT', `the transaction has ended: ${why}`);
-  }
-
-  #begin(owner: object): string {
-    const { transactionMs } = this.#deps.limits;
-    this.#second ??= this.#connect();
-    this.#second.own('BEGIN IMMEDIATE');
-    const id = randomInt(1, 2 ** 31);
-    const timer = setTimeout(() => {
-      this.#rollback(`it took longer than DB_TRANSACTION_MS (${transactionMs}) and was rolled back`);
-      this.#drain();
-    }, transactionMs);
-    this.#transaction = { id, owner, timer, schema: false, sends: 0 };
-    return `{"t":${id}}`;
-  }
-
-  #commit(connection: Connection): string {
-    const sends = this.#transaction?.sends ?? 0;
-    try {
-      connection.own('COMMIT');
-    } catch (error) {
-      this.#rollback(`its commit failed: ${(error as Error).message}`);
-      throw error;
-    }
-    this.#over('it was committed');
-    this.#deps.changed();
-    return sends === 0 ? `{"m":[${this.#statements.version}]}` : `{"m":[${this.#statements.version}],"o":${sends}}`;
-  }
-
-  #enqueue(connection: Connection, args: readonly unknown[]): string {
-    if (this.#transaction === null || connection !== this.#second)
-      throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
-    const count = putIntoOutbox(connection, args, this.#deps.limits);
-    this.#statements.touched(connection, false);
-    this.#transaction.sends += count;
-    return begun;
-  }
-
-  #rollback(why: string): void {
-    if (this.#second?.inTransaction === true) this.#second.own('ROLLBACK');
-    if (this.#transaction?.schema === true) {
-      this.#main.forget();
-      this.#second?.forget();
-    }
-    this.#statements.undone(this.#main.bytes);
-    this.#over(why);
-  }
-
-  #over(why: string): void {
-    if (this.#transaction === null) return;
-    clearTimeout(this.#transaction.timer);
-    this.#ended.set(this.#transaction.id, why);
-    if (this.#ended.size > 64) this.#ended.delete(this.#ended.keys().next().value as number);
-    if (this.#transaction.schema) this.#main.forget();
-    this.#transaction = null;
-  }
-
   /** A connection has closed: its transaction is rolled back, and its waiting jobs are dropped. */
   leave(owner: object): void {
-    this.#waiting = this.#waiting.filter(({ job }) => job.owner !== owner);
+    this.#waiting.drop(owner);
     if (this.#holder === owner) this.#object?.undo();
-    if (this.#transaction?.owner !== owner) return;
-    this.#rollback('its engine went away');
-    this.#drain();
+    this.#transaction.leave(owner);
   }
 
   /** Closes the file; the last connection checkpoints the log. */
   close(): void {
-    if (this.#transaction !== null) this.#rollback('the database was closed');
+    if (this.#transaction.isOpen) this.#transaction.rollback('the database was closed');
     this.#object?.undo();
-    if (this.#waitTimer !== null) clearTimeout(this.#waitTimer);
-    this.#waitTimer = null;
-    if (this.#heldTimer !== null) clearTimeout(this.#heldTimer);
-    this.#heldTimer = null;
-    for (const { job } of this.#waiting)
-      job.answer(kinds.json, new SqlRefusal('SQLITE_ABORT', 'the database was closed or replaced: try again').toJson());
-    this.#waiting = [];
-    this.#second?.close();
-    this.#second = null;
+    this.#waiting.close();
+    this.#transaction.close();
     this.#main.close();
   }
 }

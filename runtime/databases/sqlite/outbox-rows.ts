@@ -1,5 +1,5 @@
 // The rows of the outbox in a database: added by transactions, read and removed for their queues
-// (runtime/stores/outbox.ts). Called by database-file.ts.
+// (runtime/stores/outbox.ts). Called by interactive-transaction.ts and owner-operations.ts.
 import type { DatabaseLimits } from '#core/limits.ts';
 import {
   createOutbox,

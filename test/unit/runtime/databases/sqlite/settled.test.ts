@@ -10,7 +10,8 @@ import { FreeSpace } from '#core/process/free-space.ts';
 import { StorageGuard } from '#core/storage-left.ts';
 import { ops } from '#runtime/databases/protocol/frames.ts';
 import { ENDING, endTurn, field, newMemory } from '#runtime/databases/shard/running.ts';
-import { DatabaseFile, type Job } from '#runtime/databases/sqlite/database-file.ts';
+import { DatabaseFile } from '#runtime/databases/sqlite/database-file.ts';
+import type { Job } from '#runtime/databases/sqlite/job.ts';
 
 test('a batch can be ended until its commit, and its log is moved into the file after it', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));

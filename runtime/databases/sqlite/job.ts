@@ -1,0 +1,20 @@
+// A request for a database: what to run, for which connection, and how to respond. Created by shard-connection.ts.
+
+/** A request for a database. */
+export interface Job {
+  readonly op: number;
+  /** Transaction of the request; 0 if there is none. */
+  readonly transaction: number;
+  readonly args: readonly unknown[];
+  /** Connection of the request: transactions that are left open end with it. */
+  readonly owner: object;
+  /** Statements of a script that are applied; it continues after them. */
+  applied: number;
+  /** Called once. */
+  answer(kind: number, payload: string | Uint8Array): void;
+  /** Marks the time in which SQL of the job runs. */
+  begin(): void;
+  /** From here on, it is not stopped for its time or memory: it is complete, and would be repeated. */
+  settle(): void;
+  end(): void;
+}
