@@ -6,9 +6,8 @@ import { databaseOps, SqlRefusal, type WireRefusal } from '#core/database-reques
 import { decodeText } from '#core/text-file.ts';
 import type { ImportState } from '../protocol/frames.ts';
 import { splitStatements } from '../sqlite/sql-text.ts';
-import { isFraming } from './import-transaction.ts';
 import { isSqliteFile } from './sqlite-file.ts';
-import { wordsOf, type StatementWords } from './statement-words.ts';
+import { isFraming, wordsOf, type StatementWords } from './statement-words.ts';
 
 /** Runs a request of a database, like one from an engine. */
 type Run = (op: number, transaction: number, payload: string) => Promise<string | Uint8Array>;

@@ -14,9 +14,10 @@ import { Connection } from '../sqlite/connection.ts';
 import { bulkStatementBytesMax } from '../sqlite/connection-settings.ts';
 import { isDamaged } from '../sqlite/copies.ts';
 import { explainFull, toRefusal } from '../sqlite/sqlite-errors.ts';
-import { ImportTransaction, type Imported, type Watch } from './import-transaction.ts';
+import { ImportTransaction, type Imported } from './import-transaction.ts';
 import { StatementReader, textOf } from './sql-file.ts';
 import { attach, explained, isSqliteFile, takeFile } from './sqlite-file.ts';
+import type { Watch } from './watched-statements.ts';
 
 /** The argument, as JSON. */
 export interface ImporterOptions {

@@ -3,8 +3,8 @@
 import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import { isCorruption, toRefusal } from '../sqlite/sqlite-errors.ts';
-import { LEDGER, quoted, type ImportTransaction } from './import-transaction.ts';
-import { wordsOf } from './statement-words.ts';
+import { LEDGER, type ImportTransaction } from './import-transaction.ts';
+import { quoted, wordsOf } from './statement-words.ts';
 
 const HEADER = 'SQLite format 3\0';
 /** Rows per statement. */
@@ -61,6 +61,7 @@ export async function takeFile(
   transaction: ImportTransaction,
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<void> {
+  const { virtualTables } = transaction;
   const entries = connection.own(
     `SELECT type, name, sql FROM imported.sqlite_schema
      WHERE sql IS NOT NULL AND (name NOT LIKE 'sqlite@_%' ESCAPE '@' OR name = 'sqlite_stat1') ORDER BY rowid`,
@@ -69,12 +70,12 @@ export async function takeFile(
   const all = entries.filter(([type]) => type === 'table');
   const virtual = all.filter(([, , sql]) => wordsOf(sql).verb === 'CREATE VIRTUAL TABLE');
   // First, because they create shadow tables.
-  for (const [, name, sql] of virtual) transaction.makeVirtual({ sql, parameters: 0, line: 1 }, name);
+  for (const [, name, sql] of virtual) virtualTables.make({ sql, parameters: 0, line: 1 }, name);
   const plain = all.filter((entry) => !virtual.includes(entry)).map(([, name, sql]) => ({ name, sql }));
   const tables = plain.filter(
-    ({ name }) => !isOwn(name) && name !== STATISTICS && !transaction.hold(name, `imported.${quoted(name)}`),
+    ({ name }) => !isOwn(name) && name !== STATISTICS && !virtualTables.hold(name, `imported.${quoted(name)}`),
   );
-  for (const { name, sql } of tables) if (!transaction.isShadow(name)) transaction.run(sql, [], false);
+  for (const { name, sql } of tables) if (virtualTables.ownerOf(name) === undefined) transaction.run(sql, [], false);
   const described = tables.map(({ name }) => tableOf(connection, name));
   const total = described.reduce((sum, table) => sum + weightOf(table, table.last), 0);
   let before = 0;

@@ -17,6 +17,25 @@ export interface StatementWords {
 const CREATED = new Set(['TABLE', 'INDEX', 'VIEW', 'TRIGGER']);
 const BEFORE_CREATED = new Set(['TEMP', 'TEMPORARY', 'UNIQUE', 'VIRTUAL']);
 const BEFORE_INTO = new Set(['OR', 'ABORT', 'FAIL', 'IGNORE', 'REPLACE', 'ROLLBACK']);
+/** Framing statements of dumps are skipped: the import is one transaction, and checks keys at its end. */
+const FRAMING = new Set(['BEGIN', 'COMMIT', 'END']);
+/** Settings of a connection or of the file format, which do not affect the content. */
+const SETTINGS = new Set([
+  'foreign_keys',
+  'defer_foreign_keys',
+  'ignore_check_constraints',
+  'writable_schema',
+  'legacy_alter_table',
+  'journal_mode',
+  'synchronous',
+  'locking_mode',
+  'temp_store',
+  'cache_size',
+  'mmap_size',
+  'page_size',
+  'auto_vacuum',
+  'encoding',
+]);
 
 /** Parses them. */
 export function wordsOf(sql: string): StatementWords {
@@ -44,6 +63,16 @@ export function wordsOf(sql: string): StatementWords {
   }
   if (first === 'PRAGMA' || first === 'ANALYZE') return words.named(first);
   return words.named(first, false);
+}
+
+/** Whether a statement only concerns how a dump is run, not its content. */
+export function isFraming({ verb, name }: StatementWords): boolean {
+  return FRAMING.has(verb) || (verb === 'PRAGMA' && SETTINGS.has(name.toLowerCase()));
+}
+
+/** Quotes a name for SQL. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** Removes the quotes of a name: `"a""b"` is `a"b`. */

@@ -1,6 +1,6 @@
 // Fills a `vec0` table of an import through sqlite-vec, row by row, from the tables in which a file keeps its chunks.
 // The chunks themselves are never copied into a database, because sqlite-vec trusts its own chunks. Called by
-// import-transaction.ts.
+// virtual-tables.ts.
 import { SqlRefusal, type StoredValue } from '#core/database-request.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import type { VectorTable } from '../sqlite/vector-tables.ts';
