@@ -1,5 +1,5 @@
 // The counted size of a stored file: its bytes, its texts, and a fixed overhead, so that many empty files are not free.
-// Used by files-disk.ts and files-s3.ts.
+// Used by files-disk.ts, files-s3.ts and files-s3-uploads.ts.
 import type { FileWrite } from '../engine/bindings/files.ts';
 import type { Content } from './files-disk-contents.ts';
 
