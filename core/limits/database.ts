@@ -28,6 +28,7 @@ export const databaseLimits = {
   importBytesMax: ['DB_MAX_IMPORT_BYTES', 20_000_000_000, 'Size of an imported file: SQL text or a SQLite file'],
   importMs: ['DB_IMPORT_MS', 3_600_000, 'Duration of an import, from its first statement to its commit'],
   importsMax: [null, 2, 'Concurrent imports, one per project'],
+  exportsMax: [null, 1, 'Concurrent exports of one database'],
   sharedStatementMs: [
     null,
     1000,

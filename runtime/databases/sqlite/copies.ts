@@ -96,8 +96,13 @@ function corrupt(file: string): PlatformError {
   return new PlatformError('database_corrupt', { database: path.basename(file, '.sqlite'), reason });
 }
 
-/** Copies a database to a new file while it is in use. @returns its size. */
-export async function backupTo(file: string, target: string): Promise<number> {
+/**
+ * Copies a database to a new file while it is in use.
+ *
+ * @param progress called between steps; if it throws, the copy ends and its file is deleted.
+ * @returns its size.
+ */
+export async function backupTo(file: string, target: string, progress = (): void => {}): Promise<number> {
   mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
   const unfinished = `${target}.unfinished`;
   rmSync(unfinished, { force: true });
@@ -105,7 +110,7 @@ export async function backupTo(file: string, target: string): Promise<number> {
   const source = new DatabaseSync(file, { timeout: 1000 });
   try {
     source.exec('BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1');
-    await backup(source, unfinished, { rate: PAGES_A_STEP });
+    await backup(source, unfinished, { rate: PAGES_A_STEP, progress });
   } catch (error) {
     rmSync(unfinished, { force: true });
     throw error;

@@ -20,7 +20,7 @@ import { toNewFileIn } from './transit-files.ts';
 export const copyOperations = {
   async 'db.copy'(scope) {
     const { databases, place } = await database(scope);
-    return databases.backup(place, toNewFileIn(scope.deps.folder, scope.args['file']));
+    return databases.backup(place, toNewFileIn(scope.deps.folder, scope.args['file'])).catch(refused);
   },
   async 'db.copies'(scope) {
     const { databases, namespace, resource } = production(scope);
