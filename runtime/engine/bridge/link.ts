@@ -263,7 +263,8 @@ export class Link implements CallScope {
 
   /** Ends the unawaited work of an answered event of an object. */
   leaveWork(id: number): void {
-    this.#send(toGuest.clientGone, id, JSON.stringify({ code: 'object_reset', name: 'AbortError', message: LEAVING }));
+    const failure: Failure = { code: LEAVING, name: 'AbortError', message: 'newer code waits for the object' };
+    this.#send(toGuest.clientGone, id, JSON.stringify(failure));
   }
 
   /** Reports host CPU used for an invocation, from its current budget. */

@@ -22,8 +22,8 @@ export const NOTHING = '-';
 /** Field of bytes. */
 export const BYTES = 'b';
 
-/** Message of an abort that only ends the unawaited work of an answered event. */
-export const LEAVING = 'newer code waits for the object';
+/** Code of a `clientGone` that only ends the unawaited work of an answered event. */
+export const LEAVING = 'object_leaving';
 
 /** Records from the host into the guest. The letter is the first field. */
 export const toGuest = {
@@ -72,6 +72,7 @@ export const toGuest = {
   abort: 'a',
   /**
    * invocation id, JSON failure: its client has disconnected. The invocation continues, and its response is discarded.
+   * With the code LEAVING, only unawaited work of an object's answered event ends.
    */
   clientGone: 'g',
   /** invocation id, CPU ms that the host used for it: the remaining budget of its own code is reduced by this. */

@@ -1,6 +1,6 @@
 // One entry into the isolate: reads the records from the host, each of which goes to the one file that handles it;
 // entry-end.ts ends it. Hot path.
-import { RecordReader, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
+import { LEAVING, RecordReader, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { finish } from './answers.ts';
 import { breakStream, endStream, pushChunk, spliceStream } from './bodies-to-guest.ts';
 import { failCall, gateOf, settleCall } from './calls.ts';
@@ -160,9 +160,12 @@ function read(reader: RecordReader): void {
         const failure = reader.json() as Failure;
         if (invocation === null) break;
         touch(invocation);
-        enterContext(invocation);
-        invocation.abort(abortReason(failure));
-        enterContext(undefined);
+        if (failure.code === LEAVING) invocation.isKept = false;
+        else {
+          enterContext(invocation);
+          invocation.abort(abortReason(failure));
+          enterContext(undefined);
+        }
         // A handler that has been called outlives its client.
         if (letter === toGuest.abort || !isServing()) finish(invocation);
         break;

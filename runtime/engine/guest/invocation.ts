@@ -1,6 +1,5 @@
 // One event being served inside the isolate: its CPU account, its abort signal, its `waitUntil` promises, and the
 // context object for the worker. dispatch.ts creates and ends it; the bridge refers to it by id.
-import { LEAVING } from '../bridge/protocol.ts';
 import type { AbortSignal } from './web/abort.ts';
 import { AbortController } from './web/abort.ts';
 import type { Account, Context } from './context.ts';
@@ -113,10 +112,6 @@ export class GuestInvocation implements Context, Account {
   }
 
   abort(reason: unknown): void {
-    if ((reason as Error).message === LEAVING) {
-      this.isKept = false;
-      return;
-    }
     this.#aborted = true;
     this.#abortReason = reason;
     this.#abort?.abort(reason);
