@@ -10,7 +10,7 @@ import { JoinedWires } from '../http/joined-wires.ts';
 import { PairedWire } from '../http/socket-pair.ts';
 import { isHttp, type AnyInvocation, type HttpInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
-import type { IsolateObjects } from './objects/isolate-objects.ts';
+import { recordedStatus, type IsolateObjects } from './objects/isolate-objects.ts';
 import type { RunningInvocations } from './running-invocations.ts';
 import type { ServedDeployment } from './served-deployment.ts';
 
@@ -72,8 +72,7 @@ export class Responses {
       if (isOver) this.#running.end(id, ok);
       return;
     }
-    // What an object throws has a status that no response has.
-    invocation.status = status > 599 ? 500 : status;
+    invocation.status = invocation.object === null ? status : recordedStatus(status);
     try {
       if (body !== undefined) {
         exchange.send(status, headerBlock, body, true);

@@ -262,6 +262,11 @@ export class IsolateObjects {
   }
 }
 
+/** The status that is recorded for a response of an object: an error that it threw has one that HTTP does not have. */
+export function recordedStatus(status: number): number {
+  return status > 599 ? 500 : status;
+}
+
 const none = { sockets: [], next: -1, auto: null, eventMs: 0 };
 
 /** Host functions of WebSockets that a thread waits for. */
