@@ -183,6 +183,17 @@ export class HeadCache {
     return responseHead(own.block);
   }
 
+  /**
+   * The head of a final response.
+   *
+   * @throws {PlatformError} `illegal_response`, also for a status that no such response has.
+   */
+  ofAnswer(status: number, block: string, exchange: { readonly host: string; refusedCookies: string }): ResponseHead {
+    if (!(status >= 200 && status <= 599 && Number.isInteger(status)))
+      throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
+    return this.get(block, exchange);
+  }
+
   #head(block: string): ResponseHead {
     const slot = block.length % HEAD_SLOTS;
     if (this.#blocks[slot] === block) return this.#heads[slot]!;

@@ -14,20 +14,19 @@ import {
   closeIdle,
   closeOldestIdle,
   destroyAll,
-  plainAddress,
+  lingerAtEnd,
   refuseConnection,
   type ConnectedSocket,
 } from './node-connections.ts';
 import { NodeExchange, type NodeListenerState } from './node-exchange.ts';
 import { watchHandshake } from './node-handshake.ts';
+import { joinConnection, newConnection } from './node-pipeline.ts';
 
 // Not imported, because an import reads all exports and so loads Node's HTTP client: 67 ms of CPU in every process.
 const http = process.getBuiltinModule('node:http');
 
 /** Added to the documented idle time, because Node's own timeout fires first. */
 const WAIT_MS = 200;
-/** How long a connection that is closed for excessive pipelining stays half open. */
-const LINGER_MS = 1000;
 /** The default if the limits do not set this value. */
 const PIPELINED_MAX = 256;
 const CONNECTIONS_MAX = 20_000;
@@ -68,15 +67,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
   server.maxHeadersCount = 0;
 
   server.on('connection', (socket: ConnectedSocket) => {
-    socket.connection = {
-      socket,
-      remoteAddress: plainAddress(socket.remoteAddress ?? ''),
-      first: null,
-      pending: 0,
-      newest: null,
-      closing: false,
-      upgraded: false,
-    };
+    socket.connection = newConnection(socket);
     if (sockets.size >= connectionsMax && !closeOldestIdle(sockets)) {
       socket.destroy();
       return;
@@ -97,7 +88,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
   });
   server.on('connect', (_request, socket) => answerRaw(socket, 'method_not_allowed', { method: 'CONNECT' }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: ConnectedSocket) =>
-    refuseConnection(state, error, socket),
+    refuseConnection(limits, error, socket),
   );
 
   closeIdleLate(server);
@@ -236,13 +227,9 @@ function accept(
   // Accepted requests are answered, then the connection ends: later requests were not served and may be sent again.
   if (connection.pending >= (limits.pipelinedMax ?? PIPELINED_MAX)) {
     closeAfterAnswers(connection);
-    // Stop reading. A reset caused by unread data would discard answers on the client, so the socket lingers.
     const { socket } = connection;
     socket.pause();
-    socket.destroySoon = () => {
-      socket.end();
-      setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    };
+    lingerAtEnd(socket);
     return;
   }
   const raw = request.rawHeaders;
@@ -307,14 +294,7 @@ function accept(
     awaitsContinue,
   );
   exchange.upgradeHead = upgradeHead;
-  let last = connection.first;
-  if (last === null) connection.first = exchange;
-  else {
-    while (last.next !== null) last = last.next;
-    last.next = exchange;
-  }
-  connection.newest = exchange;
-  connection.pending++;
+  joinConnection(connection, exchange);
   if (url.length > limits.urlBytesMax) exchange.refuse('url_too_long', { limit: limits.urlBytesMax });
   else if (headerBytes > limits.headerBytesMax) exchange.refuse('headers_too_large', { limit: limits.headerBytesMax });
   else if (problem !== '') exchange.refuse('bad_request', { reason: problem });

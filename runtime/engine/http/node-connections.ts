@@ -3,13 +3,16 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
-import type { NodeConnection, NodeListenerState } from './node-exchange.ts';
+import type { ListenerOptions } from './listener.ts';
+import type { NodeConnection } from './node-pipeline.ts';
 
 // Not imported, because an import would also load Node's HTTP client.
 const http = process.getBuiltinModule('node:http');
 
 /** Maximum number of connections that are examined to find one that can be closed. */
 const LOOKS_MAX = 1000;
+/** How long a closing connection still reads. */
+const LINGER_MS = 1000;
 
 /** A socket of the server, with its connection. */
 export type ConnectedSocket = Socket & { connection?: NodeConnection };
@@ -20,9 +23,17 @@ export function closeAfterAnswers(connection: NodeConnection): void {
   connection.newest?.endConnection();
 }
 
+/** Reads for a moment before closing: a reset while the client is still sending would discard the answer. */
+export function lingerAtEnd(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+}
+
 /** The parser failed on a connection, or the connection timed out. */
 export function refuseConnection(
-  state: NodeListenerState,
+  limits: ListenerOptions['limits'],
   error: NodeJS.ErrnoException,
   socket: ConnectedSocket,
 ): void {
@@ -53,7 +64,6 @@ export function refuseConnection(
     socket.destroySoon();
     return;
   }
-  const { limits } = state.options;
   if (error.code === 'HPE_HEADER_OVERFLOW') answerRaw(socket, 'headers_too_large', { limit: limits.headerBytesMax });
   else if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
     answerRaw(socket, 'body_too_large', { limit: limits.bodyBytesMax });
@@ -106,9 +116,4 @@ export function closeIdle(sockets: ReadonlySet<ConnectedSocket>): void {
 
 export function destroyAll(sockets: ReadonlySet<ConnectedSocket>): void {
   for (const socket of sockets) socket.destroy();
-}
-
-/** Converts IPv4 addresses of a dual-stack socket to plain IPv4. */
-export function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice(7) : address;
 }

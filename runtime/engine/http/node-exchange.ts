@@ -1,15 +1,17 @@
 // One request on node:http and its response. Created by listener-node.ts, which also reports the end of its connection.
-// The handler uses it as an `Exchange`. Optimized for CPU per request: the response head is one string passed to Node's
-// ServerResponse through `_header`, which saves a sixteenth of the request's cost compared with `writeHead`.
+// The handler uses it as an `Exchange`. Optimized for CPU per request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { freeBuffer } from '#core/free-buffers.ts';
-import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, type DateHeader, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
-import { unwatchHandshake } from './node-handshake.ts';
+import { lingerAtEnd } from './node-connections.ts';
+import { openWebSocket } from './node-handshake.ts';
+import { leaveConnection, type NodeConnection } from './node-pipeline.ts';
+import { countUnsent, flushHead, headText, UNSENT_BYTES_MIN, type NodeResponse } from './node-response.ts';
 import type { Upgrader } from './websocket.ts';
 
 /** State shared by all exchanges of a listener. */
@@ -23,46 +25,12 @@ export interface NodeListenerState {
   upgrader: Upgrader | null;
 }
 
-/** State of a socket: per connection, never per request. */
-export interface NodeConnection {
-  readonly socket: Socket;
-  readonly remoteAddress: string;
-  /** Oldest exchange without a complete response; pipelined exchanges follow by its `next`. */
-  first: NodeExchange | null;
-  /** Number of these exchanges. */
-  pending: number;
-  /** The latest exchange, answered or not, while there are any. */
-  newest: NodeExchange | null;
-  /** An error response or a close is in progress: further requests are not accepted. */
-  closing: boolean;
-  /** The exchange has become a WebSocket. */
-  upgraded: boolean;
-}
-
-/** The internals of ServerResponse that the head is written through. */
-type Response = ServerResponse & {
-  _header: string;
-  _headerSent: boolean;
-  _last: boolean;
-  chunkedEncoding: boolean;
-  _send(data: string): void;
-};
 type Request = IncomingMessage & { exchange?: NodeExchange };
 
 /** Unread request bodies up to this size are read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES_MAX = 64 * 1024;
-/** How long a closing connection still reads, so that the client receives the answer and not a reset. */
-const LINGER_MS = 1000;
 /** Smaller chunks are left to the garbage collector. */
 const FREED_BYTES_MIN = 64 * 1024;
-/** Pending response bytes below this are not counted. */
-const UNSENT_BYTES_MIN = 16 * 1024;
-
-const { STATUS_CODES } = process.getBuiltinModule('node:http');
-const STATUS_LINES: string[] = Array.from(
-  { length: 600 },
-  (_, status) => `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`,
-);
 
 // States of the response.
 const OPEN = 0;
@@ -85,12 +53,12 @@ export class NodeExchange implements Exchange {
   /** Data that the client sent after a WebSocket handshake. The parser has detached from the connection. */
   upgradeHead: Buffer | null = null;
   /** The next exchange of the same connection, when requests are pipelined. */
-  next: NodeExchange | null = null;
+  next: NodeConnection['first'] = null;
 
   readonly #listener: NodeListenerState;
   readonly #connection: NodeConnection;
   readonly #request: Request;
-  readonly #response: Response;
+  readonly #response: NodeResponse;
   #state = OPEN;
   #sink: BodySink | null = null;
   #receivedBytes = 0;
@@ -123,7 +91,7 @@ export class NodeExchange implements Exchange {
     this.#listener = listener;
     this.#connection = connection;
     this.#request = request;
-    this.#response = response as Response;
+    this.#response = response as NodeResponse;
     this.#awaitsContinue = awaitsContinue;
   }
 
@@ -192,7 +160,7 @@ export class NodeExchange implements Exchange {
 
   send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer = false): void {
     if (this.#state !== OPEN) return;
-    const head = this.#checkedHead(status, headerBlock);
+    const head = this.#listener.heads.ofAnswer(status, headerBlock, this);
     const sendsBody = hasBody(this.method, status);
     let bytes = 0;
     let ascii = false;
@@ -209,7 +177,7 @@ export class NodeExchange implements Exchange {
     if (sendsBody) this.sentBytes = bytes;
     this.#response._header = this.#headText(status, head, framed);
     this.#state = ENDED;
-    this.#leaveConnection();
+    leaveConnection(this.#connection, this);
     if (!sendsBody || bytes === 0 || body === null) this.#response.end();
     // Head and body are one write in Latin-1, so that header values keep their bytes.
     else if (typeof body === 'string' && ascii) this.#response.end(body, 'latin1');
@@ -221,7 +189,7 @@ export class NodeExchange implements Exchange {
 
   begin(status: number, headerBlock: string): void {
     if (this.#state !== OPEN) return;
-    const head = this.#checkedHead(status, headerBlock);
+    const head = this.#listener.heads.ofAnswer(status, headerBlock, this);
     const response = this.#response;
     this.#sendsBody = hasBody(this.method, status);
     let framed = '';
@@ -280,7 +248,7 @@ export class NodeExchange implements Exchange {
     }
     this.#state = ENDED;
     if (this.#isLast() || this.#unreadIsMuch()) this.#response._last = true;
-    this.#leaveConnection();
+    leaveConnection(this.#connection, this);
     if (this.#response._last) this.#linger();
     this.#response.end();
     this.#afterEnd();
@@ -295,7 +263,7 @@ export class NodeExchange implements Exchange {
       while (socket.writableCorked > 0) socket.uncork();
     }
     this.#state = GONE;
-    this.#leaveConnection();
+    leaveConnection(this.#connection, this);
     socket.destroy();
   }
 
@@ -305,18 +273,9 @@ export class NodeExchange implements Exchange {
     const { socket } = this.#connection;
     this.#response.detachSocket(socket);
     this.#state = ENDED;
-    this.#leaveConnection();
+    leaveConnection(this.#connection, this);
     this.#connection.upgraded = true;
-    unwatchHandshake(socket);
-    const upgrader = this.#listener.upgrader!;
-    const wire = upgrader.upgrade(this.headerBlock, socket, this.upgradeHead, head, events, this.memory);
-    if (wire === null) {
-      queueMicrotask(() => events.closed(1006, '', false));
-      return CLOSED_WIRE;
-    }
-    // The listener is draining.
-    if (this.#listener.draining) wire.close(1012, 'Service restart');
-    return wire;
+    return openWebSocket(this.#listener, socket, this, this.upgradeHead, head, events);
   }
 
   /** Answers with an error of the table and closes the connection. */
@@ -329,7 +288,7 @@ export class NodeExchange implements Exchange {
   abort(): void {
     if (this.#state >= ENDED) return;
     this.#state = GONE;
-    this.#leaveConnection();
+    leaveConnection(this.#connection, this);
     // While it waits behind other responses, it ends the connection in its turn, since it has no response.
     this.#response.once('socket', endSocket);
     this.onAbort?.();
@@ -343,13 +302,6 @@ export class NodeExchange implements Exchange {
   /** Whether the response has begun, so that no error can be sent instead. */
   get begun(): boolean {
     return this.#state !== OPEN;
-  }
-
-  #checkedHead(status: number, headerBlock: string): ResponseHead {
-    if (!(status >= 200 && status <= 599 && Number.isInteger(status))) {
-      throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
-    }
-    return this.#listener.heads.get(headerBlock, this);
   }
 
   /** The connection ends with this response, which may wait for earlier responses. */
@@ -370,9 +322,7 @@ export class NodeExchange implements Exchange {
       connection = 'connection: close\r\n';
       this.#linger();
     } else if (this.#request.httpVersionMinor === 0) connection = 'connection: keep-alive\r\n';
-    const date = head.hasDate ? '' : `date: ${this.#listener.date.text()}\r\n`;
-    const id = head.hasRequestId || this.requestId === '' ? '' : `x-request-id: ${this.requestId}\r\n`;
-    return `${STATUS_LINES[status]}${head.lines}${framed}${id}${date}${connection}\r\n`;
+    return headText(status, head, framed, this.requestId, this.#listener.date, connection);
   }
 
   /** Whether the unread part of the request body is so large that closing the connection is cheaper than reading it. */
@@ -381,25 +331,11 @@ export class NodeExchange implements Exchange {
     return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > DRAIN_BYTES_MAX;
   }
 
-  /** A reset while the client is still sending would discard the answer: read for a moment before closing. */
+  /** The client may still be sending when the response ends the connection. */
   #linger(): void {
     if (this.bodyBytes === 0 || this.#request.complete) return;
-    const socket = this.#connection.socket;
     this.#connection.closing = true;
-    socket.destroySoon = () => {
-      socket.end();
-      setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    };
-  }
-
-  #leaveConnection(): void {
-    const connection = this.#connection;
-    if (connection.first === this) connection.first = this.next;
-    else
-      for (let other = connection.first; other !== null; other = other.next)
-        if (other.next === this) other.next = this.next;
-    this.next = null;
-    if (--connection.pending <= 0) connection.newest = null;
+    lingerAtEnd(this.#connection.socket);
   }
 
   /** A client that does not read a large response must not hold it forever. */
@@ -408,18 +344,9 @@ export class NodeExchange implements Exchange {
     if (socket.writableLength > 0 && !socket.destroyed) socket.setTimeout(this.#listener.stallMs);
   }
 
-  /** Counts pending bytes until the client has received them or has disconnected. */
   #countUnsent(): void {
     const { memory } = this;
-    if (memory === null) return;
-    const bytes = this.#response.writableLength;
-    if (this.#unsent === null) {
-      if (bytes < UNSENT_BYTES_MIN) return;
-      const unsent = (this.#unsent = memory.count());
-      this.#response.once('close', () => (unsent.bytes = 0));
-    }
-    if (bytes > this.#unsent.bytes && !memory.hasRoom(bytes - this.#unsent.bytes)) this.#connection.socket.destroy();
-    else this.#unsent.bytes = bytes;
+    if (memory !== null) this.#unsent = countUnsent(this.#response, this.#connection.socket, memory, this.#unsent);
   }
 
   #drained(): void {
@@ -430,14 +357,8 @@ export class NodeExchange implements Exchange {
   }
 }
 
-const CLOSED_WIRE: SocketWire = { send() {}, close() {}, pause() {}, resume() {}, bufferedBytes: 0 };
-
 function endSocket(socket: Socket): void {
   socket.destroySoon();
-}
-
-function flushHead(response: Response): void {
-  if (!response._headerSent && !response.destroyed) response._send('');
 }
 
 function onBodyData(this: Request, bytes: Uint8Array): void {

@@ -2,7 +2,7 @@
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
 import type { UwsResponse } from './uws-module.ts';
 import { freeBuffer } from '#core/free-buffers.ts';
-import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
@@ -156,7 +156,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
 
   send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer = false): void {
     if (this.#state !== OPEN) return;
-    const head = this.#checkedHead(status, headerBlock);
+    const head = this.#listener.heads.ofAnswer(status, headerBlock, this);
     if (this.#body?.unreadIsMuch === true || this.#listener.draining) this.#closes = true;
     if (this.#listener.accepting === this) this.#writeWhole(status, head, body, transfer);
     else this.#native.cork(() => this.#writeWhole(status, head, body, transfer));
@@ -199,7 +199,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
 
   begin(status: number, headerBlock: string): void {
     if (this.#state !== OPEN) return;
-    const head = this.#checkedHead(status, headerBlock);
+    const head = this.#listener.heads.ofAnswer(status, headerBlock, this);
     this.#sendsBody = hasBody(this.method, status);
     this.#totalBytes = status === 204 ? -1 : head.declaredBytes;
     this.#owedBytes = this.#totalBytes;
@@ -298,13 +298,6 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
   refuse(code: ErrorCode, details: ErrorDetails): void {
     this.#closes = true;
     this.send(errorTable[code].status, 'content-type\0text/plain;charset=utf-8\0', `${errorMessage(code, details)}\n`);
-  }
-
-  #checkedHead(status: number, headerBlock: string): ResponseHead {
-    if (!(status >= 200 && status <= 599 && Number.isInteger(status))) {
-      throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
-    }
-    return this.#listener.heads.get(headerBlock, this);
   }
 
   #writeHead(status: number, head: ResponseHead): void {
