@@ -4,21 +4,18 @@ import type { Part } from '../../bridge/protocol.ts';
 import type { Context } from '../context.ts';
 import type { LazyDeps } from '../lazy.ts';
 import type { HeldSocket, SocketEnd, SocketInternals } from '../sockets.ts';
+import { clientProtocols, clientUrl, closeArguments, NO_CODE, toPart } from './web-socket/arguments.ts';
+import { WebSocketRequestResponsePair } from './web-socket/request-response-pair.ts';
 
 const CONNECTING = 0;
 const OPEN = 1;
 const CLOSING = 2;
 const CLOSED = 3;
 
-// `close()` without a code is sent and reported as having no status.
-const NO_CODE = 1005;
-const REASON_BYTES_MAX = 123;
 const ATTACHMENT_CHARS_MAX = 16 * 1024;
-const token = /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i;
 
 export default function createWebSockets(deps: LazyDeps): Record<string, unknown> {
-  const { CloseEvent, DOMException, ErrorEvent, Event, EventTarget, MessageEvent, URL, blobBytes, createBlob, isBlob } =
-    deps;
+  const { CloseEvent, DOMException, ErrorEvent, Event, EventTarget, MessageEvent, URL, createBlob } = deps;
   const {
     checkpoint,
     currentContext,
@@ -29,9 +26,9 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     runInContext,
     setImmediate,
   } = deps;
-  const { dropCall, encodeUtf8, fromJson, isAnyArrayBuffer, startCall, toJson, useModule } = deps;
+  const { dropCall, fromJson, startCall, toJson, useModule } = deps;
   const { NetworkEnd, connectEnd, disconnectEnd, reserveSocketId, socketClasses } = deps.sockets;
-  const { defineConstants, finishInterface, internal, requireArguments, toDomString, toUsvString } = deps.webidl;
+  const { defineConstants, finishInterface, internal, requireArguments, toDomString } = deps.webidl;
 
   let innerOf!: (value: unknown) => SocketInternals | null;
   let endOf!: (socket: WebSocket) => SocketEnd;
@@ -266,19 +263,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     close(code: unknown = undefined, reason: unknown = undefined): void {
       // A worker that handles a `close` event by closing with the event's code does so on a closed socket.
       if (!this.#isClient && this.#state >= CLOSING) return;
-      const status = code === undefined ? NO_CODE : clampShort(code);
-      if (
-        code !== undefined &&
-        !(this.#isClient ? status === 1000 || (status >= 3000 && status <= 4999) : mayServerSend(status))
-      )
-        throw new DOMException(
-          `The close code ${String(code)} is not valid: ${this.#isClient ? '1000 and 3000 to 4999 are' : '1000 to 4999 without 1004, 1005, 1006 and 1015 are'}`,
-          'InvalidAccessError',
-        );
-      const text = reason === undefined ? '' : toUsvString(reason);
-      if (encodeUtf8(text).byteLength > REASON_BYTES_MAX)
-        throw new DOMException(`The reason is longer than ${REASON_BYTES_MAX} bytes`, 'SyntaxError');
-      if (text !== '' && code === undefined) throw new DOMException('A reason needs a code', 'InvalidAccessError');
+      const sent = closeArguments(code, reason, this.#isClient);
       this.#mustBeOwn();
       if (this.#state >= CLOSING) return;
       if (this.#state === CONNECTING) {
@@ -287,7 +272,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
         return;
       }
       this.#state = CLOSING;
-      this.#other?.closing(status, text, false);
+      this.#other?.closing(sent.code, sent.reason, false);
     }
 
     /** Keeps a copy of a value with the socket. */
@@ -357,71 +342,6 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     }
   }
   Object.defineProperty(WebSocketPair.prototype, Symbol.toStringTag, { value: 'WebSocketPair', configurable: true });
-
-  /** A message that a durable object's sockets answer by themselves. */
-  class WebSocketRequestResponsePair {
-    readonly #request: string;
-    readonly #response: string;
-    constructor(request: unknown, response: unknown) {
-      requireArguments(arguments.length, 2, 'WebSocketRequestResponsePair');
-      this.#request = toUsvString(request);
-      this.#response = toUsvString(response);
-    }
-    get request(): string {
-      return this.#request;
-    }
-    get response(): string {
-      return this.#response;
-    }
-  }
-
-  function clientUrl(value: unknown): InstanceType<typeof URL> {
-    let url: InstanceType<typeof URL>;
-    try {
-      url = new URL(toUsvString(value));
-    } catch {
-      throw new DOMException('The URL of a WebSocket is not valid', 'SyntaxError');
-    }
-    if (url.protocol === 'http:') url = new URL(`ws:${url.href.slice(5)}`);
-    else if (url.protocol === 'https:') url = new URL(`wss:${url.href.slice(6)}`);
-    if (url.protocol !== 'ws:' && url.protocol !== 'wss:')
-      throw new DOMException(`A WebSocket URL must use ws: or wss:, not ${url.protocol}`, 'SyntaxError');
-    if (url.hash !== '' || url.href.endsWith('#'))
-      throw new DOMException('A WebSocket URL has no fragment', 'SyntaxError');
-    return url;
-  }
-
-  function clientProtocols(value: unknown): readonly string[] {
-    const list =
-      typeof value === 'object' && value !== null && Symbol.iterator in value
-        ? [...(value as Iterable<unknown>)].map(toDomString)
-        : [toDomString(value)];
-    if (
-      list.some((protocol) => !token.test(protocol)) ||
-      new Set(list.map((protocol) => protocol.toLowerCase())).size !== list.length
-    )
-      throw new DOMException('The sub-protocols must be different tokens', 'SyntaxError');
-    return list;
-  }
-
-  /** [Clamp] unsigned short. */
-  function clampShort(value: unknown): number {
-    const number = Number(value);
-    return Number.isNaN(number) ? 0 : Math.min(Math.max(Math.round(number), 0), 65535);
-  }
-
-  function mayServerSend(code: number): boolean {
-    return code >= 1000 && code <= 4999 && code !== 1004 && code !== 1005 && code !== 1006 && code !== 1015;
-  }
-
-  /** Copied: the worker may keep writing to its buffer. */
-  function toPart(data: unknown): Part {
-    if (typeof data === 'string') return toUsvString(data);
-    if (isAnyArrayBuffer(data)) return new Uint8Array(data).slice();
-    if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
-    if (isBlob(data)) return blobBytes(data).slice();
-    return toUsvString(data);
-  }
 
   socketClasses.internalsOf = innerOf;
   return { WebSocket, WebSocketPair, WebSocketRequestResponsePair, create: () => new WebSocket(internal as never) };
