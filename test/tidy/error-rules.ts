@@ -21,7 +21,7 @@ const errorClasses: Readonly<Record<string, string>> = {
   'packages/worker/failure.ts': 'HttpError',
   'packages/worker/reply.ts': 'AnswerError',
   'runtime/engine/guest/bindings/ai.ts': 'AiError',
-  'runtime/engine/guest/bindings/sandbox.ts': 'SandboxError',
+  'runtime/engine/guest/bindings/sandbox/errors.ts': 'SandboxError',
   'runtime/engine/guest/missing-handler.ts': 'MissingHandler',
 };
 

@@ -4,8 +4,8 @@
 //
 // A module of lazy/ exports its globals by name. Imports of other guest files are not copied into it: the script
 // receives them as LazyDeps, which must list them (a test compares). Older modules, and modules of bindings/ and
-// events/, instead export one function that receives LazyDeps, and import only types. To add a module, add its file,
-// and add its name and globals to `lazyGlobals`.
+// events/, instead export one function, which also receives LazyDeps. To add a module, add its file, and add its name
+// and globals to `lazyGlobals`.
 //
 // bindings/ and events/ hold modules of the same design: one per kind of binding, with `create(name)`, loaded when
 // `env.<NAME>` is first read; one per kind of event, with `handle`, loaded when the first event arrives.

@@ -1,6 +1,11 @@
 // A terminal in a sandbox as two streams: writes and reads frames of the operation `terminal`
 // (core/sandbox/terminal-frames.ts in the repository), with back-pressure both ways.
-import type { LazyDeps } from '../../lazy.ts';
+import type { ReadableStream, WritableStream } from 'web-streams-polyfill';
+import { loader } from '../../modules.ts';
+import { AbortController, type AbortSignal } from '../../web/abort.ts';
+import { isUnsharedBufferSource, TextDecoder, toBytes } from '../../web/text.ts';
+import { encodeUtf8 } from '../../web/utf8.ts';
+import { LOST, SandboxError, toSandboxError } from './errors.ts';
 
 /** As in packages/types/sandbox.d.ts. */
 export interface Terminal {
@@ -24,46 +29,31 @@ interface Reader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array }>;
 }
 
-type Signal = InstanceType<LazyDeps['AbortController']>['signal'];
-
-/** Dependencies. */
 interface Given {
   readonly cols: unknown;
   readonly rows: unknown;
   /** The worker's signal, which ends the terminal. */
-  readonly signal: Signal | null;
+  readonly signal: AbortSignal | null;
   /** Sends the operation to the service. */
   send(body: object, signal: object): Promise<Answer>;
-  /** @param code `invalid_argument` or `sandbox_lost`. */
-  fail(code: string, message: string): Error;
-  /** Rewords an error for sandboxes. */
-  toError(error: unknown): unknown;
 }
 
-type Deps = Pick<
-  LazyDeps,
-  | 'AbortController'
-  | 'ReadableStream'
-  | 'WritableStream'
-  | 'TextDecoder'
-  | 'encodeUtf8'
-  | 'toBytes'
-  | 'isUnsharedBufferSource'
->;
+interface StreamClasses {
+  readonly ReadableStream: typeof ReadableStream;
+  readonly WritableStream: typeof WritableStream;
+}
 
 const FRAME = { bytes: 0, size: 1, exit: 3 };
 const HEAD_BYTES = 5;
 const SIDE_MAX = 1000;
 /** Bytes read ahead of the consumer, so that a short output does not delay the exit status. */
 const AHEAD_BYTES = 64 * 1024;
-const LOST = 'The sandbox was lost during the call';
 /** Exit status of a closed terminal, as in a shell. */
 const HUNG_UP = { exitCode: 129, signal: 'SIGHUP' };
 
-export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> {
-  const { AbortController, ReadableStream, WritableStream, TextDecoder, encodeUtf8, toBytes, isUnsharedBufferSource } =
-    deps;
-  const { signal, send, fail, toError } = given;
+export async function openTerminal(given: Given): Promise<Terminal> {
+  const { ReadableStream, WritableStream } = loader.load('streams') as StreamClasses;
+  const { signal, send } = given;
 
   function frame(type: number, bytes: Uint8Array): Uint8Array {
     const made = new Uint8Array(HEAD_BYTES + bytes.byteLength);
@@ -79,14 +69,14 @@ export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> 
       ['rows', rows],
     ])
       if (!Number.isInteger(side) || (side as number) < 1 || (side as number) > SIDE_MAX)
-        throw fail('invalid_argument', `${String(name)} must be a whole number from 1 to ${SIDE_MAX}`);
+        throw new SandboxError('invalid_argument', `${String(name)} must be a whole number from 1 to ${SIDE_MAX}`);
     return frame(FRAME.size, encodeUtf8(JSON.stringify({ cols, rows })));
   }
 
   function typedFrame(chunk: unknown): Uint8Array {
     if (typeof chunk === 'string') return frame(FRAME.bytes, encodeUtf8(chunk));
     if (isUnsharedBufferSource(chunk)) return frame(FRAME.bytes, toBytes(chunk, 'What is typed'));
-    throw fail('invalid_argument', 'Terminal input must be strings or bytes');
+    throw new SandboxError('invalid_argument', 'Terminal input must be strings or bytes');
   }
 
   const ended = new AbortController();
@@ -125,7 +115,7 @@ export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> 
       await new Promise<void>((resolve) => {
         wanted = resolve;
       });
-    if (isOver) throw fail('sandbox_lost', 'The terminal has ended');
+    if (isOver) throw new SandboxError('sandbox_lost', 'The terminal has ended');
     isPulled = false;
     sender.enqueue(bytes);
   }
@@ -164,7 +154,7 @@ export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> 
           for (;;) {
             if (rest.byteLength === 0) {
               const { done, value } = await reader.read();
-              if (done) throw fail('sandbox_lost', LOST);
+              if (done) throw new SandboxError('sandbox_lost', LOST);
               rest = value!;
             }
             while (rest.byteLength > 0 && head.length < HEAD_BYTES) {
@@ -189,7 +179,7 @@ export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> 
           }
         } catch (error) {
           if (isOver && !signal?.aborted) return controller.close();
-          const failure = signal?.aborted ? signal.reason : toError(error);
+          const failure = signal?.aborted ? signal.reason : toSandboxError(error, 'sandbox_lost', LOST);
           finish({ failure });
           controller.error(failure);
         }
@@ -226,7 +216,7 @@ export async function openTerminal(deps: Deps, given: Given): Promise<Terminal> 
 }
 
 /** Until the terminal is open, `stop` ends the call; afterwards the terminal. */
-async function openWith(signal: Signal | null, stop: () => void, send: () => Promise<Answer>): Promise<Answer> {
+async function openWith(signal: AbortSignal | null, stop: () => void, send: () => Promise<Answer>): Promise<Answer> {
   signal?.addEventListener('abort', stop);
   try {
     return await send();
