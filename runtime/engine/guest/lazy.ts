@@ -21,7 +21,7 @@ import { noHandler } from './missing-handler.ts';
 import { exportOf, lookAtGates, sendAtEntryEnd } from './object-records.ts';
 import { fromJson, SafeMap, toJson } from './safe.ts';
 import * as sockets from './sockets.ts';
-import { records } from './records.ts';
+import { freeAfterEntry } from './records.ts';
 import { bodyToGuest } from './bodies-to-guest.ts';
 import { cancelPump, inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { AbortController } from './web/abort.ts';
@@ -151,8 +151,7 @@ export const lazyDeps = {
   setImmediate,
   setTimeout,
   sockets,
-  /** For a part that was sent in this entry and is no longer read. */
-  freeAfterEntry: (part: Uint8Array): void => records.freeAfterEntry(part),
+  freeAfterEntry,
   startCall,
   streamFromHostBody,
   toBytes,

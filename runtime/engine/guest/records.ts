@@ -48,6 +48,11 @@ class GuestRecords extends RecordWriter {
 
 export const records = new GuestRecords();
 
+/** For a part that was sent in this entry and is no longer read. */
+export function freeAfterEntry(part: Uint8Array): void {
+  records.freeAfterEntry(part);
+}
+
 /**
  * Sends a record. Only numbers and texts without a control character of the bridge are valid fields: a text forged
  * through a patched built-in could contain records.
