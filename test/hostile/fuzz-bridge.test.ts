@@ -8,7 +8,7 @@ import { toWorkerText } from '#core/worker-text.ts';
 import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
 import { FIELD, RECORD, toHost } from '#runtime/engine/bridge/protocol.ts';
 import { Deployment, type DeploymentDeps } from '#runtime/engine/serving/deployment.ts';
-import type { IsolateEvents } from '#runtime/engine/isolates/isolate.ts';
+import type { IsolateEvents } from '#runtime/engine/isolates/isolate-events.ts';
 import { DeploymentCounters, EngineCounters } from '#runtime/engine/metrics/counters.ts';
 import { EngineUsage } from '#runtime/engine/metrics/usage.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';

@@ -2,11 +2,14 @@
 // and is disposed. Independent of requests; its output goes to its `IsolateEvents`.
 import ivm from 'isolated-vm';
 import type { WorkerText } from '#core/worker-text.ts';
-import { formStages, type CompiledForms, type FormStage } from './compiled-forms.ts';
+import type { CompiledForms } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { LossReason, LostThreads } from './lost-threads.ts';
 import { apart, handOver } from './entry-bytes.ts';
+import { FormOffers } from './form-offers.ts';
 import { connectGuest, type GuestConnection } from './guest-connection.ts';
+import { isTrimWorth } from './heap-trim.ts';
+import { lossReasons, type DeathReason, type IsolateEvents } from './isolate-events.ts';
 import type { OpenedIsolate } from './snapshot-contexts.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { GrownBytes, ResidentGrowth } from './resident-growth.ts';
@@ -58,42 +61,6 @@ interface Batch {
   transferred: Uint8Array[] | null;
 }
 
-/**
- * `memory`: over its limit; `aborted`: the same, but inside V8, and its thread is lost with it; `stuck`: an entry
- * cannot be terminated; `fault`: its records could not be read.
- */
-export type DeathReason = 'memory' | 'aborted' | 'stuck' | 'fault';
-
-/** Deaths that also lose a thread. */
-const lossReasons: Readonly<Record<DeathReason, LossReason | null>> = {
-  memory: null,
-  aborted: 'heap',
-  stuck: 'endless',
-  fault: null,
-};
-
-/** Receives the events of an isolate. */
-export interface IsolateEvents {
-  /**
-   * An entry has ended. `shareMs`: CPU of each invocation that ran in the entry without its own charge; `cpuMs`: CPU of
-   * the whole entry.
-   */
-  left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void;
-  /** A synchronous host call: JSON arguments and at most one part; returns a JSON value or bytes. */
-  sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
-  /** A host call that the isolate's thread waits for; the reply is copied as a whole. Never rejects. */
-  waiting(
-    invocation: number,
-    name: string,
-    args: string,
-    parts: readonly (string | Uint8Array)[],
-  ): Promise<{ readonly parts?: readonly Uint8Array[]; readonly cpuMs: number }>;
-  /** The isolate died unexpectedly. */
-  died(reason: DeathReason, error?: unknown): void;
-  /** Called for an abandoned isolate when its thread has used this much more CPU. */
-  burnt(cpuMs: number): void;
-}
-
 /** A worker to load. */
 interface WorkerCode {
   readonly text: WorkerText;
@@ -109,15 +76,6 @@ interface WorkerCode {
   readonly hash: string;
 }
 
-/**
- * Smaller heaps, such as those of hello workers, release 0.25 MB, which is too little for a trim soon after the last
- * request.
- */
-const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
-/** An isolate that holds little more than after its last trim is not trimmed: a trim would cost more than it frees. */
-const GROWN_BYTES_MIN = 512 * 1024;
-/** The same once it has been idle for long. */
-const RESTING_GROWN_BYTES_MIN = 128 * 1024;
 const COPY = { arguments: { copy: true } } as const;
 
 /**
@@ -154,10 +112,8 @@ export class WorkerIsolate implements Enterable {
   #worker: WorkerCode | null = null;
   /** Whether the first entry has loaded the worker. */
   #isLoaded = false;
-  /** Number of requests and other events received. */
-  #served = 0;
-  /** Stage of the worker's known code cache; null if none is ever taken. */
-  #formStage: FormStage | null = null;
+  /** Null if no code cache of the worker is ever taken. */
+  #forms: FormOffers | null = null;
   #leaves = 0;
   #checkedLeaves = 0;
   #stuck: StuckEntry;
@@ -213,7 +169,8 @@ export class WorkerIsolate implements Enterable {
     else this.#requestLater();
   }
 
-  #enterWorker(connection: GuestConnection, { text, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
+  #enterWorker(connection: GuestConnection, worker: WorkerCode): void {
+    const { text, hash, owner, vars, bindings, cpuLimitMs } = worker;
     const { limits, compiledForms, crashDescriptor } = this.#deps;
     const config = {
       vars,
@@ -227,19 +184,7 @@ export class WorkerIsolate implements Enterable {
     const forms = hash === '' ? null : compiledForms;
     const form = forms?.find(owner, hash, text.length) ?? null;
     connection.load.applyIgnored(undefined, [config, text.bytes, text.isWide, form?.bytes ?? null], COPY);
-    if (forms !== null) this.#formStage = form?.stage ?? 'ahead';
-  }
-
-  /**
-   * Offers the isolate's code cache once the isolate has served: V8 has then compiled the functions that serving needs.
-   */
-  #offerForm(requests: number): void {
-    this.#served += requests;
-    const next = this.#formStage === null ? undefined : formStages[this.#formStage].next;
-    if (next === undefined || this.#served < formStages[next].requestsMin) return;
-    const { owner, hash, text } = this.#worker as WorkerCode;
-    this.#formStage = next;
-    this.#deps.compiledForms?.offer(owner, hash, text.length, next, this);
+    if (forms !== null) this.#forms = new FormOffers(forms, worker, form?.stage ?? 'ahead', this);
   }
 
   /** V8's code cache of the worker with all functions compiled so far; null if it is not available. */
@@ -259,9 +204,7 @@ export class WorkerIsolate implements Enterable {
   async trim(isResting: boolean): Promise<void> {
     if (this.#gone || this.#connection === null || this.entryState !== 'idle') return;
     const bytes = await this.heapBytes();
-    const grown = bytes - this.#trimmedBytes;
-    if (isResting ? grown < RESTING_GROWN_BYTES_MIN : bytes < TRIM_BYTES_MIN || grown < GROWN_BYTES_MIN) return;
-    if (this.#gone || this.entryState !== 'idle') return;
+    if (!isTrimWorth(bytes, this.#trimmedBytes, isResting) || this.#gone || this.entryState !== 'idle') return;
     await this.#connection.trim.apply(undefined, []);
     this.#trimmedBytes = await this.heapBytes();
   }
@@ -282,7 +225,7 @@ export class WorkerIsolate implements Enterable {
       this.#enterWorker(connection, this.#worker);
     }
     this.#deps.counters.entered(batch.requests);
-    if (batch.requests > 0 && this.#formStage !== null) this.#offerForm(batch.requests);
+    if (batch.requests > 0) this.#forms?.served(batch.requests);
     batch.requests = 0;
     batch.meta = '';
     batch.text = '';

@@ -2,7 +2,7 @@
 // acts on it.
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import { failed, type Outcome } from '../invocation/outcome.ts';
-import type { DeathReason } from '../isolates/isolate.ts';
+import type { DeathReason } from '../isolates/isolate-events.ts';
 import type { EngineCounters } from '../metrics/counters.ts';
 
 /** The consequences of a death. */

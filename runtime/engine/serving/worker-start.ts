@@ -4,7 +4,8 @@
 import { errorMessage, type ErrorDetails } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { failed, isFailureCode, type Outcome } from '../invocation/outcome.ts';
-import type { IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
+import type { IsolateEvents } from '../isolates/isolate-events.ts';
+import type { WorkerIsolate } from '../isolates/isolate.ts';
 import type { ServingDeps } from './config.ts';
 import type { ServedDeployment } from './served-deployment.ts';
 
