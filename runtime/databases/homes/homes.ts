@@ -69,6 +69,7 @@ export class Homes {
           [...this.#own.values()].flatMap(({ row }) =>
             row.state === 'serving' ? [[row.project, row.fence] as const] : [],
           ),
+        isRestoring: () => this.#restoring > 0,
         work: (table) => this.#work(table),
       },
     });

@@ -45,6 +45,8 @@ interface LeasedProjects {
   keep(): void;
   /** Projects that may be stored, with their numbers. */
   stored(): (readonly [project: string, fence: number])[];
+  /** Whether databases of a lost service are still being restored here. */
+  isRestoring(): boolean;
   /** Called after each renewal. */
   work(table: HomesTable): Promise<void>;
 }
@@ -253,8 +255,9 @@ export class Lease {
       if (this.#isNew && !this.#isFilled(isAlone)) return;
       await this.#begin(table);
     }
-    this.#wantsToBeAlone = isAlone;
-    if (isAlone && this.peers.own?.isLeased === false) {
+    // Requests do not wait for a project that is being restored once the lease has no end.
+    this.#wantsToBeAlone = isAlone && !this.#deps.projects.isRestoring();
+    if (this.#wantsToBeAlone && this.peers.own?.isLeased === false) {
       this.#setIdentity({ ...this.#identity, isLeased: false, isRegistered: false });
       this.#deps.projects.keep();
       this.#grantForGood();

@@ -20,6 +20,7 @@ function start(t: TestContext) {
   let waiting: PromiseWithResolvers<void> | null = null;
   let renewals = 0;
   let services = [other];
+  let isRestoring = false;
   /** Questions for its projects that fail. */
   let failures = 0;
   const table = {
@@ -53,6 +54,7 @@ function start(t: TestContext) {
       end: () => void seen.push('ends'),
       keep: () => {},
       stored: () => [],
+      isRestoring: () => isRestoring,
       work: async () => {},
     },
     openTable: () => table,
@@ -70,6 +72,12 @@ function start(t: TestContext) {
     lease,
     seen,
     leaveAlone: () => (services = [own]),
+    restore: (is: boolean) => (isRestoring = is),
+    /** Resolves after that many renewals. */
+    async renewals(count: number) {
+      const before = renewals;
+      await until(() => renewals >= before + count);
+    },
     meetAnother() {
       failures = 1;
       services = [own, other];
@@ -128,4 +136,16 @@ test('a service that meets another one reads what it has, also when Postgres fai
   await until(() => lease.until !== null);
   await lease.renewed();
   assert.deepEqual(seen, ['begins']);
+});
+
+test('a service that is left alone keeps its lease while it restores the projects of a lost one', async (t) => {
+  const { lease, leaveAlone, restore, renewals } = start(t);
+  restore(true);
+  leaveAlone();
+  await until(() => lease.isValid);
+  await renewals(5);
+  // Without a lease, requests for these projects would not wait, and would get empty databases.
+  assert.notEqual(lease.until, null);
+  restore(false);
+  await until(() => lease.until === null);
 });
