@@ -20,6 +20,14 @@ export interface ObjectAddress {
   readonly protocol: 'http:' | 'https:';
 }
 
+/** Start of the key of an object's event on the link between engines, where requests have that of a deployment. */
+export const OBJECT_KEY = 'object ';
+
+/** Whether a key of the link is that of an event. */
+export function isObjectKey(key: string): boolean {
+  return key.startsWith(OBJECT_KEY);
+}
+
 /** Status of a response that represents an error of the platform; no worker can choose it. */
 export const REFUSED_STATUS = 998;
 

@@ -2,6 +2,7 @@
 // assets are served before the worker, and an isolate gets the rest. main.ts and dev.ts choose the implementations.
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
+import { isObjectKey } from '#core/object-address.ts';
 import { ofPreview } from '#core/preview.ts';
 import { assetDecision } from './assets/asset-rules.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
@@ -27,7 +28,7 @@ import { failed, failureResponse, isFailureCode, type FailureCode } from './invo
 import type { ObjectLeases } from './bindings/object-leases.ts';
 import { LiveObjects } from './serving/objects/live-objects.ts';
 import { createObjectOperator, type ObjectOperator } from './serving/object-operator.ts';
-import { isObjectKey, ObjectEvents } from './serving/object-events.ts';
+import { ObjectEvents } from './serving/object-events.ts';
 import { createObjectHomes } from './serving/object-homes.ts';
 import { createLocalLeases } from './serving/objects/local-leases.ts';
 import { dueAlarm, ObjectAlarms } from './serving/objects/object-alarms.ts';

@@ -31,6 +31,8 @@ interface ReceivedRequest {
   readonly remoteAddress: string;
   readonly headerBlock: string;
   readonly bodyBytes: number;
+  /** Whether it is an event of a durable object, whose caller also takes errors. */
+  readonly takesErrors: boolean;
 }
 
 // States of the response. `flushing`: the handler has ended it, but not all of it is sent.
@@ -53,6 +55,7 @@ export class ReceivedExchange implements Exchange {
   sentBytes = 0;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
+  readonly #takesErrors: boolean;
   readonly #id: number;
   readonly #link: EngineLink;
   readonly #heads: HeadCache;
@@ -78,6 +81,7 @@ export class ReceivedExchange implements Exchange {
     this.headerBlock = request.headerBlock;
     this.remoteAddress = request.remoteAddress;
     this.bodyBytes = request.bodyBytes;
+    this.#takesErrors = request.takesErrors;
     this.#id = id;
     this.#link = link;
     this.#heads = heads;
@@ -275,8 +279,9 @@ export class ReceivedExchange implements Exchange {
   }
 
   #checkedHead(status: number, headerBlock: string): ResponseHead {
-    // The last two represent errors of durable objects (core/object-address.ts).
-    if (!((status >= 200 && status <= 599 && Number.isInteger(status)) || status === 998 || status === 999)) {
+    // The last two represent errors of durable objects (core/object-address.ts). No visitor's listener sends them.
+    const isError = this.#takesErrors && (status === 998 || status === 999);
+    if (!isError && !(status >= 200 && status <= 599 && Number.isInteger(status))) {
       throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
     }
     return this.#heads.get(headerBlock, this);

@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import type { Exchange } from '../http/listener.ts';
 import { HeadCache } from '../http/header-block.ts';
 import { InFlight } from '#core/in-flight.ts';
+import { isObjectKey } from '#core/object-address.ts';
 import {
   ABORT,
   BODY,
@@ -70,7 +71,7 @@ export async function openReceiver(deps: ReceiverDeps): Promise<Receiver> {
       const [remoteAddress, headerBlock] = [frame.string(), frame.string()];
       const exchange = new ReceivedExchange(
         id,
-        { method, target, host, remoteAddress, headerBlock, bodyBytes },
+        { method, target, host, remoteAddress, headerBlock, bodyBytes, takesErrors: isObjectKey(deployment) },
         link,
         heads,
         over,

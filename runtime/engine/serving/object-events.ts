@@ -1,7 +1,7 @@
 // Entry points to durable objects: requests and RPC sessions of workers, alarms, and events of kept WebSockets, from
 // this engine or from another engine that does not have the object. Made by handler.ts.
 import { Readable } from 'node:stream';
-import { REFUSED_STATUS, type ObjectAddress } from '#core/object-address.ts';
+import { OBJECT_KEY, REFUSED_STATUS, type ObjectAddress } from '#core/object-address.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { FetchedResponse } from '../bindings/fetched-response.ts';
 import type { ObjectRequest } from '../bindings/platform-hosts.ts';
@@ -40,20 +40,12 @@ interface ObjectEventsDeps {
   readonly forward: ((link: string, key: string, exchange: Exchange) => void) | null;
 }
 
-/** Start of the key of a forwarded event of an object. */
-const OBJECT_KEY = 'object ';
-
 /** Content of the key. */
 interface ForwardedObject {
   readonly deployment: string;
   readonly address: ObjectAddress;
   /** The first frame of an RPC session. */
   readonly frame?: { readonly text?: string; readonly bytes?: string };
-}
-
-/** Whether a key of the link between engines is that of an event. */
-export function isObjectKey(key: string): boolean {
-  return key.startsWith(OBJECT_KEY);
 }
 
 export class ObjectEvents {
