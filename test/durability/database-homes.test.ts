@@ -4,7 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
-import { allLeased, startHome, startPostgresWay, type PostgresWay, type TestHome } from '#test/setup/database-homes.ts';
+import {
+  allLeased,
+  LEASE_MS,
+  startHome,
+  startPostgresWay,
+  type PostgresWay,
+  type TestHome,
+} from '#test/setup/database-homes.ts';
 import { ask, query } from '#test/setup/databases.ts';
 import { ops } from '#runtime/databases/protocol/frames.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
@@ -72,6 +79,29 @@ test('the projects of a lost machine are restored on another one', async (t) => 
   await until(async () => (await m1.client.replica(place('lost')).catch(() => null))?.range != null);
   await m1.kill();
   assert.deepEqual(await query(m2.client, 'SELECT text FROM entry', [], place('lost')), [['kept']]);
+});
+
+test('a lost database of 100 MB is served again, and the time is printed', async (t) => {
+  const { start, postgresUrl } = await installation(t);
+  const m1 = await start('m1');
+  const m2 = await start('m2');
+  await allLeased(postgresUrl, 2);
+  const write = async (sql: string): Promise<void> =>
+    assert.deepEqual(await query(m1.client, sql, [], place('large')), []);
+  await write('CREATE TABLE large (bytes BLOB)');
+  for (let n = 0; n < 100; n++) await write('INSERT INTO large VALUES (randomblob(1000000))');
+  const written = Date.now();
+  await until(async () => {
+    // A write of its own: the replica's time is that of its last one.
+    await write('INSERT INTO large VALUES (1)');
+    return ((await m1.client.replica(place('large')).catch(() => null))?.range?.newest ?? 0) > written;
+  });
+  const lost = performance.now();
+  await m1.kill();
+  const sum = 'SELECT count(*), sum(length(bytes)) FROM large WHERE length(bytes) > 1';
+  assert.deepEqual(await query(m2.client, sum, [], place('large')), [[100, 100_000_000]]);
+  const ms = Math.round(performance.now() - lost);
+  t.diagnostic(`100 MB: served by another machine ${ms} ms after the loss, of which its lease is up to ${LEASE_MS}`);
 });
 
 /** Rounds of each kind of loss. */

@@ -16,7 +16,7 @@ import { until } from './until.ts';
 /** Of all services of tests. */
 const token = 'a secret of the operator';
 /** Short, so that a takeover is; long enough for a busy machine. */
-const LEASE_MS = 2000;
+export const LEASE_MS = 2000;
 
 /** A service that runs as a machine's. */
 export interface TestHome {
