@@ -1,6 +1,6 @@
-// Takes lines, invocations and spans from the supervisor of each handler and stores them (store.ts). A stored batch is acknowledged by
-// the next request; a batch that is sent again because this process ended in between is recognized by its id. Started
-// by main.ts.
+// Takes lines, invocations and spans from the supervisor of each handler and stores them (store.ts). A stored batch is
+// acknowledged by the next request; a batch that is sent again because this process ended in between is recognized by
+// its id. Started by main.ts.
 import { statfsSync } from 'node:fs';
 import type { Figure } from '#core/process/figures.ts';
 import { FreeSpace } from '#core/process/free-space.ts';

@@ -1,6 +1,6 @@
-// Takes usage of deployments from the supervisor of each handler into the ledger (store.ts), every few seconds. A stored batch is
-// acknowledged by the next request; a batch that is sent again because this process ended in between is recognized by
-// its id and counted once. Started by main.ts.
+// Takes usage of deployments from the supervisor of each handler into the ledger (store.ts), every few seconds. A
+// stored batch is acknowledged by the next request; a batch that is sent again because this process ended in between is
+// recognized by its id and counted once. Started by main.ts.
 import { pause } from '#core/process/wake.ts';
 import type { UsageBatch } from '#core/usage-row.ts';
 import type { Dependencies } from '../process/dependencies.ts';
