@@ -1,4 +1,5 @@
 // The container of toasts, in a root of its own. toast.ts loads this file, once.
+import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { Toaster } from 'sonner';
 import 'sonner/dist/styles.css';
@@ -7,6 +8,8 @@ import styles from './toast.module.css';
 export { toast } from 'sonner';
 
 const container = document.body.appendChild(document.createElement('div'));
-createRoot(container).render(
-  <Toaster className={styles.toaster ?? ''} position="bottom-right" visibleToasts={4} gap={8} />,
+const root = createRoot(container);
+// At once: the library drops toasts that come before its container listens.
+flushSync(() =>
+  root.render(<Toaster className={styles.toaster ?? ''} position="bottom-right" visibleToasts={4} gap={8} />),
 );
