@@ -38,7 +38,7 @@ export default {
 
 /** Code that is new in each release. */
 const releases = {
-  failing: `if (requests % 30 === 0) return new Response('bad', { status: 500, headers });`,
+  failing: `if (requests % 10 === 0) return new Response('bad', { status: 500, headers });`,
   slow: 'await pause(60);',
   leaking: 'spin(requests * 20);',
   good: '',
