@@ -7,7 +7,7 @@ import { FreeSpace } from '#core/process/free-space.ts';
 import { pause } from '#core/process/wake.ts';
 import type { TelemetryBatch } from '#core/telemetry.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import type { PrivatePort } from '../process/private-port.ts';
+import type { HandlerPorts } from '../process/private-port.ts';
 import { SpanExporter, type CollectorAddress } from './export-spans.ts';
 import { createProjectCollectors } from './project-collectors.ts';
 import { sweepTelemetry } from './sweep.ts';
@@ -51,7 +51,7 @@ export class TelemetryCounts {
  */
 export async function collectTelemetry(
   deps: Dependencies,
-  handlers: () => Promise<ReadonlyMap<string, PrivatePort>>,
+  handlers: HandlerPorts['each'],
   collector: CollectorAddress | null = null,
   counts: TelemetryCounts = new TelemetryCounts(),
 ): Promise<void> {
@@ -88,7 +88,8 @@ export async function collectTelemetry(
         await sweepTelemetry(deps);
       }
     } catch (error) {
-      if (!stopping.aborted) log.warn({ reason: (error as Error).message }, 'Lines and invocations were not swept');
+      if (stopping.aborted) break;
+      log.warn({ reason: (error as Error).message }, 'Log lines and invocations could not be collected or removed');
     }
     await pause(HANDLERS_MS, stopping);
   }

@@ -4,7 +4,7 @@
 import { pause } from '#core/process/wake.ts';
 import type { UsageBatch } from '#core/usage-row.ts';
 import type { Dependencies } from '../process/dependencies.ts';
-import type { PrivatePort } from '../process/private-port.ts';
+import type { HandlerPorts, PrivatePort } from '../process/private-port.ts';
 import { addUsage, sweepMinutes } from './store.ts';
 
 const EVERY_MS = 5000;
@@ -13,10 +13,7 @@ const SWEEP_MS = 600_000;
 const ACTOR = 'usage';
 
 /** Takes batches of all handlers until the process shuts down. @param handlers private ports by handler. */
-export async function collectUsage(
-  deps: Dependencies,
-  handlers: () => Promise<ReadonlyMap<string, PrivatePort>>,
-): Promise<void> {
+export async function collectUsage(deps: Dependencies, handlers: HandlerPorts['each']): Promise<void> {
   const { sql, stopping, log } = deps;
   let sweptAt = Number.NEGATIVE_INFINITY;
   while (!stopping.aborted) {

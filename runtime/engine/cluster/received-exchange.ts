@@ -1,6 +1,5 @@
 // A request forwarded by another engine, as an exchange for this engine's handler. The response is sent back as frames.
 // Made by receiver.ts.
-import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from '../http/header-block.ts';
@@ -281,10 +280,7 @@ export class ReceivedExchange implements Exchange {
   #checkedHead(status: number, headerBlock: string): ResponseHead {
     // The last two represent errors of durable objects (core/object-address.ts). No visitor's listener sends them.
     const isError = this.#takesErrors && (status === 998 || status === 999);
-    if (!isError && !(status >= 200 && status <= 599 && Number.isInteger(status))) {
-      throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
-    }
-    return this.#heads.get(headerBlock, this);
+    return isError ? this.#heads.get(headerBlock, this) : this.#heads.ofAnswer(status, headerBlock, this);
   }
 }
 
