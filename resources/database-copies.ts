@@ -6,9 +6,18 @@ import { Readable } from 'node:stream';
 import { parseMoment } from '#core/moment.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
-import { BindingName, branchOnly, done, Done, reads, writes, type ResourceState } from './access.ts';
+import {
+  BindingName,
+  branchOnly,
+  done,
+  Done,
+  reads,
+  writes,
+  type ResourceAccess,
+  type ResourceState,
+} from './access.ts';
 import { ask, ofDatabase, WHOLE_MS_MAX } from './database-asking.ts';
-import { removeAbandoned } from './transit-files.ts';
+import { projectPrefix, removeAbandoned } from './transit-files.ts';
 
 const Copy = Type.Object({
   name: Type.String(),
@@ -16,6 +25,9 @@ const Copy = Type.Object({
   madeAt: Type.Number({ description: 'Milliseconds since 1970' }),
 });
 const ofCopy = Type.Object({ id: Type.String(), database: BindingName, copy: Type.String({ maxLength: 64 }) });
+
+/** Maximum number of exports per project that are written or downloaded. */
+const EXPORTS_MAX = 2;
 
 export const databaseCopies = platform<unknown, ResourceState>()
   .get(
@@ -27,21 +39,25 @@ export const databaseCopies = platform<unknown, ResourceState>()
       query: branchOnly,
     },
     async (ctx) => {
-      const { transit } = ctx.state.resources;
-      // A copy that was completed after its request had timed out.
-      await removeAbandoned(transit);
-      const file = path.join(transit, `${randomUUID()}.sqlite`);
-      const { bytes } = await ask(ctx, 'db.copy', { file }, WHOLE_MS_MAX);
-      const copy = await open(file);
-      // It can be read until it is closed, and goes with this process.
-      await rm(file, { force: true });
-      return new Response(Readable.toWeb(copy.createReadStream()) as ReadableStream, {
-        headers: {
-          'content-type': 'application/vnd.sqlite3',
-          'content-length': String(bytes),
-          'content-disposition': 'attachment; filename="database.sqlite"',
-        },
-      });
+      const place = await placeOfExport(ctx.params.id, ctx.state.resources);
+      try {
+        const file = `${place}.sqlite`;
+        const { bytes } = await ask(ctx, 'db.copy', { file }, WHOLE_MS_MAX);
+        const copy = await open(file);
+        // It can be read until it is closed, and goes with this process.
+        await rm(file, { force: true });
+        const content = copy.createReadStream().once('close', () => void rm(place, { force: true }));
+        return new Response(Readable.toWeb(content) as ReadableStream, {
+          headers: {
+            'content-type': 'application/vnd.sqlite3',
+            'content-length': String(bytes),
+            'content-disposition': 'attachment; filename="database.sqlite"',
+          },
+        });
+      } catch (error) {
+        await rm(place, { force: true });
+        throw error;
+      }
     },
   )
   .get(
@@ -153,3 +169,17 @@ export const databaseCopies = platform<unknown, ResourceState>()
       return done();
     },
   );
+
+/**
+ * Creates the file that counts as an export of the project until it is deleted. Copies that were completed after their
+ * request had timed out count, too.
+ */
+async function placeOfExport(project: string, { transit, refuse }: ResourceAccess): Promise<string> {
+  const mine = projectPrefix(project);
+  const names = (await removeAbandoned(transit)).filter((name) => name.startsWith(mine));
+  if (new Set(names.map((name) => name.split('.')[0])).size >= EXPORTS_MAX)
+    throw refuse('conflict', `Limit of open exports reached: ${EXPORTS_MAX} per project. Try again when one has ended`);
+  const place = path.join(transit, `${mine}${randomUUID()}`);
+  await (await open(place, 'wx', 0o600)).close();
+  return place;
+}

@@ -17,7 +17,7 @@ import {
   type ResourceState,
 } from './access.ts';
 import { ofDatabase } from './database-asking.ts';
-import { removeAbandoned } from './transit-files.ts';
+import { projectPrefix, removeAbandoned } from './transit-files.ts';
 
 const PIECE_BYTES_MAX = 8 * 1024 * 1024;
 /** Maximum number of unfinished uploads per project. */
@@ -74,7 +74,7 @@ export const databaseImports = platform<unknown, ResourceState>()
       const file = fileOf(resources, place);
       const folder = path.dirname(file);
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const mine = `${projectKey(place.project)}-`;
+      const mine = projectPrefix(place.project);
       const names = await removeAbandoned(folder);
       if (names.filter((name) => name.startsWith(mine)).length >= OPEN_MAX)
         throw resources.refuse(
@@ -199,11 +199,7 @@ async function followed<State extends { readonly state: string; readonly leftOut
 /** The name covers everything that access was granted for, so it cannot point to another project's file. */
 function fileOf({ transit }: ResourceAccess, { project, branch, binding, id }: Place): string {
   const all = createHash('sha256').update(JSON.stringify([project, branch ?? null, binding, id]));
-  return path.join(transit, 'imports', `${projectKey(project)}-${all.digest('hex').slice(0, 40)}`);
-}
-
-function projectKey(project: string): string {
-  return createHash('sha256').update(project).digest('hex').slice(0, 16);
+  return path.join(transit, 'imports', `${projectPrefix(project)}${all.digest('hex').slice(0, 40)}`);
 }
 
 async function sizeOf(file: string, { refuse }: ResourceAccess): Promise<number> {

@@ -1,4 +1,5 @@
 // Files on their way between a client and an engine: uploads, and copies of databases.
+import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -16,4 +17,9 @@ export async function removeAbandoned(folder: string): Promise<string[]> {
     else kept.push(name);
   }
   return kept;
+}
+
+/** The beginning of the names of a project's files. */
+export function projectPrefix(project: string): string {
+  return `${createHash('sha256').update(project).digest('hex').slice(0, 16)}-`;
 }
