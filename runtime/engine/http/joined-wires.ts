@@ -18,16 +18,7 @@ export class JoinedWires implements SocketEvents {
     far.next = near;
     const onPaused = (isPaused: boolean): void => (isPaused ? near.pause() : near.resume());
     far.onPaused = onPaused;
-    far.attach({
-      message: (data) => near.send(data),
-      failed() {},
-      // Codes that mean the absence of a code are never sent.
-      closed(code, reason, clean) {
-        // A paused socket would never read the reply to its close frame.
-        near.resume();
-        near.close(clean ? code : 1011, reason);
-      },
-    });
+    far.attach(new ToClient(near));
   }
 
   message(data: Part): void {
@@ -41,5 +32,27 @@ export class JoinedWires implements SocketEvents {
   closed(code: number, reason: string, clean: boolean): void {
     if (clean) this.#far.close(code, reason);
     else this.#far.cut();
+  }
+}
+
+/** The events of the worker's end. */
+class ToClient implements SocketEvents {
+  readonly #near: SocketWire;
+
+  constructor(near: SocketWire) {
+    this.#near = near;
+  }
+
+  message(data: Part): void {
+    this.#near.send(data);
+  }
+
+  failed(): void {}
+
+  closed(code: number, reason: string, clean: boolean): void {
+    // A paused socket would never read the reply to its close frame.
+    this.#near.resume();
+    // Codes that mean the absence of a code are never sent.
+    this.#near.close(clean ? code : 1011, reason);
   }
 }

@@ -201,14 +201,10 @@ function acceptHandshake(
   first: Buffer,
 ): void {
   if (socket.destroyed) return;
-  socket.on('error', () => {});
   const response = new http.ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
-  response.on('finish', () => socket.destroySoon());
-  const onDrain = (): void => void response.emit('drain');
-  socket.on('drain', onDrain);
-  watchHandshake(socket);
+  watchHandshake(socket, response);
   accept(state, request, response, false, first);
 }
 

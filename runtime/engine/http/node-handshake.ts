@@ -1,15 +1,34 @@
 // The connection of a WebSocket handshake: detects a client that disconnects while the handshake waits for an answer
 // (the connection is not read then, and only reading reveals its end), and hands the connection over to the WebSocket.
 // Used by listener-node.ts and node-exchange.ts.
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import type { ResponseHead } from './header-block.ts';
 import type { Upgrader } from './websocket.ts';
 
-/** Destroys the socket when its client ends it. Data that the client sends early stays unread. */
-export function watchHandshake(socket: Socket): void {
-  socket.on('readable', seeEnd).on('end', destroy);
+/** The connection of a response that is under way, as Node sees it. */
+type Answered = Socket & { readonly _httpMessage: ServerResponse | null };
+
+/**
+ * Destroys the socket when its client ends it, and after an answer that refuses the handshake. Data that the client
+ * sends early stays unread.
+ */
+export function watchHandshake(socket: Socket, response: ServerResponse): void {
+  // None of them refers to the response, which would stay in memory as long as the WebSocket.
+  socket.on('error', ignore).on('drain', passDrain).on('readable', seeEnd).on('end', destroy);
+  response.on('finish', destroySoon);
+}
+
+function ignore(): void {}
+
+function passDrain(this: Socket): void {
+  (this as Answered)._httpMessage?.emit('drain');
+}
+
+function destroySoon(this: ServerResponse): void {
+  this.req.socket.destroySoon();
 }
 
 function seeEnd(this: Socket): void {
@@ -34,7 +53,7 @@ export function openWebSocket(
   head: ResponseHead,
   events: SocketEvents,
 ): SocketWire {
-  socket.off('readable', seeEnd).off('end', destroy);
+  socket.off('drain', passDrain).off('readable', seeEnd).off('end', destroy);
   const wire = listener.upgrader!.upgrade(headerBlock, socket, first, head, events, memory);
   if (wire === null) {
     queueMicrotask(() => events.closed(1006, '', false));

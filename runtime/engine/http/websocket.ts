@@ -3,9 +3,11 @@
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { HostMemory } from '../bridge/host-memory.ts';
+import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import type { ResponseHead } from './header-block.ts';
+import { countUnfinished } from './unfinished-message.ts';
 
 /** Limits of a listener's WebSockets. */
 export interface WebSocketLimits {
@@ -20,10 +22,6 @@ export const closeOptions: object = { closeTimeout: 5000 };
  * accumulate.
  */
 const QUEUED_MESSAGE_BYTES = 512;
-/** A partial message below this is part of the fixed cost of an open socket. */
-const UNFINISHED_BYTES_MIN = 64 * 1024;
-/** Overhead of a message fragment, in bytes. */
-const PIECE_BYTES = 256;
 
 /** Compression that a peer may negotiate; no state is kept between messages, which would take 300 KB per socket. */
 export const deflateOptions = {
@@ -83,6 +81,9 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
     }
   });
   const silent = new WeakSet<WebSocket>();
+  function heard(this: WebSocket): void {
+    silent.delete(this);
+  }
   const sweep = setInterval(() => {
     for (const socket of server.clients) {
       // A paused socket cannot receive a pong.
@@ -101,7 +102,6 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
       let wire: SocketWire | null = null;
       const request: Handshake = { method: 'GET', headers: handshakeHeaders(requestBlock), head };
       server.handleUpgrade(request as never, socket, first, (opened) => {
-        const heard = (): void => void silent.delete(opened);
         opened.on('pong', heard).on('ping', heard);
         wire = wireOf(opened, events, memory);
       });
@@ -120,97 +120,63 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
  * @param memory counts partial messages: a message that exceeds it ends the connection.
  */
 export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemory | null): SocketWire {
-  if (memory !== null) countUnfinished(socket, memory, (error) => events.failed(error.message));
-  let queued = 0;
-  const onSent = (): void => void queued--;
-  socket.on('message', (data: Buffer, isBinary) => events.message(isBinary ? ownBytes(data) : data.toString('utf8')));
-  socket.on('error', (error) => events.failed(error.message));
-  socket.on('close', (code, reason) => events.closed(code, reason.toString('utf8'), code !== 1006));
-  return {
-    send(data) {
-      if (socket.readyState !== socket.OPEN) return;
-      queued++;
-      socket.send(data, onSent);
-    },
-    close(code, reason) {
-      if (code === 1005) socket.close();
-      else socket.close(code, reason);
-    },
-    deflates: socket.extensions !== '',
-    pause: () => socket.pause(),
-    resume: () => socket.resume(),
-    get bufferedBytes() {
-      return socket.bufferedAmount + queued * QUEUED_MESSAGE_BYTES;
-    },
-  };
+  if (memory !== null) countUnfinished(socket, memory, events);
+  (socket as HeardSocket)[EVENTS] = events;
+  // Shared functions, because ten thousand sockets may sleep in an engine.
+  socket.on('message', onMessage).on('error', onError).on('close', onClose);
+  return new PackageWire(socket);
 }
 
-/** The package's message parser, with only the parts that are used here. */
-interface Receiver {
-  /** Bytes of the partial message, inflated. */
-  readonly _messageLength: number;
-  /** Bytes of the partial frame, and the chunks that they came in. */
-  readonly _bufferedBytes: number;
-  readonly _buffers: readonly Buffer[];
-  /** Whole frames of the message under way. */
-  readonly _fragments: Buffer[];
-  /** Whether the frame is the last one of its message. */
-  readonly _fin: boolean;
-  /** Takes bytes of the connection. */
-  _write(chunk: Buffer, encoding: string, done: () => void): void;
-  /** A frame of a message is complete. */
-  dataMessage(done: () => void): void;
+const EVENTS = Symbol('events');
+
+type HeardSocket = WebSocket & { [EVENTS]: SocketEvents };
+
+function onMessage(this: WebSocket, data: Buffer, isBinary: boolean): void {
+  (this as HeardSocket)[EVENTS].message(isBinary ? ownBytes(data) : data.toString('utf8'));
 }
 
-/**
- * Counts the memory of a message before it is complete. The package has no event for it, and 1 KB from a peer can
- * inflate to 1 MB, so its parser is observed.
- */
-function countUnfinished(socket: WebSocket, memory: HostMemory, refused: (error: Error) => void): void {
-  const receiver = (socket as unknown as { readonly _receiver: Receiver })._receiver;
-  const { _write, dataMessage } = receiver;
-  let held = 0;
-  let isOver = false;
-  const count = (): void => {
-    if (isOver) return;
-    const { _messageLength: inflated, _bufferedBytes: raw, _buffers, _fragments } = receiver;
-    const taken = inflated + raw + (_buffers.length + _fragments.length) * PIECE_BYTES;
-    const bytes = taken < UNFINISHED_BYTES_MIN ? 0 : taken;
-    if (bytes === held) return;
-    if (bytes < held) {
-      memory.release(held - bytes);
-      held = bytes;
-      return;
-    }
-    try {
-      memory.reserve(bytes - held, 'A WebSocket message');
-      held = bytes;
-    } catch (error) {
-      isOver = true;
-      refused(error as Error);
-      socket.close(1013, 'Too much memory');
-      socket.terminate();
-    }
-  };
-  receiver._write = (chunk, encoding, done) => {
-    _write.call(receiver, chunk, encoding, done);
-    count();
-  };
-  receiver.dataMessage = (done) => {
-    const { _fragments, _fin } = receiver;
-    const last = _fragments.at(-1);
-    // As a view, a frame of one byte would keep the whole chunk in memory: 64 KB.
-    if (!_fin && last !== undefined && last.byteLength < last.buffer.byteLength) {
-      _fragments[_fragments.length - 1] = Buffer.allocUnsafeSlow(last.byteLength);
-      last.copy(_fragments.at(-1)!);
-    }
-    dataMessage.call(receiver, done);
-    count();
-  };
-  socket.once('close', () => {
-    isOver = true;
-    memory.release(held);
-  });
+function onError(this: WebSocket, error: Error): void {
+  (this as HeardSocket)[EVENTS].failed(error.message);
+}
+
+function onClose(this: WebSocket, code: number, reason: Buffer): void {
+  (this as HeardSocket)[EVENTS].closed(code, reason.toString('utf8'), code !== 1006);
+}
+
+class PackageWire implements SocketWire {
+  readonly deflates: boolean;
+  readonly #socket: WebSocket;
+  #queued = 0;
+  #onSent: (() => void) | null = null;
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+    this.deflates = socket.extensions !== '';
+  }
+
+  send(data: Part): void {
+    const socket = this.#socket;
+    if (socket.readyState !== socket.OPEN) return;
+    this.#queued++;
+    socket.send(data, (this.#onSent ??= () => void this.#queued--));
+  }
+
+  close(code: number, reason: string): void {
+    if (code === 1005) this.#socket.close();
+    else this.#socket.close(code, reason);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount + this.#queued * QUEUED_MESSAGE_BYTES;
+  }
 }
 
 // A view into a larger buffer would be copied into the isolate as a whole.
