@@ -7,16 +7,8 @@ import { later, LeaseEnd, LONG_AGO, momentNow, type Moment } from '../databases/
 import type { ObjectLeases } from '../engine/bindings/object-leases.ts';
 import type { Sql } from './sql.ts';
 
-/**
- * Interval of renewals, the time without renewal after which others may take its objects, and the time after which it
- * gives them up itself.
- */
-const [RENEW_MS, GONE_MS, LAPSED_MS] = [400, 1500, 1000];
-/**
- * If a renewal is within this time of the previous one, by the clock of Postgres, no other engine could have taken
- * objects. The time that is left until {@link GONE_MS} is for the statements of the other engines.
- */
-const CONTINUOUS_MS = 1250;
+/** Time without renewal after which an engine gives up its objects. */
+const LEASE_MS = 1000;
 
 /** Interval of deleting rows without a holder, and their minimum age since their object was last taken. */
 const [SWEEP_MS, KEPT_MS] = [600_000, 3_600_000];
@@ -32,6 +24,8 @@ interface Options {
   readonly keptMs?: number;
   /** For tests. */
   readonly now?: () => Moment;
+  /** Time without renewal after which this engine gives up its objects, the same for all engines; default 1000. */
+  readonly leaseMs?: number;
 }
 
 interface PostgresLeases extends ObjectLeases {
@@ -40,7 +34,22 @@ interface PostgresLeases extends ObjectLeases {
   close(): void;
 }
 
-export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = momentNow }: Options): PostgresLeases {
+export function createObjectLeases({
+  sql,
+  link,
+  log,
+  keptMs = KEPT_MS,
+  now = momentNow,
+  leaseMs = LEASE_MS,
+}: Options): PostgresLeases {
+  const renewMs = 0.4 * leaseMs;
+  /** Time without renewal after which other engines may take the objects. */
+  const goneMs = 1.5 * leaseMs;
+  /**
+   * If a renewal is within this time of the previous one, by the clock of Postgres, no other engine could have taken
+   * objects. The time that is left until `goneMs` is for the statements of the other engines.
+   */
+  const continuousMs = 1.25 * leaseMs;
   const holder = randomBytes(12).toString('base64url');
   /** The end of the lease, counted from the last successful renewal. */
   const end = new LeaseEnd(LONG_AGO, now);
@@ -70,8 +79,8 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
         );
         const gap = row?.gap ?? Infinity;
         // A pause of the process is not hidden by its first renewal afterwards.
-        if (isLate && gap >= CONTINUOUS_MS) hasLost = true;
-        end.set(later(began, LAPSED_MS));
+        if (isLate && gap >= continuousMs) hasLost = true;
+        end.set(later(began, leaseMs));
       } finally {
         renewing = null;
       }
@@ -86,12 +95,12 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
         clearInterval(timer!);
         timer = null;
       } else renew().catch((error: unknown) => log(`durable objects: lease not renewed: ${(error as Error).message}`));
-    }, RENEW_MS);
+    }, renewMs);
     timer.unref();
   }
 
   const unheld = `l.fence < (${NOW} - ${keptMs}) * 1000 AND NOT EXISTS (
-    SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${GONE_MS})`;
+    SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${goneMs})`;
 
   /** In this order, so that an engine that takes an object in the meantime has seen the floor of the previous call. */
   async function sweep(): Promise<void> {
@@ -99,7 +108,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
     await sql.all(
       `UPDATE object_floor SET fence = greatest(fence, (SELECT max(l.fence) FROM object_lease l WHERE ${unheld}))`,
     );
-    await sql.all(`DELETE FROM object_engine WHERE seen_at < ${NOW} - ${Math.max(0, keptMs) + GONE_MS}`);
+    await sql.all(`DELETE FROM object_engine WHERE seen_at < ${NOW} - ${Math.max(0, keptMs) + goneMs}`);
   }
 
   const sweeping = setInterval(() => {
@@ -113,7 +122,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
     async acquire({ namespace, resource: id }) {
       // Also renews a lease that would expire before the timer runs, because the timer is stopped while there are no
       // objects.
-      if (end.leftMs <= LAPSED_MS - RENEW_MS) await renew();
+      if (end.leftMs <= leaseMs - renewMs) await renew();
       count++;
       keepRenewing();
       try {
@@ -121,7 +130,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
           `INSERT INTO object_lease AS l (namespace, id, holder, fence) VALUES ($1, $2, $3, greatest(${NOW} * 1000, (SELECT fence + 1 FROM object_floor)))
            ON CONFLICT (namespace, id) DO UPDATE SET holder = excluded.holder, fence = greatest(l.fence + 1, excluded.fence)
            WHERE l.holder = excluded.holder OR NOT EXISTS (
-             SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${GONE_MS})
+             SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${goneMs})
            RETURNING fence`,
           namespace,
           id,
@@ -154,7 +163,7 @@ export function createObjectLeases({ sql, link, log, keptMs = KEPT_MS, now = mom
     async others(namespace) {
       const engines = await sql.all<{ link: string }>(
         `SELECT DISTINCT e.link FROM object_lease l JOIN object_engine e ON e.holder = l.holder
-         WHERE l.namespace = $1 AND l.holder <> $2 AND e.seen_at > ${NOW} - ${GONE_MS}`,
+         WHERE l.namespace = $1 AND l.holder <> $2 AND e.seen_at > ${NOW} - ${goneMs}`,
         namespace,
         holder,
       );

@@ -127,6 +127,8 @@ export async function startPlatformHere(
     work: engine.work,
     log: (level, message) => log[level](message),
     passwordCost: 128,
+    // The event loop of a test stands still for seconds on a busy machine, and a lapsed lease closes sockets.
+    objectLeaseMs: 60_000,
   });
   const recent = new RecentLog({ bytesMax: limits.logKeptBytesMax, projectsMax: limits.logKeptProjectsMax });
   const recorder = new TelemetryRecorder(limits.telemetry, 1, createClientAddress(trustedProxies));

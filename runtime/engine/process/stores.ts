@@ -79,6 +79,8 @@ interface EngineStoresDeps {
   readonly log: (level: 'warn' | 'error', message: string) => void;
   /** N of scrypt, for tests. */
   readonly passwordCost?: number;
+  /** Lease of this engine's durable objects, for tests. */
+  readonly objectLeaseMs?: number;
 }
 
 /** @throws {Error} naming an invalid variable, or when Redis cannot be reached. */
@@ -94,6 +96,7 @@ export async function openEngineStores({
   link = '',
   log,
   passwordCost,
+  objectLeaseMs,
 }: EngineStoresDeps): Promise<EngineStores> {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const deliveryLimits = limitsFrom(environment).delivery;
@@ -155,7 +158,14 @@ export async function openEngineStores({
     return openCacheRedis(cacheUrl, (error) => log('warn', `cache unreachable: ${error.message}`));
   };
   const objectLeases =
-    events === null ? null : createObjectLeases({ sql: events.sql, link, log: (message) => log('warn', message) });
+    events === null
+      ? null
+      : createObjectLeases({
+          sql: events.sql,
+          link,
+          log: (message) => log('warn', message),
+          ...(objectLeaseMs === undefined ? {} : { leaseMs: objectLeaseMs }),
+        });
   return {
     objectLeases,
     stores: {

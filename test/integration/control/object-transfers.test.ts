@@ -87,9 +87,10 @@ test('objects move at the promotion of the project that transfers them, with ids
   const id = await says('rooms', '/a/id');
   const socket = new WebSocket(`ws://127.0.0.1:${all.platform.port}/a`, { headers: { host: 'rooms.localhost' } });
   await once(socket, 'open');
+  const closed = once(socket, 'close').then(([code, reason]) => `closed: ${code} ${reason}`);
   const echo = async (): Promise<string> => {
     socket.send('hello');
-    return String(((await once(socket, 'message')) as [Buffer])[0]);
+    return String(await Promise.race([once(socket, 'message').then(([data]) => data as Buffer), closed]));
   };
   assert.equal(await echo(), 'Room of rooms: hello');
 
