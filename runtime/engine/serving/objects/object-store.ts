@@ -160,7 +160,8 @@ export class ObjectStore {
     if (alarms === null)
       throw new PlatformError('object_reset', { reason: 'this handler has no timers for its alarm' });
     if (this.#timerAt === undefined) this.#timerAt = await alarms.get(owner);
-    if (this.#timerAt !== null && this.#timerAt <= alarm) return;
+    // A timer that is due may have fired.
+    if (this.#timerAt !== null && this.#timerAt > Date.now() && this.#timerAt <= alarm) return;
     await alarms.set(owner, alarm);
     this.#timerAt = alarm;
   }
