@@ -23,7 +23,7 @@ const FILES_AT_ONCE = 4;
 const COMPRESSIBLE =
   /^(?:text\/|application\/(?:json|javascript|wasm|rtf|xml|vnd\.ms-fontobject|vnd\.apple\.mpegurl)|image\/(?:svg|bmp|x-icon)|font\/(?:ttf|otf)|model\/gltf)|\+(?:json|xml)\b/;
 
-/** Files with their useful compressed forms, and where these are stored. */
+/** Files with the compressed forms that are worth storing, and the location of these forms. */
 interface EncodedAssets {
   readonly files: Readonly<Record<string, AssetFile>>;
   /** Hash of a compressed form -> its file, absolute. */

@@ -128,7 +128,7 @@ async function list(
   return found;
 }
 
-/** Why a file is not served; `rules`: it configures serving. */
+/** Why a file is not served; `rules` means that it contains rules for serving. */
 async function skippedBy(file: string, atTop: boolean, isProject: boolean): Promise<Withheld | 'rules'> {
   const name = basename(file);
   if (atTop && (name === '_headers' || name === '_redirects')) return 'rules';

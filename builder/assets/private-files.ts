@@ -2,7 +2,7 @@
 // project is served without a build. Called by assets.ts. Pure, except that one ambiguous extension requires reading
 // the file.
 
-/** Keys and keystores. Certificates are public, but a .pem file may be either. */
+/** Keys and keystores. Certificates are public, but a .pem file may contain a certificate or a private key. */
 const keyNames =
   /^(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|.*\.(?:pem|key|p12|pfx|p8|jks|keystore|ppk|kdbx)|(?:service-?account(?:-?key)?|credentials?|secrets?)\.(?:json|ya?ml|toml)|.*\.env)$/i;
 

@@ -32,7 +32,7 @@ export interface Artifact {
   readonly manifest: Manifest;
   /** Files in the folder, the manifest included. */
   readonly files: number;
-  /** Size of their content, without file system overhead. */
+  /** Size of the files' content, without file system overhead. */
   readonly bytes: number;
 }
 
@@ -80,7 +80,8 @@ export async function writeArtifact(
     return artifact;
   }
 
-  // A sibling of the final folder, since a rename needs the same file system. Artifact ids never start with a dot.
+  // The temporary folder is a sibling of the final folder, because a rename works only within one file system. Artifact
+  // ids never start with a dot.
   const temporary = join(artifacts, `.${id.slice(0, 12)}-${randomBytes(6).toString('hex')}`);
   try {
     const folders = new Set([temporary]);

@@ -41,7 +41,10 @@ export const defaultAssets: AssetsConfig = {
 interface BuildOptions {
   /** The project's folder (repository root plus `base`). */
   readonly root: string;
-  /** The repository, for a workspace: its files may be imported too. By default, only the project's folder. */
+  /**
+   * The repository, if it is a workspace, whose files may be imported too; by default, only files of the project's
+   * folder may be imported.
+   */
   readonly workspace?: string;
   readonly config: BuildConfig;
   /** Folder that artifacts are written into. */
@@ -67,7 +70,7 @@ interface BuildOptions {
 }
 
 /**
- * Builds a project. The same sources give the same artifact id, independent of their location.
+ * Builds a project. The same sources give the same artifact id, wherever their folder is.
  *
  * @throws {BuildError} for every problem of the project; no files are then left in `artifacts`.
  * @example
@@ -78,7 +81,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   const root = await realpath(options.root).catch(() => {
     throw new BuildError('unknown_kind', `The project folder ${options.root} does not exist`);
   });
-  // This runs first, since the command may create the entry as well as the files.
+  // The build command runs first, because it may create the entry as well as the files.
   const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
   const project = findEntry(root, options.config);
   const [workflow] = Object.keys(options.config.workflowClasses ?? {});
@@ -181,7 +184,7 @@ function checkErrorPages(pages: AssetsConfig['errorPages'], files: AssetRules['f
     const file = Object.hasOwn(files, path.slice(1)) ? files[path.slice(1)] : undefined;
     const key = `assets.error_pages.${status} in platform.yaml`;
     if (file === undefined)
-      throw new BuildError('assets', `${key}: the output has no file ${path}. Create it, or change the path`);
+      throw new BuildError('assets', `${key}: the output has no file ${path}. Create the file, or change the path`);
     if (!file.type.startsWith('text/html'))
       throw new BuildError('assets', `${key}: ${path} is not an HTML file (${file.type})`);
   }
@@ -247,7 +250,10 @@ async function serverAssets(
   };
 }
 
-/** A folder under its own prefix belongs to the framework, with a hash in each file name or in the folder's. */
+/**
+ * Serves a folder below a prefix, with headers for immutable files. Only frameworks use such folders, and their file or
+ * folder names contain a hash.
+ */
 function withPrefix(assets: RuledAssets, prefix: string): RuledAssets {
   const { files, sources, headers = [] } = assets;
   return {
@@ -271,7 +277,7 @@ function ruled(assets: Assets, root: string, folder: string, onWarning: BuildOpt
   };
 }
 
-/** In the format of the manifest. */
+/** Only the fields that belong in the manifest. */
 function rulesOf({ hash, bytes, start, folder }: ServerRules): ServerRules {
   return { hash, bytes, start, folder };
 }
@@ -305,7 +311,7 @@ export function toManifest(
       // Sites serve their `404.html` for unknown paths.
       notFoundHandling: notFoundHandling ?? (kind === 'static' ? '404-page' : 'none'),
       files: assets.files,
-      // Omitted if empty, so that the ids of projects without them do not change.
+      // Optional fields are omitted if empty, so that the ids of projects without them do not change.
       ...(pages.length > 0 ? { errorPages: Object.fromEntries(pages) } : {}),
       ...(assets.headers?.length ? { headers: assets.headers } : {}),
       ...(assets.redirects?.length ? { redirects: assets.redirects } : {}),

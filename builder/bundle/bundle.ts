@@ -27,7 +27,10 @@ export interface BundleOptions {
   readonly root: string;
   /** The worker's entry file, absolute. */
   readonly entry: string;
-  /** The repository, for a workspace: its files may be imported too. By default, only the project's folder. */
+  /**
+   * The repository, if it is a workspace, whose files may be imported too; by default, only files of the project's
+   * folder may be imported.
+   */
   readonly workspace?: string;
   /** Whether `node:*`, `Buffer` and `process` are available; false if the flag is disabled. */
   readonly nodeCompat: boolean;
@@ -117,7 +120,7 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
   if (!existsSync(given.entry))
     throw new BuildError('missing_entry', `The worker's entry ${projectPath(given.root, given.entry)} does not exist`);
   const containment = containmentOf(given.root, given.workspace);
-  // rolldown resolves links, and paths are compared.
+  // Links in the path are resolved, because rolldown resolves links and the paths are compared.
   const options = { ...given, root: containment.root };
   const context = { containment, nodeCompat: options.nodeCompat };
   checkTsconfigs(containment, options.entry);

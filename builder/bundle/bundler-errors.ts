@@ -83,13 +83,13 @@ function resolveHint(specifier: string, importer: string | undefined, context: E
     return `There are ${cloudflareModules.map((name) => `cloudflare:${name}`).join(', ')}; with import() it fails only where it is used`;
   const builtin = isNodeBuiltin(specifier.replace(/^node:/, ''));
   if (specifier.startsWith('node:') && !builtin) return 'Node has no module with this name';
-  if (builtin && !context.nodeCompat) return 'It is a module of Node: add nodejs_compat to compatibility_flags';
-  if (specifier.startsWith('#')) return 'Add it to "imports" in package.json';
+  if (builtin && !context.nodeCompat) return 'This is a module of Node: add nodejs_compat to compatibility_flags';
+  if (specifier.startsWith('#')) return 'Add this name to "imports" in package.json';
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
   if (name === '__STATIC_CONTENT_MANIFEST')
-    return 'It belongs to Workers Sites: files in "out" are served without code here, so remove it and what uses it';
+    return 'This module belongs to Workers Sites: files in "out" are served without code here, so remove the import and the code that uses it';
   if (name.startsWith('virtual:'))
-    return 'A plugin of Vite makes it: set "main" to the worker that the build writes, and "build" to its command';
+    return 'A Vite plugin creates this module: set "build" to the command that runs Vite, and "main" to the worker that it writes';
   if (!/^(?:@[\w.-]+\/)?[A-Za-z0-9][\w.-]*$/.test(name)) return 'No file and no package has this name';
   if (isInstalled(name, importer ?? join(context.containment.root, 'index')))
     return `Package ${name} is installed, but has no such export`;

@@ -28,7 +28,7 @@ export function cloudflarePlugin(): Plugin {
     },
     load: {
       filter: { id: /^\0platform:missing\// },
-      // CommonJS, since it is evaluated when required and not with the bundle.
+      // The module is CommonJS, which is evaluated when it is required and not with the bundle.
       handler: (id) => ({
         code: `throw new Error(${JSON.stringify(missingMessage(id.slice(MISSING_PREFIX.length)))});\nmodule.exports = {};`,
         moduleType: 'js',

@@ -19,8 +19,8 @@ export function fileImportsPlugin(root: string): Plugin {
         const found = await this.resolve(sourceFile(source), importer, { ...options, skipSelf: true });
         if (found === null || found.external !== false) return found;
         if (source.endsWith('?raw')) return { ...found, id: `${found.id}?raw` };
-        // rolldown names the default export of an index file after its folder. In the root, this name depends on the
-        // checkout, but the bundle must not.
+        // rolldown names the default export of an index file after its folder. In the project's root, this would be the
+        // name of the checkout's folder, on which the bundle must not depend.
         const { dir, name, ext } = parse(found.id);
         return dir === root && name === 'index' ? { ...found, id: join(root, `index${rootIndexMark}${ext}`) } : found;
       },

@@ -76,7 +76,7 @@ export const impossiblePackages: Readonly<Record<string, ImpossiblePackage>> = {
   playwright: { why: 'programs', use: SCREENSHOTS },
   'playwright-core': { why: 'programs', use: SCREENSHOTS },
   puppeteer: { why: 'programs', use: SCREENSHOTS },
-  re2: { why: 'native', use: 'RegExp: the CPU of each request is limited' },
+  re2: { why: 'native', use: 'RegExp, because the CPU of each request is limited' },
   'selenium-webdriver': { why: 'programs', use: SCREENSHOTS },
   serialport: { why: 'native', use: 'a program beside the device that calls the worker' },
   sharp: { why: 'native', use: `a WebAssembly codec such as @jsquash/jpeg, or ${NODE_SERVER}` },

@@ -48,7 +48,7 @@ export const realExports: Readonly<
     {
       readonly from: 'own' | 'unenv';
       readonly names: readonly string[];
-      /** Mostly complete: its default export is a plain object. */
+      /** Mostly complete modules, whose default export is a plain object. */
       readonly whole?: true;
     }
   >

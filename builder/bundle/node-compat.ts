@@ -23,10 +23,13 @@ const GLOBALS_PREFIX = '\0platform:globals/';
 
 /** `g.Buffer`, `g['process']`, `'process' in g`. */
 const ALIASED = /(?:\.|\[\s*["'`]|["'`](?=(?:Buffer|process)["'`]\s+in\b))(Buffer|process)\b(?!\s*\()/g;
-/** `const { Buffer, process: p } = g`. */
+/** Matches `const { Buffer, process: p } = g`. */
 const TAKEN_APART = /\{([^{}]*)\}\s*=\s*\w/g;
 
-/** `require('events')` and `__require("node:events")`, if the module creates its own require with `createRequire`. */
+/**
+ * Matches `require('events')` and `__require("node:events")`, for modules that create their own require with
+ * `createRequire`.
+ */
 const OWN_REQUIRE = /\b\w*[rR]equire\w*\(\s*(["'])(?:node:)?([a-z_0-9]+(?:\/[a-z_0-9]+)?)\1\s*\)/g;
 
 /** Absolute path of a module of builder/node/ or builder/shims/; these stay TypeScript in a packed installation. */
@@ -35,8 +38,8 @@ export function ownPath(name: string): string {
 }
 
 /**
- * Node globals, each imported only into modules that use it.
- * Values are those of rolldown's `transform.inject`.
+ * Node globals, each imported only into modules that use it. The values have the format of rolldown's
+ * `transform.inject`.
  */
 export function nodeGlobals(): Record<string, [string, string]> {
   const buffer: [string, string] = ['node:buffer', 'Buffer'];
@@ -115,7 +118,7 @@ function ownFile(name: string): string {
 }
 
 function unenvPath(name: string): string {
-  // unenv has one module for both kinds of paths.
+  // unenv has one module for POSIX paths and Windows paths.
   const exported = name.startsWith('path/') ? 'path' : name;
   return fileURLToPath(import.meta.resolve(`unenv/node/${exported}`));
 }

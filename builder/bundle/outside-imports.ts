@@ -59,7 +59,7 @@ export async function outsideErrors(options: InputOptions, containment: Containm
     await using build = await rolldown({ ...options, plugins: [plugin, options.plugins] });
     await build.generate({ format: 'esm', codeSplitting: false });
   } catch {
-    // Other errors are reported once these are fixed.
+    // Other errors of the bundler are ignored here; the next build reports them.
   }
   return joinBuildErrors(found.map((one) => errorOf(one, containment)).sort(byPlace));
 }

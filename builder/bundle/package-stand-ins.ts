@@ -9,7 +9,7 @@ import { sourceFile } from '../project/build-error.ts';
 import { impossibleMessage, impossibleOf, impossiblePackages, packageNameOf } from './impossible-packages.ts';
 import { ownPath } from './node-compat.ts';
 
-/** An import statement in the project's own code that names such a package. */
+/** An import statement in the project's own code that names a replaced package. */
 export interface ImpossibleImport {
   readonly specifier: string;
   /** The importing file, absolute. */
@@ -77,7 +77,7 @@ export function packageStandInsPlugin(found: ImpossibleImports, nodeCompat: bool
         if (entry === undefined && !(source === 'ws' && nodeCompat)) return null;
         const name = packageNameOf(source);
         const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
-        // A project module or another package resolves to this name.
+        // The name belongs to a module of the project or to another package.
         if (resolved !== null && resolved.external === false) {
           const target = sourceFile(resolved.id);
           if (!isDependency(target) || ownerOf(target) !== name) return resolved;
@@ -94,7 +94,7 @@ export function packageStandInsPlugin(found: ImpossibleImports, nodeCompat: bool
     },
     load: {
       filter: { id: [/^\0platform:impossible\//, /^\0platform:fetch-transport\//] },
-      // CommonJS, since it is evaluated when required, and its exports need no names.
+      // The module is CommonJS, which is evaluated when it is required, and whose exports need no names.
       handler(id) {
         if (id.startsWith(TRANSPORT_PREFIX))
           return {

@@ -3,14 +3,14 @@
 const sveltekit = new URL('../../packages/sveltekit/index.mjs', import.meta.url).href;
 const astro = new URL('../../packages/astro/index.mjs', import.meta.url).href;
 
-/** Modules of installed packages, by the end of their URL; bundled configurations also use it. */
+/** Modules to replace, by the end of their URL in node_modules; bundled configurations import them by this URL too. */
 const standIns = [
   [/\/node_modules\/@sveltejs\/adapter-(?:auto|node|vercel|netlify)\/index\.js$/, () => sveltekit],
   [/\/node_modules\/@astrojs\/(?:node|vercel|netlify|cloudflare)\/dist\/index\.js$/, () => astro],
   [/\/node_modules\/astro\/dist\/config\/entrypoint\.js$/, astroConfig],
 ];
 
-/** For a module that a replacement itself imports. */
+/** Query of a URL with which a replacement imports the original module. */
 const ORIGINAL = '?original';
 
 /** `astro/config`, whose `defineConfig` adds an adapter to projects that set none. */

@@ -42,7 +42,7 @@ export interface CommandOptions {
   readonly environment?: Readonly<Record<string, string>> | undefined;
   /** Aborts the command with all of its processes. */
   readonly signal?: AbortSignal | undefined;
-  /** The repository, for a workspace: tools installed there are found too. */
+  /** The repository, if it is a workspace: tools that are installed in it are found too. */
   readonly workspace?: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export async function runBuildCommand(
     cwd: folder,
     env: buildEnvironment(folder, workspace ?? folder, inherited ?? process.env, environment),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A separate process group, so that all of its processes can be killed.
+    // The command gets its own process group, so that all of its processes can be killed.
     detached: ending !== undefined,
   });
   const kill = (signal: NodeJS.Signals): void => {
@@ -101,7 +101,7 @@ export async function runBuildCommand(
   })) as [number | null, string | null];
   ending?.removeEventListener('abort', end);
   clearTimeout(late);
-  // From here on, its pipes are drained without back-pressure.
+  // After the command has exited, its remaining output is read without back-pressure.
   left = LAST_OUTPUT_CHARS_MAX;
   child.stdout.resume();
   child.stderr.resume();
@@ -159,8 +159,8 @@ function buildEnvironment(
 }
 
 /**
- * The folder of this Node, for a project with the Vite plugin whose shell has an older version: `platform dev` also
- * runs Vite on this Node, and a plugin linked from a clone is TypeScript.
+ * The folder of this process's Node, if the project uses the Vite plugin and its shell has an older Node. `platform
+ * dev` also runs Vite on this Node, and a plugin that is linked from a clone is TypeScript.
  */
 function nodeFolder(folder: string, found: readonly string[]): string[] {
   if (isLoader(process.execPath) || !usesVitePlugin(filesIn(folder))) return [];

@@ -42,8 +42,8 @@ export async function runBuild(
   const made = changed(before, stampsOf(root, config));
   const stale = options.isCheckout === true ? null : staleOutput(root, config, before, made);
   if (stale === null) return made;
-  // Incremental tools may leave existing output untouched. If the output is moved away, such tools write it again,
-  // which shows that it is theirs.
+  // Incremental tools may leave existing output untouched. If the output is moved away, such a tool writes it again,
+  // which shows that the tool created it.
   const kept = mkdtempSync(join(root, '.platform-before-'));
   let remade = false;
   try {

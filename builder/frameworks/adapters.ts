@@ -1,6 +1,6 @@
 // The platform's framework adapters (packages/astro, nitro, sveltekit, vite): how a build command is made to use them,
 // and where they write their output. Called by build-step.ts before and after the command, and by build.ts, entry.ts
-// and output-folder.ts. The variables it sets only contain the path of a file of the platform.
+// and output-folder.ts. The variables that this file sets only contain the path of a file of the platform.
 import { lstatSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { adaptedOutput } from './table.ts';
 /** Output of an adapter, relative to the project's root. */
 interface Adapted {
   readonly entry: string;
-  /** Null if there are no files to serve. */
+  /** Null if the build has no files to serve. */
   readonly assets: string | null;
 }
 

@@ -1,5 +1,5 @@
-// The build, start and dev commands of a project: its own scripts, otherwise those of its framework. Pure. Called by
-// detect.ts, and by builder/ssr/ for the start command.
+// The build, start and dev commands of a project: its own scripts, otherwise the commands of its framework. Pure.
+// Called by detect.ts, and by builder/ssr/ for the start command.
 import { vitePluginPackage, type Decision } from './kinds.ts';
 import { runCommand, type Manager } from './packages.ts';
 import type { ProjectView } from './project-view.ts';
@@ -15,7 +15,7 @@ export interface DetectedDev extends DevProgram {
 /** Monorepo tools that build packages in dependency order. */
 export type TaskRunner = 'turbo' | 'nx';
 
-/** Such a script would call the platform recursively. */
+/** A script that calls `platform build` would run recursively. */
 const OWN_BUILD = /(?:^|[\s;&|/])platform build\b/;
 const OWN_DEV = /(?:^|[\s;&|/])platform dev\b/;
 /** Emulators of other platforms: they choose their own port and do not provide our bindings. */
@@ -24,7 +24,7 @@ const OTHER_DEV =
 /** Templates in which `start` is a dev server: Angular, Docusaurus, Qwik and Create React App. */
 const DEV_START =
   /^(?:\w+=\S+ )*(?:npx )?(?:@[\w-]+\/)?(?:ng serve|react-scripts start|docusaurus start|ember serve|eleventy --serve|vite(?: (?:dev|serve|-.*))?$|(?:next|nuxt|nuxi|astro|nitro|vinext|vinxi|react-router|gatsby|wrangler|platform) dev(?:elop)?\b)/;
-/** Matches the call of an installed program in a script, including a scoped one. */
+/** Matches the call of an installed program in a script, also of a program from a scoped package. */
 const BY_RUNNER = /^(?:(?:npx|bunx|pnpm exec|yarn exec) )?(?:@[\w-]+\/)?/;
 /** A package name that is safe to use in a command: allowed by npm, without shell metacharacters. */
 const PACKAGE_NAME = /^(?:@[\w.-]+\/)?[\w.-]+$/;
@@ -70,7 +70,7 @@ export function buildOf(
   };
 }
 
-/** The script `build`; if the project uses packages of its repository, after their builds. */
+/** The command that runs the script `build`. If the project uses packages of its repository, they are built first. */
 function scriptBuild(project: ProjectView, manager: Manager, runner: TaskRunner | null): BuildCommand {
   const build = runCommand(manager, 'build');
   const name = project.name ?? '';
@@ -99,7 +99,10 @@ export function startCommand(project: ProjectView, decision: Decision | null): s
   return name === null ? (decision?.start ?? null) : project.scripts.get(name)!;
 }
 
-/** The same, by script name. */
+/**
+ * The shell command that starts the built server: runs the start script, or the framework's own command; null if
+ * unknown.
+ */
 export function startOf(project: ProjectView, manager: Manager, { start }: Decision): string | null {
   const name = startScript(project);
   return name === null ? (start ?? null) : runCommand(manager, name);

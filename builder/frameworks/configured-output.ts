@@ -1,5 +1,5 @@
-// The output folder set in a framework's configuration, and the folder of its site. Pure: it only reads literal values;
-// others are found after the build. Called by detect.ts.
+// The output folder set in a framework's configuration, and the folder of its site. Pure. Only literal values are read;
+// other output folders are found after the build. Called by detect.ts.
 import path from 'node:path';
 import type { ProjectView } from './project-view.ts';
 import type { Framework } from './table.ts';
@@ -15,7 +15,7 @@ export function namedOutput(project: ProjectView, framework: Framework): NamedOu
   const { outOption: option, outFlag: flag, outBelow = '.', config = [], files = [] } = framework;
   const names = [...config.map((one) => (isFolder(one) ? `${one}/config` : one)), ...files];
   const texts = names.map((name) => [name, project.text(name) ?? project.config(name)] as const);
-  // Vite resolves the output folder from its source folder, if that is configured.
+  // Vite resolves the output folder relative to its source folder, if a source folder is configured.
   const root = texts.map(([, text]) => valueOf(text, 'root')).find((found) => found !== null);
   const sources = option === 'outDir' ? (root ?? '.') : '.';
   const byFlag = flag === undefined ? null : wordBehind(buildScript(project, framework), flag);
@@ -48,7 +48,9 @@ export function siteFolder(project: ProjectView, framework: Framework): string |
   return place === null || path.posix.dirname(place) === '.' ? null : path.posix.dirname(place);
 }
 
-/** The configuration folder of such a site, `docs/.vitepress`, which also contains its output. Null: none. */
+/**
+ * The configuration folder of a VitePress site, such as `docs/.vitepress`, which also contains the output. Null: none.
+ */
 export function sitePlace(project: ProjectView, { config = [] }: Framework): string | null {
   return config.filter(isFolder).find((name) => project.has(name)) ?? null;
 }

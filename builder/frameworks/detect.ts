@@ -22,13 +22,13 @@ import type { ProjectFiles } from './project-files.ts';
 import { openProject, parseManifest, parseObject, type ProjectView } from './project-view.ts';
 import { conventionalOutputs, entryCandidates, frameworks, type Framework } from './table.ts';
 
-/** The detected properties of a project. Paths are relative to its folder. */
+/** The detected properties of a project. Paths are relative to the project's folder. */
 export interface Detection {
   /** Null means no known framework. `version` is null if the version cannot be determined. */
   readonly framework: { readonly id: string; readonly name: string; readonly version: string | null } | null;
   /** How the framework was detected, or ''. */
   readonly because: string;
-  /** Null means unknown before the build, which shows whether there is a worker. */
+  /** Null means that only the build shows whether there is a worker. */
   readonly kind: Kind | null;
   /** Whether the framework or a server determines the kind, so that sources are not considered. */
   readonly isKindDecided: boolean;
@@ -78,7 +78,7 @@ export function detect(files: ProjectFiles, folder = '.'): Detection {
   const { framework, problem } = frameworkOf(project);
   const entry = entryOf(project, framework);
   const decision = decide(project, framework, entry);
-  // A Node server may have such an entry file, too.
+  // A Node server may also have a file that is named like a worker's entry.
   const isWorker = entry !== null && decision?.main === undefined && decision?.kind !== 'ssr';
   const { build, buildBecause, skipped } = buildOf(project, place, framework, decision, isWorker);
   const output = outputOf(project, framework, decision);
@@ -212,7 +212,7 @@ function frameworkOf(project: ProjectView): { framework: Framework | null; probl
   };
 }
 
-/** A worker among the sources. Frameworks that build their own worker have none there. */
+/** The worker among the sources. Frameworks that build their own worker have no worker among the sources. */
 function entryOf(project: ProjectView, framework: Framework | null): string | null {
   if (framework !== null && framework.isTool !== true && decideKind[framework.id] !== undefined) return null;
   return (

@@ -10,7 +10,7 @@ import { filesIn } from './project-files.ts';
 import { serverAdvice } from './server-advice.ts';
 import { entryCandidates } from './table.ts';
 
-/** Path of the worker in the framework's output folder. The first two always count as a worker. */
+/** Path of the worker in the framework's output folder. The first two files always count as a worker. */
 const MADE_WORKERS: readonly string[] = [
   '_worker.js',
   '_worker.js/index.js',

@@ -23,7 +23,7 @@ export interface Decision {
 /** The Vite plugin for our isolates; with it, the build creates a worker. */
 export const vitePluginPackage = '@platform-run/vite';
 
-/** By the ids of table.ts; frameworks that are not listed produce only files. */
+/** How to determine the kind, by the ids of table.ts; frameworks that are not listed produce only files. */
 export const decideKind: Readonly<Record<string, (project: ProjectView) => Decision>> = {
   vinext: () => ({ kind: 'dynamic', because: 'vinext builds a worker' }),
   next: (project) => {

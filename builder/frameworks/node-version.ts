@@ -6,7 +6,7 @@ import { isObject, parseObject } from './project-view.ts';
 export interface NodeRequest {
   /** The text in the file, such as `22`, `lts/jod` or `>=20 <23`. */
   readonly text: string;
-  /** The file it comes from, for the log. */
+  /** The file that requests the version, for the log. */
   readonly from: string;
 }
 
@@ -30,7 +30,7 @@ const LINES: Readonly<Record<string, string>> = {
 };
 const NEWEST = /^(?:node|stable|latest|current|lts|lts\/\*|lts-latest)$/i;
 
-/** Files with a version. The first file counts, before `engines` of package.json. */
+/** Files with a version. The first existing file counts, and takes precedence over `engines` of package.json. */
 const FILES = ['.nvmrc', '.node-version'] as const;
 
 /**
@@ -57,7 +57,8 @@ function shown(text: string): string {
 }
 
 /**
- * The newest installed version that matches. If an exact version is missing, the newest of its major.
+ * The newest installed version that matches. If the exact version is not installed, it is the newest version with the
+ * same major version.
  *
  * @example chooseNode('22.1.0', [{ version: '24.21.0' }, { version: '22.23.3' }]).node?.version // '22.23.3'
  */

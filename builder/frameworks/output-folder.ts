@@ -15,7 +15,9 @@ export function isOutputName(path: string): boolean {
   return /(?:^|[\\/])(?:dist|build|out|_site|\.output|\.svelte-kit|\.open-next|\.vercel)(?:[\\/]|$)/.test(path);
 }
 
-/** Candidate output folders of a project without `out`, relative to its root: those of its framework first. */
+/**
+ * Candidate output folders of a project without `out`, relative to its root. The folders of its framework come first.
+ */
 export function outputCandidates(root: string): string[] {
   const candidates = [...detect(filesIn(root)).out, ...conventionalOutputs].flatMap((path) => withStars(root, path));
   return [...new Set(candidates)];

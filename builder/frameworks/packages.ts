@@ -50,7 +50,7 @@ export function runCommand({ name }: Manager, script: string): string {
   return name === 'yarn' || name === 'pnpm' ? `${name} ${script}` : `${name} run ${script}`;
 }
 
-/** `packageManager`, otherwise the value of `devEngines`; '' without them. */
+/** The value of `packageManager`, otherwise of `devEngines`; '' if neither is set. */
 function packageManagerOf(manifest: string | null): string {
   const { packageManager, devEngines } = parseObject((manifest ?? '{}').replace(/^\ufeff/, ''));
   if (typeof packageManager === 'string') return packageManager;

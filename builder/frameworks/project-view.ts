@@ -115,7 +115,7 @@ function fieldOf(text: string, key: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** The parsed object of a JSON text, or an empty one. */
+/** Parses a JSON text; returns an empty object if it is invalid. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);

@@ -18,7 +18,7 @@ interface ResolvedConfig {
 }
 
 /**
- * Adds settings that platform.yaml does not have.
+ * Adds the settings that platform.yaml does not set.
  *
  * @throws {BuildError} `not_supported` for a project that cannot be built without a change, with the fix.
  * @example settle(config, { build: null, out: null }, detect(filesIn(root))).config.build // 'npm run build'
@@ -64,7 +64,10 @@ export function resolveConfig(
   return { config: { ...written, kind, build, out, main }, said };
 }
 
-/** Detection applies if a framework or a server determines the kind. Sources and pages are checked after the build. */
+/**
+ * Uses the detected kind only if a framework or a server determines it. Otherwise the kind is determined by the build's
+ * output.
+ */
 function kindOf(written: ProjectConfig, settings: DashboardSettings, detected: Detection): ProjectConfig['kind'] {
   if (written.kind !== null || written.main !== null || !detected.isKindDecided) return written.kind;
   // With a configured output folder, a script "start" may be only for development.
@@ -76,7 +79,7 @@ function isOverridden(setting: string | null, written: string | null): boolean {
   return written !== null && setting !== null && setting !== written;
 }
 
-/** The output folder if only the library detects it; others are found after the build. */
+/** The output folder of a framework that only the library detects; other output folders are found after the build. */
 function outOfLibrary({ framework, out }: Detection): string | null {
   return framework !== null && !isKnown(framework.id) ? (out[0] ?? null) : null;
 }

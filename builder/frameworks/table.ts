@@ -34,7 +34,7 @@ export interface DevProgram {
   readonly command: string;
   /** Its default port. */
   readonly port: number;
-  /** Flags for port and host; null means it only reads PORT and HOST. */
+  /** Flags for port and host; null means that the server only reads the variables PORT and HOST. */
   readonly flags: { readonly port: string; /** Null: it listens everywhere. */ readonly host: string | null } | null;
 }
 
@@ -42,23 +42,26 @@ export interface DevProgram {
 export interface Framework {
   readonly id: string;
   readonly name: string;
-  /** Dependencies that identify it; any of them. The version is that of the first package found. */
+  /**
+   * Dependencies any of which identifies the framework. The version of the first such package is the framework's
+   * version.
+   */
   readonly packages: readonly string[];
-  /** Files that identify it without a package.json. */
+  /** Files that identify the framework in projects without a package.json. */
   readonly files?: readonly string[];
   /** The framework's folders with client files, the most specific first. */
   readonly out: readonly string[];
   /** The framework's build command if the project has no script, or null. */
   readonly build: string | null;
   readonly dev: DevProgram | null;
-  /** Base names of its configuration files. */
+  /** Base names of the framework's configuration files. */
   readonly config?: readonly string[];
   /** The configuration option for another output folder, and the flag of its command. */
   readonly outOption?: string;
   readonly outFlag?: string;
   /** The subfolder that is served; by default, the whole folder. */
   readonly outBelow?: string;
-  /** Frameworks that it builds on, whose packages are present too. */
+  /** Frameworks that this framework builds on, whose packages are also installed. */
   readonly covers?: readonly string[];
   /** Oldest major version whose server was tested. */
   readonly oldest?: number;
@@ -327,7 +330,7 @@ export const frameworks: readonly Framework[] = [
     id: 'hugo',
     name: 'Hugo',
     packages: [],
-    // `hugo new site` creates the last file: before 0.110, its configuration had a generic name.
+    // `hugo new site` creates the last of these files; before Hugo 0.110, the configuration file had a generic name.
     files: ['hugo.toml', 'hugo.yaml', 'hugo.json', 'config/_default/hugo.toml', 'archetypes/default.md'],
     out: ['public'],
     outOption: 'publishDir',

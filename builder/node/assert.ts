@@ -136,7 +136,7 @@ function isErrorClass(expected: unknown): expected is new (...args: never[]) => 
   );
 }
 
-/** Throws unless the error matches the expected one. */
+/** Throws unless the error matches the expected error. */
 function checkError(error: unknown, expected: Expected, message: Message, operator: string): void {
   if (expected === undefined || typeof expected === 'string') return;
   const details = { actual: error, expected, operator };

@@ -6,7 +6,7 @@ let text: InstanceType<typeof TextEncoder> | undefined;
 
 /** Bytes as node:crypto accepts them; text is UTF-8 unless an encoding is given. */
 export function toBytes(value: unknown, encoding: string | undefined, name: string): Uint8Array {
-  // The common case, and seven times faster this way.
+  // A shortcut for the common case, which is seven times as fast.
   if (typeof value === 'string' && (encoding === undefined || encoding === 'utf8'))
     return (text ??= new TextEncoder()).encode(value);
   if (typeof value === 'string') return Buffer.from(value, (encoding === 'buffer' ? 'utf8' : encoding) as 'utf8');

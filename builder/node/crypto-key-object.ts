@@ -21,7 +21,7 @@ export class KeyObject {
   readonly type: 'secret' | 'public' | 'private';
   readonly asymmetricKeyType: string | undefined;
   readonly asymmetricKeyDetails: Readonly<Record<string, unknown>> | undefined;
-  /** A secret's bytes; PKCS#8 for a private key, SPKI for a public one. */
+  /** The bytes of a secret; PKCS#8 for a private key, SPKI for a public key. */
   readonly #material: Uint8Array;
 
   constructor(material: Uint8Array, description?: KeyDescription) {

@@ -13,7 +13,7 @@ const channels = /* @__PURE__ */ new Map<Name, Channel>();
 
 export class Channel {
   readonly name: Name;
-  // Replaced on each change, so that a publish in progress keeps its list.
+  // The list is replaced on each change, so that a publish in progress still uses the old list.
   #subscribers: readonly Subscriber[] = [];
   readonly #stores = new Map<Storage, ((message: unknown) => unknown) | undefined>();
 

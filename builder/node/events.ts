@@ -4,7 +4,7 @@ import { EventEmitter as Base } from 'unenv/node/events';
 
 export * from 'unenv/node/events';
 
-// One function under two names, as in Node: a class that overrides one of them and calls the other must not call
+// As in Node, both names refer to one function. A class that overrides one name and calls the other must not call
 // itself.
 Object.assign(Base.prototype, { on: Base.prototype.addListener, off: Base.prototype.removeListener });
 

@@ -120,7 +120,7 @@ export class ClientRequest extends Writable {
   #idleMs = 0;
 
   constructor(options: RequestOptions, protocol: string, callback?: (response: IncomingMessage) => void) {
-    // The request is sent, but its response is still pending.
+    // The request was sent, but the response is still pending.
     super({ autoDestroy: false });
     const url = new URL(urlOf(options, protocol));
     this.#url = url.href;
@@ -213,7 +213,7 @@ export class ClientRequest extends Writable {
   #send(): Promise<Response> {
     const headers = new Headers();
     for (const [, [name, value]] of this.#headers) {
-      // The host's connection determines these.
+      // The host sets these headers for its own connection.
       if (/^(?:host|connection|keep-alive|transfer-encoding|content-length|expect|upgrade)$/i.test(name)) continue;
       for (const item of Array.isArray(value) ? value : [value]) headers.append(name, String(item));
     }

@@ -1,4 +1,4 @@
-// node:https: as node:http, with another scheme. Bundled into workers by node-compat.ts.
+// node:https: like node:http, for https URLs. Bundled into workers by node-compat.ts.
 import { getOver, requestOver } from './http-client.ts';
 
 export { Agent, globalAgent } from 'unenv/node/https';

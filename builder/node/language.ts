@@ -15,7 +15,7 @@ export const TextEncoder = globalThis.TextEncoder;
 const promisifyCustom = Symbol.for('nodejs.util.promisify.custom');
 
 function promisifyOne(fn: Fn): Fn {
-  // The Web's timer takes its callback first.
+  // setTimeout takes its callback first and not last, so it needs its own promise version.
   if ((fn as unknown) === globalThis.setTimeout)
     return (delay, value) => new Promise((resolve) => setTimeout(resolve, delay as number, value));
   const custom = (fn as unknown as Record<symbol, Fn | undefined>)[promisifyCustom];
@@ -40,7 +40,7 @@ export function callbackify(fn: (...args: unknown[]) => Promise<unknown>): (...a
   };
 }
 
-/** Makes instances of one constructor function inherit from another; methods that were defined before stay. */
+/** Makes instances of one constructor function inherit from another; methods that were defined before are kept. */
 export function inherits(constructor: { prototype: object; super_?: unknown }, parent: { prototype: object }): void {
   constructor.super_ = parent;
   Object.setPrototypeOf(constructor.prototype, parent.prototype);
@@ -55,7 +55,7 @@ export function deprecate<F extends Fn>(fn: F, message: string): F {
   } as F;
 }
 
-/** A log of a section that NODE_DEBUG would switch on: off. */
+/** The debug log of a section, which NODE_DEBUG would enable in Node; always disabled here. */
 export function debuglog(_section: string): Fn & { enabled: boolean } {
   return Object.assign(() => {}, { enabled: false });
 }
@@ -83,7 +83,7 @@ export function aborted(signal: AbortSignal, _resource?: object): Promise<void> 
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** The variables of the text of an .env file. */
+/** Parses the text of an .env file into variables. */
 export function parseEnv(text: string): Record<string, string> {
   const values: Record<string, string> = {};
   const lines = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|`([^`]*)`|([^\n#]*))/gm;

@@ -133,7 +133,7 @@ export class Socket extends Duplex {
         this.emit('connect');
         this.emit('ready');
         this._connected();
-        // Like Node, it notices the end of the connection without a reader.
+        // As in Node, reading starts without a reader, so that the end of the connection is noticed.
         if (this.#isWanted) this._read();
         else this.read(0);
       },
@@ -147,7 +147,7 @@ export class Socket extends Duplex {
     });
   }
 
-  /** For TLS: before and after `connect` is emitted. */
+  /** Overridden by TLS sockets; called before and after `connect` is emitted. */
   _opened(_opened: Opened): void {}
   _connected(): void {}
 
@@ -238,7 +238,7 @@ export class Socket extends Duplex {
     return this;
   }
 
-  /** Restarts the time that it may be idle. */
+  /** Restarts the idle timeout. */
   #restart(): void {
     if (this.timeout === 0 && this.#timer === undefined) return;
     clearTimeout(this.#timer);
@@ -267,7 +267,10 @@ export class Socket extends Duplex {
       : { address: this.localAddress, port: this.localPort, family: this.remoteFamily };
   }
 
-  /** Sockets never wait for more to send, are not probed, and do not keep an isolate. */
+  /**
+   * The following methods have no effect: sockets always send at once, are not probed, and do not keep an isolate
+   * alive.
+   */
   setNoDelay(): this {
     return this;
   }
@@ -288,7 +291,7 @@ function abortBy(socket: NodeDuplex, signal: AbortSignal): void {
   else signal.addEventListener('abort', abort, { once: true });
 }
 
-/** `(options)`, `(port, host?)`, `(path)`, each with an optional listener. */
+/** Parses the arguments `(options)`, `(port, host?)` or `(path)`, each with an optional listener. */
 export function connectArguments(given: readonly unknown[]): [ConnectOptions, Listener | undefined] {
   const [first, second] = given;
   const last = given.at(-1);

@@ -1,5 +1,5 @@
-// node:stream: the npm package `readable-stream`, Node's own streams outside of Node; unenv's are empty shells.
-// Bundled into workers by node-compat.ts.
+// node:stream: the npm package `readable-stream`, which contains Node's own stream code; unenv only has stubs. Bundled
+// into workers by node-compat.ts.
 // @ts-expect-error the package has no types
 import stream from 'readable-stream';
 import { webAdapters } from './stream-adapters.ts';

@@ -40,7 +40,7 @@ export class Timeout {
     return this;
   }
 
-  /** The global clearTimeout converts it to its number. */
+  /** The global clearTimeout converts a Timeout to its number. */
   [Symbol.toPrimitive](): number {
     return this.#id;
   }

@@ -145,7 +145,7 @@ export class TLSSocket extends Socket {
 /** Opens a connection with TLS, or continues the connection of `socket` with TLS. */
 export function connect(...given: unknown[]): TLSSocket {
   const [base, listener] = connectArguments(given);
-  // `(port, host, options)` and `(port, options)`.
+  // Parses the arguments `(port, host, options)` and `(port, options)`.
   const more = given.slice(1).find((one) => typeof one === 'object' && one !== null) as object | undefined;
   const options = { ...base, ...more } as TlsOptions;
   const socket = new TLSSocket(options.socket, options);
@@ -172,7 +172,7 @@ export function checkServerIdentity(
   });
 }
 
-/** The certificates of the host are used. */
+/** Empty, because the host checks certificates with its own root certificates. */
 export const rootCertificates: readonly string[] = Object.freeze([]);
 export const getCiphers = (): string[] => [];
 export const DEFAULT_MIN_VERSION = 'TLSv1.2';

@@ -1,5 +1,5 @@
-// node:zlib's Transform streams. Each is a codec on the host; output is returned in chunks of limited size. Bundled
-// into workers by node-compat.ts.
+// node:zlib's Transform streams. Each stream is a codec on the host; output is returned in chunks of limited size.
+// Bundled into workers by node-compat.ts.
 import { askLater } from './host-hooks.ts';
 import { toBuffer } from './crypto-bytes.ts';
 import { Transform as Base } from './stream.ts';

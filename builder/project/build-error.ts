@@ -114,7 +114,7 @@ export function whereIs(
   }
 }
 
-/** Merges several errors: the first carries the others. */
+/** Merges several errors: the first error contains the others. */
 export function joinBuildErrors(errors: readonly BuildError[]): BuildError {
   const [first, ...others] = errors;
   if (first === undefined) return new BuildError('bundler', 'The bundler failed without saying why');

@@ -1,5 +1,5 @@
-// The files that a build may read: those of the project, its workspace, and installed packages. Checked by real path,
-// so links are resolved. Used throughout builder/ for reading.
+// The files that a build may read: those of the project, its workspace, and installed packages. Real paths are checked,
+// so links are resolved. Used by all of builder/ that reads files.
 import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { readTextSync } from '#core/text-file.ts';
@@ -43,7 +43,7 @@ export function containmentOf(root: string, workspace: string = root): Containme
       const real = realPath(path);
       if (real === null) return false;
       if (folders.some((folder) => isInside(folder, real))) return true;
-      // Computed on demand, since few projects have packages elsewhere.
+      // This list is computed on demand, because few projects have packages elsewhere.
       linked ??= linkedPackages(installed, own);
       return linked.some((folder) => isInside(folder, real));
     },
@@ -78,7 +78,7 @@ function foldersAbove(folder: string): string[] {
 }
 
 /**
- * Packages that links in node_modules lead to, anywhere, and recursively those of their own node_modules: `file:`
+ * Packages to which links in node_modules lead, and recursively the packages in their own node_modules: `file:`
  * dependencies and package manager stores. Folders that are not a package (no package.json with a name), or that
  * contain the project itself, are excluded: a link to /etc or the home folder is not allowed.
  */
@@ -93,7 +93,7 @@ function linkedPackages(installed: readonly string[], root: string): string[] {
       if (target === null || packages.has(target) || isInside(target, root) || !isPackage(target)) continue;
       packages.add(target);
       folders.add(join(target, 'node_modules'));
-      // A store keeps the dependencies of a package next to it.
+      // A package manager's store keeps the dependencies of a package next to it.
       const beside = basename(dirname(target)).startsWith('@') ? dirname(dirname(target)) : dirname(target);
       if (basename(beside) === 'node_modules') folders.add(beside);
     }
@@ -101,7 +101,7 @@ function linkedPackages(installed: readonly string[], root: string): string[] {
   return [...packages];
 }
 
-/** `node_modules/name` and `node_modules/@scope/name`, if they are links. */
+/** Lists the entries `node_modules/name` and `node_modules/@scope/name` that are links. */
 function linksIn(folder: string): string[] {
   return entriesOf(folder).flatMap((entry) => {
     const path = join(folder, entry.name);

@@ -55,7 +55,7 @@ export interface AttemptDeps {
   readonly guard: ProcessGuard;
   readonly runBuild: RunBuild;
   readonly findRemote: FindRemote;
-  /** Null means all builds run on this machine. */
+  /** Null if all builds run on this machine. */
   readonly sandboxes: SandboxBuilds | null;
 }
 
@@ -112,7 +112,8 @@ export async function attemptBuild(
       if (sandbox === null) refuseUnconfined(deps.confinement, input);
       else refuseUnscoped(input.repository);
       const cacheFolder = input.isFork ? null : join(deps.folders.caches, cacheOf(job.projectId, input.target));
-      // This also runs for an organization over its limit, whose caches may use the space.
+      // The cache is also deleted for an organization over its storage limit, because caches may be what uses the
+      // storage.
       if (cacheFolder !== null && job.input.clearCache === true)
         await rm(cacheFolder, { recursive: true, force: true });
       if (input.isStorageFull)
@@ -150,7 +151,7 @@ export async function attemptBuild(
     (log as BuildLog | null)?.close();
     for (const folder of [work, made])
       await rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch((error: unknown) =>
-        deps.log.error({ error: (error as Error).message, folder }, 'Folder of a build not removed'),
+        deps.log.error({ error: (error as Error).message, folder }, 'The folder of a build could not be removed'),
       );
   }
 }
@@ -172,7 +173,10 @@ function openLog(
     lineCharsMax: deps.limits.build.logLineCharsMax,
     onLeaseLost: () => ending.abort(new Failure('lease_lost', 'Another builder has taken over the build')),
     onTrouble: (error) =>
-      deps.log.error({ deployment: job.deploymentId, error: (error as Error).message }, 'Build log not written'),
+      deps.log.error(
+        { deployment: job.deploymentId, error: (error as Error).message },
+        'The build log could not be written',
+      ),
   });
 }
 
@@ -196,7 +200,7 @@ function refuseUnconfined({ kind, reason }: Confinement, { isFirst, isFork }: Bu
 function sandboxOf(sandboxes: SandboxBuilds | null, input: BuildInput, job: BuildJob): BuildSandbox | null {
   if (sandboxes === null || sandboxes.organizations?.has(input.organizationId) === false) return null;
   const { client } = sandboxes;
-  // Sent every time, so that a removed setting takes effect too.
+  // The options are sent every time, so that a removed setting takes effect too.
   const machine = input.buildMachine ?? sandboxes.machine;
   return {
     client,
@@ -346,7 +350,7 @@ async function finish(
   }
   const failure = isFailure(error, 'build') ? error : null;
   if (failure === null)
-    deps.log.error({ deployment: job.deploymentId, err: error }, 'Build failed for a reason of the platform');
+    deps.log.error({ deployment: job.deploymentId, err: error }, 'Build failed because of an error of the platform');
   const end: BuildEnd = {
     status: failure?.status ?? 'failure',
     reason: failure?.reason ?? 'internal_error',

@@ -85,7 +85,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
       return;
     }
     claiming = claimAll()
-      .catch((error: unknown) => onError('Claim of a build', error))
+      .catch((error: unknown) => onError('Claiming a build', error))
       .finally(() => {
         claiming = null;
         if (!isDueAgain) return;
@@ -134,7 +134,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
       const attempt = attempts.get(lease);
       const reason = held.get(lease);
       if (attempt === undefined || reason === null) continue;
-      // The builder may already have ended, and then nobody listens any more.
+      // If the builder has already stopped, nothing listens for the abort any more.
       attempt.ending.abort(
         reason === undefined
           ? new Failure('lease_lost', 'Another builder has taken over the build')
@@ -164,7 +164,7 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
   );
   const keeping = keep();
   const sweeping = removeOldest({ sql, caches: folders.caches, limits: limits.build, signal: stopping.signal }).catch(
-    (error: unknown) => onError('Removal of old caches and logs', error),
+    (error: unknown) => onError('Removing old caches and logs', error),
   );
 
   return {

@@ -71,7 +71,9 @@ export function builderConfig(
   };
 }
 
-/** Default by memory; `WORKER_CONCURRENCY` limits jobs like requests. */
+/**
+ * The number of concurrent builds: the requested number, or a default by memory, which `WORKER_CONCURRENCY` can lower.
+ */
 function concurrencyOf(asked: number, workers: string, memoryBytes: number): number {
   if (asked > 0) return Math.min(asked, BUILDS_MAX);
   const byMemory = memoryBytes < TWO_BUILDS_BYTES ? 1 : 2;

@@ -74,7 +74,7 @@ async function placeOfWork(folder: string, asked: string | null): Promise<[strin
       mayShareNetwork: true,
     });
   };
-  // Named after the data folder's identity, not its path; existing content is removed at the start.
+  // The work folder is named after the data folder's identity, not its path; existing content is removed at the start.
   const own = `platform-builds-${statSync(folder).ino}`;
   const inside = asked === null ? join(folder, 'builds', 'work') : join(asked, own);
   const confinement = await probe(inside);

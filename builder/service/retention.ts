@@ -1,5 +1,5 @@
-// Limits the data that builds leave behind: caches of projects, and logs. The least recently used is deleted first.
-// Runs when the builder starts, and periodically.
+// Limits the data that builds leave behind: caches of projects, and logs. The least recently used cache is deleted
+// first. Runs when the builder starts, and periodically.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -34,8 +34,8 @@ export async function removeOldest(options: RetentionOptions): Promise<void> {
 }
 
 /**
- * The cache folder of a build. Cached programs, such as a package manager, are run by the next build with production's
- * variables if it is a production build: so previews never write to production's cache.
+ * The cache folder of a build. A build runs programs from its cache, such as a package manager, with its variables.
+ * Previews therefore never write to production's cache.
  *
  * @example cacheOf('prj_1', 'preview') // 'prj_1.preview'
  */

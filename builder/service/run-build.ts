@@ -1,5 +1,5 @@
 // One build, from its source to the stored artifact: fetch, plan, install, build and bundle, take the artifact.
-// Untrusted code only runs inside the fence. Called by builder/service/.
+// Untrusted code only runs in confined processes (steps/fence.ts) or in a sandbox. Called by builder/service/.
 import { nodeCommand } from '#core/process/node-command.ts';
 import { buildInSandbox } from '../steps/build-sandbox/build-in-sandbox.ts';
 import { checkOut } from '../steps/checkout.ts';
@@ -15,7 +15,7 @@ import type { BuildRequest, BuildResult } from '../steps/types.ts';
 /**
  * Builds a deployment: on this machine, or in a sandbox of the sandbox service.
  *
- * @param open creates the folders and runs the commands. Tests pass one that starts fewer processes.
+ * @param open creates the folders and runs the commands. Tests pass a function that starts fewer processes.
  * @throws {Failure} `build`, or the reason of `request.signal`. All processes and folders of the build are removed.
  * @example
  * const { artifactId } = await runBuild({ source: { url: 'https://git.example/a/b' }, branch: 'main', ... });

@@ -1,5 +1,6 @@
 // `cloudflare:email`: the class of messages that a worker sends or replies with. Bundled by cloudflare-modules.ts. This
-// platform has no binding that sends email. Such a binding would read the properties by name.
+// platform has no binding that sends email. The properties of a message are public, as a binding that sends email would
+// expect.
 
 /** A message with its envelope; `raw` is its text in RFC 5322 format, or a stream of it. */
 export class EmailMessage {

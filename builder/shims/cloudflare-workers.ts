@@ -1,4 +1,4 @@
-// `cloudflare:workers` for workers written for that platform: base classes, `env`, `waitUntil`. Bundled by
+// `cloudflare:workers`, for workers that were written for Cloudflare: base classes, `env`, `waitUntil`. Bundled by
 // cloudflare-modules.ts. Unsupported exports throw when they are used, not when they are imported.
 
 import { AsyncLocalStorage } from '../node/async-hooks.ts';
@@ -25,7 +25,10 @@ export class WorkerEntrypoint<Env = unknown> {
 /** Base class for objects passed by reference. */
 export class RpcTarget {}
 
-/** Key under which the platform finds the last prototype of the members that instances offer. */
+/**
+ * Marks base classes whose instances are passed by reference. Members of a marked prototype itself cannot be called by
+ * the other side.
+ */
 const targetKey = Symbol.for('platform.rpc.target');
 for (const base of [WorkerEntrypoint, RpcTarget]) Object.defineProperty(base.prototype, targetKey, { value: true });
 
@@ -66,7 +69,7 @@ export class WorkflowEntrypoint<Env = unknown> {
   }
 }
 
-/** A stub of an object of this worker, as the other side of a call would get it. */
+/** A stub of an object of this worker, like the stub that the other side of a call gets. */
 export class RpcStub {
   constructor(target: unknown) {
     return rpc()!.module.createLocalStub(target) as RpcStub;
@@ -88,7 +91,7 @@ export class RpcProperty {
     return kindOf(value) === 'property';
   }
 }
-/** For `instanceof`, which is always false here. */
+/** A class for `instanceof` checks, which are always false here. */
 export class ServiceStub {}
 
 interface Scopes {

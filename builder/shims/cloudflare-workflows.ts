@@ -7,5 +7,5 @@ export class NonRetryableError extends Error {
   }
 }
 
-// The guest recognises instances with another name by this.
+// The guest recognises instances by this property, even if their name was changed.
 Object.defineProperty(NonRetryableError.prototype, Symbol.for('platform.nonRetryable'), { value: true });

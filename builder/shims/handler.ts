@@ -47,7 +47,7 @@ function isClass(main: object): boolean {
   return /^class\b/.test(Function.prototype.toString.call(main));
 }
 
-/** A class is instantiated for each invocation: `this.ctx` and `this.env` belong to one. */
+/** A class is instantiated for each invocation, because `this.ctx` and `this.env` belong to one invocation. */
 function fromClass(Entry: EntryClass): Record<string, Method> {
   const methods: Record<string, Method> = {};
   for (let level = Entry.prototype; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {

@@ -17,7 +17,8 @@ export function impossiblePackage(message: string): unknown {
   };
   // `import { Pool }` reads from an object that inherits from the result of `require`.
   const exported = new Proxy({}, { get: (_, key) => childOf(key), has: (_, key) => childOf(key) !== undefined });
-  // A function expression, so that it has a prototype: packages extend classes of others while they load.
+  // This is a function expression because it needs a prototype: packages extend classes of other packages while they
+  // load.
   return new Proxy(function () {}, {
     apply: fail,
     construct: fail,

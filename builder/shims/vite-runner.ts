@@ -28,7 +28,7 @@ interface Answer {
   readonly error?: unknown;
 }
 
-// The functions are saved before a worker can replace them.
+// These global functions are saved before a worker can replace them.
 const { fetch } = globalThis;
 const AsyncFunction = (async () => {}).constructor as new (...parameters: string[]) => Body;
 

@@ -1,4 +1,5 @@
-// Adds the workflows that platform.yaml declares as classes to a worker's handlers. Part of the bundles that have any.
+// Adds the workflows that platform.yaml declares as classes to a worker's handlers. Included in bundles that have
+// workflows as classes.
 
 /** A workflow: its resource name, the name of the export, and the exported value. */
 type WorkflowClass = readonly [resource: string, name: string, exported: unknown];
@@ -6,8 +7,8 @@ type WorkflowClass = readonly [resource: string, name: string, exported: unknown
 type Method = (...args: unknown[]) => unknown;
 
 /**
- * @param handler the result of `toHandler` (handler.ts) @param names handlers that it may have; they remain methods of
- * it, which keeps `this` correct
+ * @param handler the result of `toHandler` (handler.ts) @param names names of handlers; they remain methods of their
+ * object, which keeps `this` correct
  * @returns a handler object with the classes in `workflows`, of which the guest calls `run`
  */
 export function withWorkflowClasses(

@@ -182,7 +182,10 @@ export class WebSocket extends EventEmitter {
     setTimeout(() => this.#ended(ABNORMAL, ''), 0);
   }
 
-  /** The platform pings a silent socket and closes it if there is no reply. Here, an open socket counts as answered. */
+  /**
+   * The platform itself pings silent sockets and closes those that do not reply, so `pong` is emitted at once while the
+   * socket is open.
+   */
   ping(data?: unknown, mask?: unknown, callback?: Callback): void {
     const done = [data, mask, callback].find((one) => typeof one === 'function') as Callback | undefined;
     const payload = Buffer.from(typeof data === 'string' ? data : '');

@@ -84,7 +84,7 @@ function appFolder(root: string): string {
   return !has('app') && !has('pages') && (has('src/app') || has('src/pages')) ? 'src' : '';
 }
 
-/** Inserted after the leading comments and directives of a file; unchanged if it already has the import. */
+/** Inserts the import after the leading comments and directives of a file, unless the file already has it. */
 function withImport(text: string, name: string): string {
   if (text.includes(`./${PROVIDER}`)) return text;
   const isCommonJs = /\.c[jt]s$/.test(name) || (/\bexports\b/.test(text) && !/^\s*(?:import|export)\b/m.test(text));

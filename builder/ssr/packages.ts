@@ -33,7 +33,7 @@ interface PackageFile {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Collects by name, which prevents duplicates. */
+/** Collects files by name, which prevents duplicates. */
 export class ServerFiles {
   readonly files = new Map<string, ServerFile>();
   #base: string;
@@ -128,7 +128,7 @@ export function addProject(into: ServerFiles, root: string): void {
   addPrograms(into, root, added);
 }
 
-/** Where a package is installed for importers in a folder; links on the path are added. */
+/** Finds the folder from which code in a folder would load a package. Links on the path are added to the archive. */
 function findPackage(into: ServerFiles, from: string, name: string): string | null {
   for (let folder = from; into.holds(folder); folder = path.dirname(folder)) {
     const candidate = path.join(folder, 'node_modules', name);

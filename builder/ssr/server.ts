@@ -35,7 +35,7 @@ const MADE_SERVERS = [
 
 /** Default folders of client files. */
 const CLIENT_FOLDERS = ['dist/client', 'build/client', 'public'] as const;
-/** The same in an output folder that also contains the server. */
+/** Subfolders for client files in an output folder that also contains the server. */
 const CLIENT_PARTS = ['client', 'browser', 'public'] as const;
 
 /**
@@ -68,7 +68,7 @@ export function findServer(root: string, workspace: string, config: EntryConfig)
 /** Output of Next.js with `output: 'standalone'`; null if this option is not set. */
 function standaloneOf(root: string, workspace: string): ProjectServer | null {
   const base = path.join(root, '.next', 'standalone');
-  // In a monorepo, the path of the project is repeated here.
+  // In a monorepo, the output repeats the path of the project in the repository.
   const folder = ['', path.relative(workspace, root).split(path.sep).join('/')].find((name) =>
     existsSync(path.join(base, name, 'server.js')),
   );
@@ -80,7 +80,7 @@ function standaloneOf(root: string, workspace: string): ProjectServer | null {
     folder,
     start: 'node server.js',
     archived: 'whole',
-    // The image optimizer reads these files.
+    // Next.js's image optimizer reads these files.
     added: (['public', '.next/static'] as const)
       .filter((name) => shown(name) && !existsSync(path.join(base, inside(name))))
       .map((name) => [inside(name), path.join(root, name)] as const),
@@ -101,11 +101,11 @@ export function standaloneWarning(server: ProjectServer, root: string, bytes: nu
     return null;
   return (
     `The server is ${Math.ceil(bytes / 1_000_000)} MB, because it includes all packages. ` +
-    "Set `output: 'standalone'` in next.config to include only those that it needs: deploys and starts are faster"
+    "Set `output: 'standalone'` in next.config to include only the packages that it needs: deploys and starts are faster"
   );
 }
 
-/** The folder with client files; null means unknown, and the server serves its own. */
+/** The folder with client files; null means that it is unknown, and that the server serves these files itself. */
 function clientFolder(root: string, out: string | null, start: string): string | null {
   const isFolder = (name: string): boolean =>
     statSync(path.join(root, name), { throwIfNoEntry: false })?.isDirectory() === true;
@@ -115,7 +115,7 @@ function clientFolder(root: string, out: string | null, start: string): string |
       'assets',
       `The output directory "${out}" does not exist: kind ssr serves it before the server`,
     );
-  // This never includes the server's code.
+  // The folder that contains the server's code is never served.
   const server = start.split(/[\s"']+/).find((word) => /\.[cm]?[jt]sx?$/.test(word));
   const holdsServer = server !== undefined && !path.relative(out, server).startsWith('..');
   if (!holdsServer && out !== '.' && out !== '.next') return out;

@@ -30,7 +30,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'core.excludesFile': '/dev/null',
   'credential.helper': '',
   'fetch.fsckObjects': 'true',
-  // Harmless, and found in repositories of old tools.
+  // These problems are harmless, and occur in repositories of old tools.
   'fetch.fsck.zeroPaddedFilemode': 'warn',
   'fetch.fsck.badTimezone': 'warn',
   'fetch.fsck.missingSpaceBeforeDate': 'warn',
@@ -134,7 +134,7 @@ export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branc
   if (!('url' in source)) return;
   const { url, isPlainHttp = false, address } = source;
   const isKnown = /^(?:https|ssh):\/\//.test(url) || (isPlainHttp && url.startsWith('http://'));
-  // An option, a helper program (`ext::`), or a host that ssh would parse as an option.
+  // The URL is an option, names a helper program (`ext::`), or has a host that ssh would parse as an option.
   if (!isKnown || URL.parse(url) === null || /::|\/\/[^/]*@?-|[\s\p{Cc}]/u.test(url))
     throw buildFailure('clone_failed', 'Sources are fetched by https or ssh only');
   if (/^https?:\/\/[^/]*@/.test(url))

@@ -58,7 +58,7 @@ async function main(): Promise<void> {
   });
 }
 
-/** @returns the exit code; failures are reported. */
+/** @returns the exit code; failures are sent as reports. */
 export async function runJob(job: ChildJob, at: JobProcess): Promise<number> {
   try {
     if (job.what === 'detect') at.report({ what: 'detected', frameworks: await detectFrameworks(job) });
@@ -100,7 +100,7 @@ async function buildArtifact(
   report({ what: 'artifact', id: artifact.id });
 }
 
-/** Loaded only here, because it takes a sixth of a second and 27 MB. */
+/** The library is loaded only here, because this takes a sixth of a second and 27 MB. */
 async function detectFrameworks({
   root,
   repository,
@@ -117,7 +117,7 @@ async function detectFrameworks({
   const project = new Project(files, root, repository)
     .setEnvironment({})
     .setNodeVersion(process.version)
-    // Disables the error reporting of the child process.
+    // Disables the library's error reporting.
     .setReportFn(() => {});
   const found = (await project.detectFrameworksInPath(project.baseDirectory)) ?? [];
   return found.slice(0, FRAMEWORKS_MAX).map((framework) => ({

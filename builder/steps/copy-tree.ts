@@ -22,7 +22,7 @@ const RIGHTS_OF_OTHERS = 0o7077;
 const PATH_CHARS_MAX = 3000;
 
 /**
- * @param to must not exist; incomplete if a limit was exceeded.
+ * @param to the target, which must not exist; it stays incomplete if a limit is exceeded.
  * @returns null if the tree exceeds its limits.
  */
 export async function copyTree(from: string, to: string, limits: CopyLimits): Promise<Copied | null> {
@@ -42,7 +42,7 @@ export async function copyTree(from: string, to: string, limits: CopyLimits): Pr
             waiting.push(path);
           // Setuid files do not belong in a cache.
           if (!info.isFile() || (info.mode & 0o7000) !== 0) return;
-          // Counted first, because a sparse or hard-linked file takes its full size as a copy.
+          // The size is counted first, because a copy of a sparse or hard-linked file takes its full size.
           files++;
           bytes += info.size;
           if (isOver()) return;

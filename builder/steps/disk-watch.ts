@@ -66,7 +66,8 @@ export async function watchDisk(limits: DiskLimits): Promise<DiskLook> {
 }
 
 /**
- * The platform's disk is full. @param why the reason, for the operator's log; tenants see no details of the machine.
+ * The failure of a build when the platform's disk is full. @param why the reason, for the operator's log; tenants see
+ * no details of the machine.
  */
 export function noRoom(why: string): Failure<'build'> {
   const message = 'The disk of the platform is too full for this build: deploy again when the operator has freed space';

@@ -1,12 +1,12 @@
-// The environment of build commands: from the platform's, only certificate paths, the proxy and the package registry.
-// Pure. Called by the steps.
+// The environment of build commands, which gets only certificate paths, the proxy and the package registry from the
+// platform's environment. Pure. Called by the steps.
 import { dirname } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
 import type { BuildFolders } from './build-folders.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Properties of the machine, without which some machines cannot fetch. */
+/** Variables that describe the machine, without which a build on some machines cannot fetch anything. */
 const CERTIFICATES = ['SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_EXTRA_CA_CERTS', 'GIT_SSL_CAINFO', 'CURL_CA_BUNDLE'];
 const ADDRESSES = [
   'HTTP_PROXY',
@@ -42,7 +42,10 @@ export function certificatePaths(environment: Variables = process.env): string[]
   );
 }
 
-/** Variables of every build command. The project's variables override them, the platform's override both. */
+/**
+ * Variables of every build command. Variables of the project override these variables, and variables of the platform
+ * override both.
+ */
 export function baseVariables(
   folders: BuildFolders,
   programs: readonly string[],

@@ -36,16 +36,16 @@ export interface FencedCommand extends CommandOutput {
   readonly env: Readonly<Record<string, string>>;
   /** Standard input; empty by default. */
   readonly input?: string;
-  /** Maximum size of a file that it writes; by default, the limit of the work folder. */
+  /** Maximum size of a file that the command writes; by default, the limit of the work folder. */
   readonly fileBytesMax?: number;
   /** Whether the command is trusted and runs as the platform's user. */
   readonly isOwn?: boolean;
   /**
-   * Network access, if builds have their own network; by default, there is none. `machine`: the machine's network, for
-   * a fetch. `outbound`: the hosts allowed by {@link Fence.outbound}.
+   * Network access, if builds have their own network; no access by default. `machine`: the machine's network, for a
+   * fetch. `outbound`: the hosts allowed by {@link Fence.outbound}.
    */
   readonly network?: 'machine' | 'outbound';
-  /** Read-only folders in addition to those of the system. */
+  /** Read-only folders in addition to the system's folders. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
 }
 
@@ -61,7 +61,7 @@ export interface FencedExit {
 /** The environment of one build. */
 export interface Fence {
   readonly folders: BuildFolders;
-  /** User id of the build; null means the platform's own. */
+  /** User id of the build; null means the user of the platform. */
   readonly uid: number | null;
   /** How commands of the build reach allowed hosts; null means that they use the machine's network. */
   readonly outbound: BuildOutbound | null;
@@ -78,7 +78,7 @@ export interface Fence {
   close(): Promise<void>;
 }
 
-/** Creates the fence of one build. */
+/** Creates the confined environment of one build. */
 export type OpenFence = (request: BuildRequest) => Promise<Fence>;
 
 /** How often limits are checked. */
@@ -87,7 +87,7 @@ const WATCH_MS = 200;
 const PROCESS_LOOK_MS = 500;
 /** Timeout for killed processes to exit. */
 const GONE_MS = 5000;
-/** World-writable folders: a build's files there are deleted if it can see them. */
+/** World-writable folders. If a build can access them, its files there are deleted. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'] as const;
 const MEMORY_PART = 0.75;
 /** File descriptor on which the confining program reports. */
@@ -103,7 +103,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
   const folders = foldersIn(workFolder);
   const memoryBytesMax = Math.floor(Math.min(limits.memoryMbMax * MB, machineMemory() * MEMORY_PART));
   const processorsMax = Math.min(limits.processorsMax, cpus().length);
-  // These processes were left over from a build that was killed with its builder.
+  // A build that was killed with its builder may have left processes of this user.
   if (uid !== null) await endUser(uid);
   await mkdir(workFolder, { recursive: true });
   // The build's user can traverse it to its own folders, but not list it.
@@ -112,7 +112,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     await mkdir(folder, { mode: 0o700 });
     if (uid !== null) await chown(folder, uid, uid);
   }
-  // A passwd entry, for programs that look up their user name.
+  // The file has a passwd entry for programs that look up their user name.
   const passwd = join(workFolder, 'passwd');
   const id = uid ?? process.getuid?.() ?? 0;
   await writeFile(passwd, `build:x:${id}:${id}::${folders.home}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`);
@@ -214,7 +214,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     return spawn(file, args, {
       cwd: '/',
       env: { ...outside, [MARK]: mark },
-      // A separate process group, so that all of its processes can be killed.
+      // The command gets its own process group, so that all of its processes can be killed.
       detached: true,
       stdio: [
         command.input === undefined ? 'ignore' : 'pipe',
@@ -247,7 +247,10 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     };
   }
 
-  /** Kills the build's remaining processes and waits for their exit. @throws {Failure} `build` if they do not exit. */
+  /**
+   * Kills the build's remaining processes and waits for their exit. @throws {Failure} `build` if the processes do not
+   * exit.
+   */
   async function endAll(root: number, namespace: number | null): Promise<void> {
     const deadline = performance.now() + GONE_MS;
     for (;;) {
@@ -262,7 +265,7 @@ export async function openFence(request: BuildRequest): Promise<Fence> {
     }
   }
 
-  /** Process ids of this build. Processes cannot leave a control group themselves, so it lists all of them. */
+  /** Process ids of this build. Processes cannot leave their control group, so the control group lists all of them. */
   async function leftOf(root: number, namespace: number | null): Promise<readonly number[]> {
     const grouped = await groups.processes();
     if (grouped !== null) return grouped;
@@ -303,7 +306,7 @@ async function namespaceOf(child: ChildProcess): Promise<number | null> {
     for await (const chunk of stream) text += String(chunk);
     return (JSON.parse(text) as { 'pid-namespace'?: number })['pid-namespace'] ?? null;
   } catch {
-    // The process exited before creating one.
+    // The process exited before it created a namespace.
     return null;
   }
 }
@@ -311,7 +314,7 @@ async function namespaceOf(child: ChildProcess): Promise<number | null> {
 /** Kills all processes of a user in one call, so that none can fork in the meantime. */
 async function endUser(uid: number): Promise<void> {
   const words = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', 'sh', '-c', 'kill -9 -1'];
-  // The killing process kills itself too.
+  // The process that kills is of the same user, so it kills itself too.
   await promisify(execFile)('setpriv', words).catch(() => {});
 }
 

@@ -32,7 +32,7 @@ const LINKS_MAX = 10_000;
 /** A Git LFS pointer has about 130 bytes. */
 const POINTER_BYTES = { min: 100, max: 300 } as const;
 const POINTERS_LOOKED_AT_MAX = 500;
-/** One entry: mode, kind, hash, size, path. Of all entries, only submodules have no size. */
+/** Matches one entry of the list: mode, kind, hash, size, path. Only submodules have no size. */
 const ENTRY = /^(\d{6}) (?:blob ([0-9a-f]{40,64}) +(\d+)|(commit) [0-9a-f]{40,64} +-)\t(.+)$/s;
 
 /**
@@ -83,7 +83,7 @@ export async function readTree(chunks: AsyncIterable<Uint8Array>, limits: TreeLi
     const named = submodules.slice(0, 5).map(shown).join(', ') + (submodules.length > 5 ? ', ...' : '');
     throw buildFailure(
       'submodules_unsupported',
-      `The repository has Git submodules (${named}), which are not fetched. Copy their files into the repository, or install them as packages`,
+      `The repository has Git submodules (${named}), which are not fetched. Copy the files of submodules into the repository, or install them as packages`,
     );
   }
   if (paths.length === 0) throw buildFailure('repository_empty', 'The commit has no files');

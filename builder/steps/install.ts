@@ -28,7 +28,7 @@ const TAIL_CHARS_MAX = 8000;
 const TOOLS =
   /^(?:@types\/.+|@platform-run\/(?:cli|types)|typescript|prettier|eslint|oxlint|oxfmt|@cloudflare\/workers-types)$/;
 
-/** @throws {Failure} `build`: `install_failed`, or a bound of the fence; the reason of the build's signal. */
+/** @throws {Failure} `build`: `install_failed`, or a limit of the fence; the reason of the build's signal. */
 export async function install(request: BuildRequest, plan: BuildPlan, fence: Fence): Promise<ToolEnvironment> {
   const say = (text: string): void => request.onLine('install', 'info', text);
   const command = await decideInstall(plan, say);
@@ -70,7 +70,10 @@ export async function runInstall(
   throw buildFailure('install_failed', `The install command "${command}" ${end}${hintFor(tail, plan)}`);
 }
 
-/** Variables of every command, overridden by the project's, overridden by the platform's. */
+/**
+ * Variables of every command. Variables of the project override these variables, and variables of the platform override
+ * both.
+ */
 function variablesOf(request: BuildRequest, fence: Fence, folders: readonly string[]): Record<string, string> {
   return {
     ...baseVariables(fence.folders, folders),

@@ -13,7 +13,7 @@ import { buildFailure, type BuildCode, type BuildRequest, type BuildResult } fro
 
 /** How a fence runs the program. */
 export interface BuildProgram {
-  /** Node, with any command prefix. */
+  /** The command that starts Node, with prefixes. */
   readonly node: readonly string[];
   /** Path of child.ts. */
   readonly script: string;
@@ -108,7 +108,7 @@ export function failureOf(
   { code, message }: Extract<ChildReport, { what: 'failed' }>,
   { limits }: BuildRequest,
 ): Failure<'build'> {
-  // Both limits, files and bytes, have the same code there.
+  // The child process reports the same code for too many files and too many bytes.
   if (code === 'too_large' && message.includes('BUILD_ARTIFACT_MAX_FILES'))
     return buildFailure('artifact_too_many_files', message);
   if (code === 'platform' && /ENOSPC|EFBIG/.test(message))

@@ -1,5 +1,5 @@
-// The folders of the build program (child.ts), which must be readable wherever it is confined. Used by fence.ts, and to
-// determine the confinement.
+// The folders of the build program (child.ts), which the confined program must be able to read. Used by fence.ts, and
+// to determine the confinement.
 import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { nodeFolders, realPath } from '#core/process/confinement/command-line.ts';
@@ -11,7 +11,7 @@ const OWN_PARTS = ['builder', 'core', 'artifacts/archive', 'packages', 'node_mod
 export const CHILD = join(import.meta.dirname, `child${extname(import.meta.filename)}`);
 
 /**
- * The folder whose `node_modules` holds the platform and, next to it, its dependencies. Null if the platform is no
+ * The folder whose `node_modules` holds the platform and, next to it, its dependencies. Null if the platform is not an
  * installed package.
  *
  * @param root folder of the platform.

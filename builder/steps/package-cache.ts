@@ -1,6 +1,6 @@
-// The download cache of a project's package manager, by the hash of the lockfile. Packages are always installed from it
-// and verified against the lockfile by the package manager. A cache belongs to one project, is never used for forks,
-// and is only written by successful builds. Called by install.ts and run-build.ts.
+// The download cache of a project's package manager, by the hash of the lockfile. The package manager always installs
+// packages from the cache and verifies them against the lockfile. A cache belongs to one project, is never used for
+// forks, and is only written by successful builds. Called by install.ts and run-build.ts.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -28,7 +28,7 @@ export function installCommand({ name, version, lockfile }: Manager, hasYarnSett
   }
 }
 
-/** How commands find a package manager. */
+/** What commands need to find a package manager. */
 export interface ManagerPrograms {
   /** Folders for PATH. */
   readonly folders: readonly string[];
@@ -64,14 +64,14 @@ export async function findManager(
     return { ...(await placesOf(own)), shims: {}, note };
   }
   const how = {
-    npm: 'Install npm for all users (it comes with Node)',
-    pnpm: 'Install it for all users (npm install -g pnpm), or corepack, which fetches the version a project names',
-    yarn: 'Install it for all users (npm install -g yarn), or corepack, which fetches the version a project names',
-    bun: 'Install it for all users (npm install -g bun)',
+    npm: 'Install Node with npm for all users',
+    pnpm: 'Install pnpm for all users (npm install -g pnpm), or corepack, which fetches the version that a project names',
+    yarn: 'Install Yarn for all users (npm install -g yarn), or corepack, which fetches the version that a project names',
+    bun: 'Install Bun for all users (npm install -g bun)',
   }[name];
   throw buildFailure(
     'install_failed',
-    `The project uses ${name} (${manager.because}), which is not on the platform's machine. ${how}; or set an install command that uses another one`,
+    `The project uses ${name} (${manager.because}), which is not on the platform's machine. ${how}; or set an install command that uses another package manager`,
   );
 }
 

@@ -74,7 +74,7 @@ export async function planBuild(
   };
 }
 
-/** The value of the project's folder, otherwise the repository's. */
+/** The value found in the project's folder, otherwise the value found in the repository's root. */
 async function nodeOf(root: string, workspace: string): Promise<NodeRequest | null> {
   for (const folder of new Set([root, workspace])) {
     const asked = await nodeRequestOf((name) => readLimited(path.join(folder, name), MANIFEST_BYTES_MAX));
@@ -118,7 +118,7 @@ async function readConfig(
   return { config: config!, folder, file: null };
 }
 
-/** If the setting names platform.yaml itself, its folder is used. */
+/** If the setting is the path of a platform.yaml, the folder of that file is used. */
 function configFolder(configPath: string): string {
   const plain = path.posix.normalize(configPath === '' ? '.' : configPath).replace(/\/+$/, '');
   if (plain.startsWith('/') || plain === '..' || plain.startsWith('../') || plain.includes('\0'))
@@ -155,7 +155,7 @@ function settled(
   }
 }
 
-/** Validated by the rules of platform.yaml, with their messages. */
+/** The settings are validated by the rules of platform.yaml, with the same messages. */
 function checkedOutput(output: string): string {
   const { config, problems } = parseProjectConfig(`out: ${JSON.stringify(output)}\n`, { file: 'settings' });
   const [problem] = problems.filter(({ severity }) => severity === 'error');

@@ -16,7 +16,7 @@ import { buildFailure, type BuildRunLimits } from './types.ts';
 
 /** Maximum bytes of manifest.json and of migrations.json. */
 const JSON_BYTES_MAX = 32 * 1024 * 1024;
-/** Compressed forms per file, and the files besides the assets. */
+/** Maximum compressed forms per file, and maximum files besides the assets. */
 const FORMS_MAX = 3;
 const OWN_FILES_MAX = 10;
 
@@ -74,7 +74,7 @@ export async function takeArtifact(
     if (isArchiveError(error)) throw invalid(error.message);
     if (error instanceof BuildError && error.code === 'write_failed') throw noRoom(error.message);
     if (error instanceof BuildError) throw invalid(error.message);
-    // Inaccessible, or the path is too long: caused by the build.
+    // The build made the file inaccessible or its path too long.
     const { code = '' } = error as NodeJS.ErrnoException;
     if (/^(?:EACCES|ENOENT|ELOOP|ENAMETOOLONG|ENOTDIR)$/.test(code)) throw invalid(`it cannot be read (${code})`);
     throw error;
@@ -103,7 +103,7 @@ async function readManifest(root: string, sizes: ReadonlyMap<string, number>, id
     if ((sizes.get(name) ?? 0) > JSON_BYTES_MAX) throw invalid(`${name} is larger than ${JSON_BYTES_MAX} bytes`);
   if (!sizes.has('manifest.json')) throw invalid('it has no manifest.json');
   const checked = checkManifest(await readFile(join(root, 'manifest.json'), 'utf8'));
-  if (checked.id !== id) throw invalid('its manifest is another one');
+  if (checked.id !== id) throw invalid('its manifest is from another artifact');
   return checked.manifest;
 }
 

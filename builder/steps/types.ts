@@ -21,7 +21,7 @@ export type BuildSource =
       /** `https://host/path` or `ssh://user@host/path`; without credentials. */
       readonly url: string;
       /**
-       * HTTP headers of the fetch, such as `Authorization`. Such headers are never written to the disk, passed on a
+       * HTTP headers of the fetch, such as `Authorization`. The headers are never written to the disk, passed on a
        * command line or visible to a build.
        */
       readonly headers?: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ export type BuildSource =
       readonly folder: string;
     };
 
-/** Limits of one build: `build` of core/limits.ts, and those of the artifact. */
+/** Limits of one build: `build` of core/limits.ts, and the limits of the artifact. */
 export interface BuildRunLimits extends BuildLimits {
   readonly artifactBytesMax: number;
   readonly artifactFilesMax: number;
@@ -65,13 +65,13 @@ export interface BuildSandbox {
   readonly isCleared: boolean;
   /** Whether the sandbox is destroyed after the attempt, for a build of a fork. */
   readonly isTransient: boolean;
-  /** The program that makes the artifact inside. By default, it is the program of this platform. */
+  /** The program that creates the artifact inside the sandbox. By default, the program of this platform is used. */
   readonly program?: PackedProgram;
 }
 
 /** A program that is packed on demand. */
 export interface PackedProgram {
-  /** Hash of its files. */
+  /** Hash of the program's files. */
   readonly hash: string;
   /** Path of child.ts in the archive. */
   readonly script: string;
@@ -94,8 +94,8 @@ export interface BuildRequest {
   /** The project's variables for its commands; none for a fork. */
   readonly variables: Readonly<Record<string, string>>;
   /**
-   * `CI`, `PLATFORM_BRANCH`, `PLATFORM_COMMIT`, `PLATFORM_URL`, `PLATFORM_PR`; they override the project's own. If
-   * `commit` is null, the checkout sets `PLATFORM_COMMIT`.
+   * `CI`, `PLATFORM_BRANCH`, `PLATFORM_COMMIT`, `PLATFORM_URL`, `PLATFORM_PR`; they override the project's variables.
+   * If `commit` is null, the checkout sets `PLATFORM_COMMIT`.
    */
   readonly platformVariables: Readonly<Record<string, string>>;
   /** An empty folder of this attempt, created and deleted by the caller, for the checkout, home and temporary files. */
@@ -114,21 +114,21 @@ export interface BuildRequest {
   /** Why the platform cannot run Node servers; null or absent if it can. */
   readonly noServers?: string | null;
   /**
-   * Null means that commands run confined on this machine. Otherwise commands only run in the sandbox, even if it
-   * fails.
+   * Null means that commands run confined on this machine. With a sandbox, commands never run on this machine, even if
+   * the sandbox fails.
    */
   readonly sandbox: BuildSandbox | null;
   /** Slot of this build among the concurrent builds, from 0. */
   readonly slot: number;
   readonly isFork: boolean;
   /**
-   * Aborts when the build must end: canceled, timed out, lease lost. All processes are then killed immediately, and
-   * `signal.reason` is thrown unchanged.
+   * Aborts when the build must end: canceled, timed out, lease lost. On abort, all processes are killed immediately,
+   * and `signal.reason` is thrown unchanged.
    */
   readonly signal: AbortSignal;
   /** Called when another step begins. */
   readonly onStep: (step: BuildStep) => void;
-  /** Logs a line of the platform. Secrets in it are masked. */
+  /** Logs a line of the platform. Secrets in the line are masked. */
   readonly onLine: (step: BuildStep, level: LineLevel, text: string) => void;
   /**
    * Receives raw command output in chunks of any size; the receiver decodes, splits, masks and limits it.
@@ -158,10 +158,10 @@ export interface BuildResult {
 /** Builds a deployment. @throws {Failure} `build`, or the reason of `signal`. */
 export type RunBuild = (request: BuildRequest) => Promise<BuildResult>;
 
-/** Why a build ends without an artifact. */
+/** The codes of builds that end without an artifact. */
 export type BuildCode =
   | keyof typeof buildErrors
-  // Shared with other surfaces.
+  // Codes that other parts of the platform use as well.
   | 'artifact_invalid'
   | 'artifact_too_large'
   | 'artifact_too_many_files'

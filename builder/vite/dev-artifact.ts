@@ -21,7 +21,7 @@ interface DevArtifact {
   encodedFile(hash: string): string;
 }
 
-/** @returns an artifact of its code and configuration; equal artifacts have the same id. */
+/** @returns an artifact with the worker's code and configuration; equal artifacts have the same id. */
 export function openDevArtifact(config: BuildConfig, { code, map }: DevWorker): DevArtifact {
   const noFile = (name: string): never => {
     throw new Error(`${name} is no file of this artifact`);

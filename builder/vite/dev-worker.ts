@@ -22,7 +22,7 @@ export interface DevWorkerOptions {
   readonly runnerFile: string;
   /** URL at which the isolate requests modules that are not included. */
   readonly channel: string;
-  /** The worker's environment, and the URL of its entry there. */
+  /** The worker's Vite environment, and the URL of its entry in that environment. */
   readonly entry: { readonly environment: string; readonly url: string };
   /** Imported modules of the platform. */
   readonly builtins: readonly string[];

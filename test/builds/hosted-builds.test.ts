@@ -67,7 +67,7 @@ async function built(greeting: string): Promise<{ log: string; worker: string }>
 test('a commit becomes an artifact on a machine of the provider, and the next one has its caches', async () => {
   const place = buildPlace('shop', 'main');
   const first = await built('hello from afar');
-  assert.ok(first.log.includes(`In the build sandbox ${place.id}, which is new`), first.log);
+  assert.ok(first.log.includes(`Building in the sandbox ${place.id}, which is new`), first.log);
   assert.match(first.log, /^kept: nothing$/m);
   assert.ok(first.worker.includes('hello from afar'));
   assert.deepEqual(

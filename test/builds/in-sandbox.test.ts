@@ -89,14 +89,14 @@ test('the next build of a branch has its caches and nothing else of the one befo
   };
   const id = (branch: string): string => buildPlace('shop', branch).id;
   const fresh = (branch: string): string[] => [
-    `[clone info] In the build sandbox ${id(branch)}, which is new`,
+    `[clone info] Building in the sandbox ${id(branch)}, which is new`,
     'cached: nothing',
     'packages: none',
     'left: 0',
   ];
   assert.deepEqual(await saidBy('cached'), fresh('cached'));
   assert.deepEqual(await saidBy('cached'), [
-    `[clone info] In the build sandbox ${id('cached')}, with what its last build left in caches`,
+    `[clone info] Building in the sandbox ${id('cached')}, with what its last build left in caches`,
     'cached: yes',
     'packages: some',
     'left: 0',

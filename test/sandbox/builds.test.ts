@@ -74,7 +74,7 @@ describe(`builds in sandboxes of ${engineName}`, () => {
   it('a repository with packages is built twice, the second time with its cache', async (t) => {
     const first = await built((await project.push(SITE)).id);
     assert.notEqual(first.artifact, null, first.text);
-    assert.match(first.text, /In the build sandbox main-[0-9a-f]{16}, which is new/);
+    assert.match(first.text, /Building in the sandbox main-[0-9a-f]{16}, which is new/);
     assert.equal((await client.info(place('main')))?.state, 'stopped');
     const again = { ...SITE, 'main.js': `${SITE['main.js']}\nconsole.log('second');` };
     const second = await built((await project.push(again)).id);

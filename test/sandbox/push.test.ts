@@ -129,7 +129,7 @@ describe(`pushes to a platform that builds in sandboxes of ${engineName}`, { tim
 
   it('a repository with packages is live after a push, and sooner after the next one', async (t) => {
     const first = await live('first');
-    assert.match(first.log, /In the build sandbox main-[0-9a-f]{16}, which is new/);
+    assert.match(first.log, /Building in the sandbox main-[0-9a-f]{16}, which is new/);
     assert.match(first.log, /^Node 22\.\d+\.\d+ \(\.nvmrc asks for 22\)$/m);
     assert.match(first.log, /^v22\.\d+\.\d+$/m);
     const second = await live('second');

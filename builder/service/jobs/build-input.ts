@@ -151,7 +151,7 @@ interface VariableRow {
   readonly value: Uint8Array;
 }
 
-/** Variables of production; or those of previews, overridden by those of the branch. */
+/** Variables of production, or of previews, which variables of the branch override. */
 function variablesOf(
   sql: Sql,
   projectId: string,
@@ -179,7 +179,7 @@ function toSettings(settings: Readonly<Record<string, unknown>>): BuildSettings 
   };
 }
 
-/** URL of the branch: production's own host, or the branch's. */
+/** URL of the branch: on the host of production, or on the branch's own host. */
 function urlOf({ protocol, domain, port }: PublicAddress, { target, branch, name }: DeploymentRow): string {
   const label = target === 'production' ? '' : `--${branchSlug(branch, name)}`;
   return `${protocol}://${name}${label}.${domain}${port === null ? '' : `:${port}`}`;

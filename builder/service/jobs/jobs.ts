@@ -1,5 +1,5 @@
-// Build jobs in `control.job`: claims with a lease, renewal, and results. All times are the database's, so that clock
-// skew does not matter. Each change of a deployment's status is one transaction with its NOTIFY.
+// Build jobs in `control.job`: claims with a lease, renewal, and results. All times come from the database's clock, so
+// that clock skew does not matter. Each change of a deployment's status is one transaction with its NOTIFY.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { BuildResult } from '../../steps/types.ts';
 
@@ -44,15 +44,17 @@ interface Claim {
   readonly leaseMs: number;
   /** Leases of the builder's own builds: they may have expired while Postgres was unavailable. */
   readonly own: readonly string[];
-  /** Whether this is the builder's last free slot: organizations with a running build in it do not get it. */
+  /**
+   * Whether the builder has only one free slot left, which no organization with a running build in this builder gets.
+   */
   readonly isLastPlace: boolean;
 }
 
 /**
  * Claims the next build. Organizations are ordered by their running builds, then by their build time in the last hour.
  * Within an organization, projects are ordered by their running builds, then by the oldest job. An organization with a
- * running build in this builder does not get its last free slot, unless no other organization has a project. One build
- * runs per branch. Canceled builds, and builds interrupted too often, are finished here.
+ * running build in this builder does not get the builder's last free slot, unless no other organization has a project.
+ * One build runs per branch. Canceled builds, and builds interrupted too often, are finished here.
  *
  * @returns null when no build is due.
  */
@@ -197,7 +199,7 @@ export async function releaseBuild(sql: Sql, job: BuildJob): Promise<void> {
   });
 }
 
-/** Records that the artifact is complete and being stored. False: the lease is lost. */
+/** Records that the artifact is complete and being stored. Returns false if the lease is lost. */
 export async function markUploading(sql: Sql, job: BuildJob): Promise<boolean> {
   return sql.begin(async (tx) => {
     await lockDeployment(tx, job.deploymentId);
@@ -248,7 +250,7 @@ export async function handToRelease(
   });
 }
 
-/** Records a build without an artifact. False if the lease is lost, and nothing is changed. */
+/** Records a build without an artifact. Returns false, and changes nothing, if the lease is lost. */
 export async function endBuild(sql: Sql, job: BuildJob, end: BuildEnd): Promise<boolean> {
   return sql.begin(async (tx) => {
     await lockDeployment(tx, job.deploymentId);
@@ -265,11 +267,14 @@ async function endDeployment(tx: Transaction, deploymentId: string, end: BuildEn
       build_ms = coalesce(${end.buildMs}::int, build_ms), updated_at = now()
     WHERE id = ${deploymentId} AND status IN ('queued', 'building', 'uploading')`;
   await tell(tx, deploymentId);
-  // The branch is free: another builder may be waiting for it.
+  // The branch has no running build any more: another builder may be waiting to build it.
   await tx`SELECT pg_notify('control_job', 'build')`;
 }
 
-/** Locks the deployment before its job. All transactions that change both use this order, which prevents deadlocks. */
+/**
+ * Locks the deployment before its job. All transactions that change both rows lock them in this order, which prevents
+ * deadlocks.
+ */
 async function lockDeployment(tx: Transaction, id: string): Promise<void> {
   await tx`SELECT id FROM control.deployment WHERE id = ${id} FOR NO KEY UPDATE`;
 }

@@ -36,7 +36,7 @@ export async function findSource(
 
 /**
  * Sources for a sandbox are fetched with read-only credentials for this repository only, from an installation of the
- * Git host's application. The platform's own repositories need none.
+ * Git host's application. The platform's own repositories need no credentials.
  *
  * @throws {Failure} `build` with the fix.
  */

@@ -8,7 +8,7 @@ import type { Masks } from './masks.ts';
 
 /** An open log. */
 export interface BuildLog {
-  /** Writes one or more lines of the platform. These lines are not subject to the size limit. */
+  /** Writes one or more lines of the platform. Lines of the platform do not count towards the size limit. */
   line(step: BuildStep, level: LineLevel, text: string): void;
   /** Writes output of a command. */
   output(step: BuildStep, level: LineLevel, chunk: Uint8Array): void;
@@ -113,7 +113,9 @@ export function openBuildLog(options: BuildLogOptions): BuildLog {
     }
   }
 
-  /** False: the lease is lost. Idempotent: a batch is not written twice if its commit succeeded without a response. */
+  /**
+   * Returns false if the lease is lost. A batch is not written twice, even if its commit succeeded without a response.
+   */
   async function insert(batch: readonly Row[]): Promise<boolean> {
     const [held] = await sql<{ held: number }[]>`
       WITH held AS MATERIALIZED (

@@ -3,7 +3,7 @@
 // never after a timeout, since it may contain half a secret.
 import { stripVTControlCharacters } from 'node:util';
 
-/** The splitter of one stream. */
+/** The splitter of one output stream. */
 export interface LineReader {
   /** @returns the lines completed by the chunk. */
   push(chunk: Uint8Array): string[];
@@ -33,7 +33,7 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
   }
 
   function tidy(line: string): string {
-    // A progress line overwritten with carriage returns: the final text.
+    // Only the final text of a progress line that overwrites itself with carriage returns is kept.
     const shown = line.replace(/\r+$/, '');
     const written = shown.slice(shown.lastIndexOf('\r') + 1);
     const plain = plainText(written);
@@ -85,7 +85,7 @@ export function createLineReader(charsMax: number, keepsMore: number, finish: (t
 }
 
 /** A color or font weight sequence. Tools do not produce longer sequences. */
-// oxlint-disable-next-line no-control-regex -- it is about one
+// oxlint-disable-next-line no-control-regex -- the pattern begins with ESC
 const COLOUR = /\u001b\[[\d;:]{0,32}m/g;
 const RESET = '\u001b[0m';
 

@@ -22,7 +22,7 @@ const WRAPS = [76, 64];
  * @example createMasks(['s3cret']).apply('token=s3cret, basic OnMzY3JldA==') // 'token=***, basic ***=='
  */
 export function createMasks(secrets: Iterable<string>): Masks {
-  /** Forms by their first characters, the longest first in each list. */
+  /** The forms of the secrets by their first characters, the longest first in each list. */
   const byStart = new Map<string, string[]>();
   const starts = new Uint8Array(65_536);
   const alone = new Set<string>();
@@ -55,7 +55,7 @@ export function createMasks(secrets: Iterable<string>): Masks {
     apply(text) {
       let masked = '';
       let taken = 0;
-      /** The range being replaced: from, to. */
+      /** Start and end of the range that is being replaced. */
       let [from, to] = [-1, -1];
       for (let at = 0; at + CHARS_MIN <= text.length; at++) {
         if (starts[text.charCodeAt(at)] === 0) continue;
@@ -86,7 +86,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
-/** A value, its lines, and its encodings. */
+/** Lists the forms of a secret: its value, its lines, and its encodings. */
 function* formsOf(secret: string): Generator<string> {
   for (const value of new Set([secret, secret.trim(), ...secret.split(/\r?\n/).map((line) => line.trim())])) {
     if (value === '') continue;

@@ -1,6 +1,6 @@
 // Ensures that no build process outlives the builder. A shell process stores the process groups of builds and reads
-// from a pipe. When the pipe closes because the builder died, it kills them. Processes that survive (if both were
-// killed) are killed when the next builder starts.
+// from a pipe. When the builder dies, the pipe closes, and the shell kills the groups. Processes that survive (if both
+// were killed) are killed when the next builder starts.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -29,7 +29,7 @@ for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done`;
 export function openProcessGuard(record: string): ProcessGuard {
   const shell = spawn('/bin/sh', ['-c', SCRIPT], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    // In a separate session, so that signals to the builder's group do not reach it.
+    // The shell has a separate session, so that signals to the builder's group do not reach it.
     detached: true,
     env: {},
     cwd: '/',

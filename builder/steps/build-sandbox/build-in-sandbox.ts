@@ -20,8 +20,8 @@ import { findTools } from './tools.ts';
 const TRIES = 2;
 
 /**
- * @throws {Failure} `build`, or the reason of the build's signal. Sandbox failures fail the build: it never runs here
- * instead.
+ * @throws {Failure} `build`, or the reason of the build's signal. If the sandbox fails, the build fails: it never runs
+ * on this machine instead.
  */
 export async function buildInSandbox(request: BuildRequest, access: BuildSandbox): Promise<BuildResult> {
   const own = await openFence(request);
@@ -62,7 +62,7 @@ async function buildFrom(
   const machine = await openBuildMachine(request, access);
   try {
     const left = machine.isReused ? 'with what its last build left in caches' : 'which is new';
-    request.onLine('clone', 'info', `In the build sandbox ${access.place.id}, ${left}`);
+    request.onLine('clone', 'info', `Building in the sandbox ${access.place.id}, ${left}`);
     await sendSources(own, machine);
     const plan = await planBuild(request, own.folders.source, paths, (root) =>
       askLibrary(inside(root, own.folders.source, 'incoming', machine), machine, machine.program),
@@ -87,7 +87,7 @@ async function buildFrom(
   }
 }
 
-/** Uploads the files of the commit next to those of the previous build. */
+/** Uploads the files of the commit next to the files of the previous build. */
 async function sendSources(own: Fence, machine: BuildMachine): Promise<void> {
   const { source } = own.folders;
   await own.run({
@@ -122,7 +122,7 @@ done
 rm -rf source 2>/dev/null || { chmod -R u+rwX source; rm -rf source; }
 mv incoming source`;
 
-/** Restores these caches after an install, which may have started with empty folders. */
+/** Restores `node_modules/.cache` after an install, which may have started with empty folders. */
 const RESTORE = `
 set -e
 at=0

@@ -65,7 +65,7 @@ export async function openBuildMachine(request: BuildRequest, access: BuildSandb
       else if (texts[name].length < KEPT_CHARS_MAX) texts[name] += data;
     };
     const id = `build-${++commands}`;
-    // The process's reports use stderr, so its own stderr is redirected to stdout.
+    // The process sends its reports on stderr, so the command's stderr is redirected to stdout.
     const words = onReport === undefined ? command.words : ['sh', '-c', 'exec "$@" 3>&2 2>&1', 'sh', ...command.words];
     const stdin = input === undefined ? {} : { stdin: { text: input } };
     const started = { command: words, cwd: command.cwd, env: command.env, processId: id, ...stdin };

@@ -12,7 +12,7 @@ import type { PackedProgram } from '../types.ts';
 
 /** Our own folders, relative to the root. */
 const FOLDERS = ['builder', 'core', 'artifacts/archive', 'packages'] as const;
-/** Packages that these folders import. */
+/** Packages that the platform's folders import. */
 const PACKAGES = [
   'rolldown',
   'yaml',
@@ -72,7 +72,7 @@ function packageFolders(root: string, names: readonly string[]): ReadonlySet<str
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [from, name] = next;
     const folder = findPackage(from, name);
-    // Optional, or for another architecture.
+    // A missing package is optional, or for another architecture.
     if (folder === null || folders.has(folder)) continue;
     folders.add(folder);
     const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, object>;

@@ -1,6 +1,6 @@
-// The build's side of its way out: a proxy on its own loopback, and forwarded ports of the machine's registries, next
-// to the command it runs. The proxy enforces nothing, since untrusted code runs as the same user. Started by
-// install.ts; child.ts starts the same in its own process.
+// The build's side of its outgoing connections: next to the command, it runs a proxy on the build's loopback interface,
+// and forwards the ports of registries on the machine. The proxy enforces nothing, since untrusted code runs as the
+// same user. Started by install.ts; child.ts starts the same proxy in its own process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
@@ -44,7 +44,7 @@ interface Job extends BuildOutbound {
   readonly nodeOptions: string | null;
 }
 
-/** Wraps a command with its outgoing proxy; unchanged if there is none. */
+/** Wraps a command with its outgoing proxy; returns it unchanged if the build needs no proxy. */
 export function withOutbound(
   outbound: BuildOutbound | null,
   words: readonly string[],
@@ -58,7 +58,7 @@ export function withOutbound(
   return { words: [...node, PROGRAM, JSON.stringify(job)], env: others };
 }
 
-/** Resolves when its ports listen. The ports do not keep the process alive. */
+/** Starts the proxy. Resolves when its ports listen. The ports do not keep the process alive. */
 export async function startOutbound({ socket: path, loopback }: BuildOutbound): Promise<void> {
   const open = (target: string): Duplex => {
     const socket = connect({ path, allowHalfOpen: true });
@@ -70,7 +70,7 @@ export async function startOutbound({ socket: path, loopback }: BuildOutbound): 
   await Promise.all(servers.map((server) => Promise.race([once(server, 'listening'), once(server, 'close')])));
 }
 
-/** Forwards a port of the build's loopback to the same port of the machine's. */
+/** Forwards a port of the build's loopback interface to the same port of the machine's loopback interface. */
 function forwardPort({ host, port }: Place, open: (target: string) => Duplex): Server {
   const target = targetOf(host, port);
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {

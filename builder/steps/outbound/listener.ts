@@ -1,5 +1,5 @@
-// The host's side of a build's way out. The build has an isolated network and requests connections by name and port on
-// a Unix socket, in a folder mounted into it. Opened by fence.ts.
+// The host's side of a build's outgoing connections. The build has an isolated network and requests connections by name
+// and port on a Unix socket, in a folder mounted into it. Opened by fence.ts.
 import { chmod, chown, mkdir, open, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const CONNECTIONS_MAX = 256;
 const LINE_BYTES_MAX = 512;
 const LINE_MS_MAX = 30_000;
 
-/** @param folder is created. @param uid user who may connect; null means the platform's own. */
+/** @param folder is created. @param uid the user who may connect; null means the user of the platform. */
 export async function openListener(folder: string, uid: number | null, outbound: Outbound): Promise<Listener> {
   await mkdir(folder, { mode: 0o700 });
   const sockets = new Set<Socket>();
@@ -29,7 +29,7 @@ export async function openListener(folder: string, uid: number | null, outbound:
       socket.end(`EMFILE a build has at most ${CONNECTIONS_MAX} connections at a time\n`, () => socket.destroy());
     else readTarget(socket, (target) => answerConnect(target, socket, outbound));
   });
-  // Socket paths have a short maximum length, and build folders may be deep.
+  // The socket is not in the build's folder, because socket paths have a short maximum length.
   const handle = await open(folder);
   await new Promise<void>((resolve, reject) => {
     // Later errors are failed accepts, which only affect the build.

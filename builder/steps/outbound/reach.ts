@@ -1,5 +1,5 @@
 // The hosts that builds may reach besides public addresses: registries and Git hosts configured by the operator, and
-// the machine's proxy. Read when the builder starts. Pure, except that it reads npm's own settings.
+// the machine's proxy. The settings are read when the builder starts. Pure, except that it reads npm's own settings.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Outbound } from '#core/outbound/connect.ts';
@@ -13,7 +13,7 @@ export interface Place {
   readonly port: number;
 }
 
-/** The way out of builds. */
+/** The outgoing connections that builds may open. */
 export interface OutboundRules extends Outbound {
   /** Registries on the machine's loopback, which are forwarded to the build's loopback. */
   readonly loopback: readonly Place[];
@@ -60,7 +60,7 @@ function isOfPackages(name: string, port: number): boolean {
   return port === 443 && PACKAGE_DOMAINS.some((domain) => name.endsWith(`.${domain}`));
 }
 
-/** Files with settings for all users, which builds see too. */
+/** npm settings files of all users, which builds read too. */
 function npmSettings(): string {
   const prefixes = new Set(['/usr', '/usr/local', dirname(dirname(process.execPath))]);
   const files = [...[...prefixes].map((prefix) => join(prefix, 'etc/npmrc')), '/usr/share/nodejs/npm/npmrc'];
@@ -86,7 +86,7 @@ function placeOf(text: string): Place[] {
   return [{ host, port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) }];
 }
 
-/** Hosts with all ports, and targets with one port. */
+/** Parses hosts, which allow all ports, and hosts with a port. */
 function reachableHosts(text: string): string[] {
   const words = text
     .toLowerCase()
@@ -104,7 +104,7 @@ function isLoopback(name: string): boolean {
   return name === 'localhost' || name === '::1' || /^127(?:\.\d+){3}$/.test(name);
 }
 
-/** Like curl: lower-case variables take precedence, and entries of `NO_PROXY` match subdomains too. */
+/** As with curl, lower-case variables take precedence, and entries of `NO_PROXY` match subdomains too. */
 function proxiesOf(environment: Environment, npm: string): (name: string, port: number) => URL | null {
   const ofMachine = (name: string): string => (environment[name.toLowerCase()] || environment[name] || '').trim();
   const of = (name: string, key: string): URL | null => {

@@ -56,7 +56,7 @@ test('the build of a Next.js server with all packages suggests standalone', asyn
   const manifest = '{"dependencies":{"next":"16.0.0"},"scripts":{"start":"next start"}}';
   await built(projectFolder(t, { ...files, 'package.json': manifest }), undefined, (text) => said.push(text));
   assert.deepEqual(said, [
-    "The server is 3 MB, because it includes all packages. Set `output: 'standalone'` in next.config to include only those that it needs: deploys and starts are faster",
+    "The server is 3 MB, because it includes all packages. Set `output: 'standalone'` in next.config to include only the packages that it needs: deploys and starts are faster",
   ]);
 });
 

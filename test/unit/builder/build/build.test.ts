@@ -112,7 +112,7 @@ test('pages for errors are HTML files of the output, by their keys in the manife
   await assert.rejects(make('500: /none.html'), {
     code: 'assets',
     message:
-      'assets.error_pages.500 in platform.yaml: the output has no file /none.html. Create it, or change the path',
+      'assets.error_pages.500 in platform.yaml: the output has no file /none.html. Create the file, or change the path',
   });
   await assert.rejects(make('404: /a.txt'), {
     code: 'assets',

@@ -68,13 +68,13 @@ const unresolved: readonly [specifier: string, message: string][] = [
   ['_own', 'Cannot resolve "_own", imported from src/index.ts. No file and no package has this name'],
   [
     '__STATIC_CONTENT_MANIFEST',
-    'Cannot resolve "__STATIC_CONTENT_MANIFEST", imported from src/index.ts. It belongs to Workers Sites: files in "out" are served without code here, so remove it and what uses it',
+    'Cannot resolve "__STATIC_CONTENT_MANIFEST", imported from src/index.ts. This module belongs to Workers Sites: files in "out" are served without code here, so remove the import and the code that uses it',
   ],
   [
     'virtual:react-router/server-build',
-    'Cannot resolve "virtual:react-router/server-build", imported from src/index.ts. A plugin of Vite makes it: set "main" to the worker that the build writes, and "build" to its command',
+    'Cannot resolve "virtual:react-router/server-build", imported from src/index.ts. A Vite plugin creates this module: set "build" to the command that runs Vite, and "main" to the worker that it writes',
   ],
-  ['#own', 'Cannot resolve "#own", imported from src/index.ts. Add it to "imports" in package.json'],
+  ['#own', 'Cannot resolve "#own", imported from src/index.ts. Add this name to "imports" in package.json'],
   ['node:nonsense', 'Cannot resolve "node:nonsense", imported from src/index.ts. Node has no module with this name'],
   [
     'cloudflare:nope',
@@ -103,7 +103,7 @@ test('without nodejs_compat a module of Node does not resolve, and the flag is n
   );
   assert.equal(
     error.message,
-    'Cannot resolve "node:fs", imported from src/index.ts. It is a module of Node: add nodejs_compat to compatibility_flags',
+    'Cannot resolve "node:fs", imported from src/index.ts. This is a module of Node: add nodejs_compat to compatibility_flags',
   );
 });
 

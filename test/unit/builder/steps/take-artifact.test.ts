@@ -117,7 +117,7 @@ test('an id that is a path is refused', async () => {
 test('a manifest under the id of another one is refused', async () => {
   const other = 'a'.repeat(64);
   cpSync(join(made, id), join(made, other), { recursive: true });
-  await refused(/its manifest is another one/, 'artifact_invalid', {}, other);
+  await refused(/its manifest is from another artifact/, 'artifact_invalid', {}, other);
 });
 
 for (const path of ['../../../escaped', '/absolute', 'a/../../../b'])
