@@ -11,16 +11,16 @@ import { isArtifactId } from '#core/names.ts';
 export interface OpenArtifact {
   readonly id: string;
   readonly manifest: Manifest;
-  /** Length of its manifest in characters. */
+  /** Length of the manifest in characters. */
   readonly size: number;
   /**
-   * The verified bundle; null for static projects. The same object as long as it is referenced. @throws {PlatformError}
-   * `artifact_corrupt`
+   * The verified bundle; null for static projects. Returns the same object as long as that object is referenced.
+   * @throws {PlatformError} `artifact_corrupt`
    */
   workerText(): WorkerText | null;
   /** Source map of the bundle; null if there is none or it cannot be read. */
   sourceMap(): string | null;
-  /** Verified migrations of its databases. @throws {PlatformError} `artifact_corrupt` */
+  /** Verified migrations of the artifact's databases. @throws {PlatformError} `artifact_corrupt` */
   migrations(): readonly DatabaseMigrations[];
   /** Path of an asset's file. */
   assetFile(path: string): string;
@@ -36,8 +36,8 @@ const KEPT_SIZE_MAX = 16 * 1024 * 1024;
  * Opens artifacts, and caches the most recent ones: the content of an id never changes, so no manifest is read or
  * verified twice.
  *
- * @param keptSizeMax characters of manifests that are cached.
- * @returns `openArtifact` of the folder, with its errors.
+ * @param keptSizeMax total characters of the cached manifests.
+ * @returns a function that opens an artifact of the folder by its id, and throws like `openArtifact`.
  */
 export function createArtifactSource(folder: string, keptSizeMax = KEPT_SIZE_MAX): (id: string) => OpenArtifact {
   // The artifacts, in the order of last use.

@@ -10,9 +10,9 @@ interface Lock {
 }
 
 /**
- * Takes the lock of a file, or returns null if it is held.
+ * Takes the lock of a file, or returns null if another process holds it.
  *
- * @param file is created if it does not exist and stays behind, empty.
+ * @param file an empty file, which is created if it does not exist, and never deleted.
  * @param waitMs blocks the thread for up to this time; 0 tries once.
  */
 export function takeLock(file: string, waitMs = 0): Lock | null {

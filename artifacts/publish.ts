@@ -15,7 +15,7 @@ export interface Publication {
   readonly dataFolder: string;
   readonly project: string;
   readonly branch: string;
-  /** Whether `<project>.<domain>` serves it; otherwise it is a preview. */
+  /** Whether `<project>.<domain>` serves the deployment; otherwise the deployment is a preview. */
   readonly production: boolean;
   /** Folder with `manifest.json`, bundle and assets. */
   readonly artifactFolder: string;
@@ -78,7 +78,9 @@ export function checkProjectName(project: string): void {
   });
 }
 
-/** Returns the record with one of its deployments as production; the URL of its branch leads to it too. */
+/**
+ * Returns the record with one of its deployments as production; the URL of the deployment's branch also points to it.
+ */
 export function asProduction(record: RouteRecord, id: string): RouteRecord {
   const { branch } = record.deployments[id]!;
   const history = (record.productionHistory ?? []).filter((earlier) => earlier !== id && earlier !== record.production);
@@ -90,7 +92,10 @@ export function asProduction(record: RouteRecord, id: string): RouteRecord {
   };
 }
 
-/** The record after a rollback: the deployment left behind is neither a rollback target, nor served to its pages. */
+/**
+ * The record after a rollback. The replaced deployment can no longer be a rollback target, and skew protection no
+ * longer serves it to pages that it delivered.
+ */
 export function rolledBack(record: RouteRecord, id: string): RouteRecord {
   const led = asProduction(record, id);
   const { [record.production ?? '']: left, ...others } = led.deployments;

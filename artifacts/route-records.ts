@@ -58,7 +58,7 @@ export function readRoute(dataFolder: string, project: string): RouteRecord | nu
     const reason = error instanceof SyntaxError ? 'is not JSON' : `cannot be used: ${(error as Error).message}`;
     throw new Failure('publish', `This route record ${reason}`, {
       file,
-      advice: 'Restore it or delete it, then deploy again.',
+      advice: 'Restore or delete the file, then deploy again.',
     });
   }
 }
@@ -101,7 +101,7 @@ export function recordText(record: RouteRecord): string {
   return `${JSON.stringify(record, null, 2)}\n`;
 }
 
-/** Deletes the record of a project: it is no longer served. @throws {Failure} `publish` as `changeRoute`. */
+/** Deletes the record of a project, which is then no longer served. @throws {Failure} `publish` as `changeRoute`. */
 export function removeRoute(dataFolder: string, project: string): void {
   locked(dataFolder, () => rmSync(fileOf(dataFolder, project), { force: true }));
 }

@@ -1,5 +1,5 @@
-// Route records from `<FS_PATH>/routes/*.json`, watched. A file that becomes invalid keeps its last good version and
-// is reported. Only changed files are read: a deploy changes one of ten thousand.
+// Route records from `<FS_PATH>/routes/*.json`, watched. A file that becomes invalid keeps its last good version and is
+// reported. Only changed files are read, because a deploy changes one file out of thousands.
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync, watch, type BigIntStats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -9,11 +9,11 @@ import type { RouteRecord } from '#core/manifest.ts';
 import { parseRouteRecord } from './route-record.ts';
 import type { RouteProblem, RouteRecordChange, RouteSource } from './route-source.ts';
 
-/** One write causes several events. */
+/** Wait before files are read, because one write causes several events. */
 const SETTLE_MS = 10;
 /**
- * For a file system that does not report changes: a replaced, added or removed file changes its folder. Reported
- * changes are already known, and checking a hundred thousand files takes seconds.
+ * Polling interval, for file systems that do not report changes. Only the folder is checked, which every replaced,
+ * added or removed file changes, because checking a hundred thousand files takes seconds.
  */
 const POLL_MS = 2000;
 const REPORT_MS = 100;
@@ -24,7 +24,7 @@ const FULL_SHARE = 0.01;
 const STALE_MS = 1000;
 
 interface RouteFile {
-  /** Changes with the file; empty while it is not reliable yet. */
+  /** A value that changes with the file; empty while the file is too new for it to be reliable. */
   readonly stamp: string;
   readonly text: string;
   readonly record: RouteRecord | null;
@@ -39,21 +39,24 @@ export async function openRouteFiles(options: {
   const files = new Map<string, RouteFile>();
   /** The files that the listeners have received. */
   const shown = new Map<string, RouteFile>();
-  /** Built from `shown`; null means that it is built on demand. */
+  /** The records of `shown`; null until they are needed. */
   let routes: readonly RouteRecord[] | null = null;
   const listeners: ((changes: readonly RouteRecordChange[]) => void)[] = [];
   let reading: Promise<void> | null = null;
   /** Names reported by the watcher since the last read; null means all of them. */
   let next: Set<string> | null = new Set();
   let folderStamp = '';
-  /** A change was reported since the last read. */
+  /** Whether a change was reported since the last read. */
   let isTold = false;
   /** Whether this file system has ever reported a change. */
   let reports = false;
   let fullAt = 0;
   let fullTookMs = 0;
   let closed = false;
-  /** Until then no requests are served, so files are read synchronously, which takes a quarter of the time. */
+  /**
+   * False during the first read. No requests are served yet, so files are read synchronously, which is four times as
+   * fast.
+   */
   let isOpen = false;
 
   async function readAll(): Promise<RouteRecordChange[]> {
@@ -70,7 +73,7 @@ export async function openRouteFiles(options: {
   async function readNames(names: Iterable<string>): Promise<RouteRecordChange[]> {
     const changed: string[] = [];
     for (const name of names) if (await readOne(name)) changed.push(name);
-    // The cost depends on the changed files, not on all of them.
+    // Touches only the changed files, not all of them.
     return changed.map((name) => {
       const file = files.get(name);
       if (file === undefined) shown.delete(name);
@@ -80,7 +83,7 @@ export async function openRouteFiles(options: {
     });
   }
 
-  /** Reads the reported files; the folder's state is taken before. */
+  /** Reads the reported files. The folder's stamp is read first, so that later changes are noticed. */
   async function readTold(names: Iterable<string>): Promise<RouteRecordChange[]> {
     folderStamp = (await stampOf(folder)).stamp;
     return readNames(names);
@@ -141,7 +144,7 @@ export async function openRouteFiles(options: {
   async function look(): Promise<void> {
     if (performance.now() - fullAt < Math.max(FULL_MS, fullTookMs / FULL_SHARE)) {
       if (await isKnown()) return;
-      // The change may be reported at this moment.
+      // The watcher may be about to report the change.
       await delay(REPORT_MS, undefined, { ref: false });
       if (closed || (await isKnown())) return;
     }
@@ -149,7 +152,10 @@ export async function openRouteFiles(options: {
     refresh();
   }
 
-  /** If changes are reported, waits for one while the folder is young: the next change may already have happened. */
+  /**
+   * Whether all changes of the folder are known. A folder that has just changed counts as known if the file system
+   * reports changes, since a report will follow.
+   */
   async function isKnown(): Promise<boolean> {
     const seen = await stampOf(folder).catch(() => null);
     return seen?.stamp === folderStamp || (reports && seen?.isYoung === true);
@@ -189,7 +195,10 @@ export async function openRouteFiles(options: {
   };
 }
 
-/** Changes with the file, except for a change while it is young. */
+/**
+ * Returns a value that changes with the file. While `isYoung`, the value may miss a second change, because the last
+ * change is too recent.
+ */
 async function stampOf(path: string): Promise<{ readonly stamp: string; readonly isYoung: boolean }> {
   return stampIn(await stat(path, { bigint: true }));
 }

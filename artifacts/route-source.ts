@@ -18,7 +18,7 @@ export interface RouteSource {
   close(): void;
 }
 
-/** An invalid record; its last good version stays. */
+/** An invalid record; the last valid version is still used. */
 export interface RouteProblem {
   readonly file: string;
   readonly reason: string;

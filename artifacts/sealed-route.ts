@@ -1,5 +1,5 @@
-// Files of `routes/` on their way between machines: sealed with a key of `PRIVATE_PORT_TOKEN`, which the API and the
-// mirrors have, and neither Postgres nor engines. Pure.
+// Encrypts files of `routes/` for their transfer between machines. The key is derived from `PRIVATE_PORT_TOKEN`, which
+// the API and the mirrors have, but not Postgres or the engines. Pure.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { encryptionKeys, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 
@@ -19,7 +19,9 @@ export interface SealedFile {
 /** @throws {Error} without a token. */
 export function routeKeysOf(token: string): RouteKeys {
   if (token === '')
-    throw new Error('PRIVATE_PORT_TOKEN is not set: with ARTIFACTS_S3_* it seals the routes, the same on all machines');
+    throw new Error(
+      'PRIVATE_PORT_TOKEN is not set: with ARTIFACTS_S3_* it encrypts the routes, and must be the same on all machines',
+    );
   const derive = (use: string): string => createHmac('sha256', token).update(`routes ${use}`).digest('hex');
   return { sealing: encryptionKeys(derive('seal')), mac: Buffer.from(derive('mac'), 'hex') };
 }

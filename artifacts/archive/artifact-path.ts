@@ -37,7 +37,7 @@ export function artifactPathProblem(path: string): string | null {
   return 'is not a part of an artifact';
 }
 
-/** The same for a folder. */
+/** Why the path of a folder of an artifact is invalid; null if it is valid. */
 export function artifactFolderProblem(path: string): string | null {
   const problem = assetPathProblem(path);
   if (problem !== null) return problem;

@@ -281,7 +281,7 @@ function bindingsProblem({ bindings, objects = {}, queues = {}, workflowClasses 
         if (!isPoolVariable(resource)) return `bindings: ${shown(resource)} is not the name of a variable`;
         continue;
       }
-      // Used in names of files and tables: no other characters.
+      // Resource names are used in names of files and tables, so no other characters are allowed.
       if (!isResourceName(resource)) return `bindings: ${shown(resource)} is not a resource name`;
     }
   }

@@ -1,5 +1,5 @@
-// Reads the tar file of an artifact, plain or gzip, entry by entry, from untrusted users. Neither sizes, nor paths,
-// nor its end are trusted. Called by receive-artifact.ts and the fuzz test; it writes no files.
+// Reads the tar file of an artifact, plain or gzip, entry by entry, from untrusted users. Sizes, paths and the end of
+// the archive are not trusted. Called by receive-artifact.ts and the fuzz test; it writes no files.
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
 import { archiveError, isArchiveError } from '#core/archive/archive-error.ts';
@@ -31,7 +31,7 @@ export const RECORD_BYTES_MAX = 8192;
 /**
  * Reads an archive to its end.
  *
- * @param keep receives the files one after the other, and reads each completely.
+ * @param keep called with one file after the other; it reads each file completely.
  * @returns the files by path.
  * @throws {PlatformError}
  */
@@ -120,7 +120,7 @@ async function* hashed(
   }
 }
 
-/** The tar file itself: gzip is detected by its first bytes, with which none of our tar files begins. */
+/** Returns the decompressed tar file; gzip is detected by its first bytes, with which none of our tar files begins. */
 async function plain(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterator<Uint8Array>> {
   const source = chunks[Symbol.asyncIterator]();
   let first: Uint8Array = new Uint8Array();
@@ -148,7 +148,7 @@ async function plain(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterator<U
 async function* unzipped(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   const { pipeline, Readable } = await import('node:stream');
   const gunzip = createGunzip();
-  // Errors of either are thrown by the iteration.
+  // The iteration below throws the errors of both streams.
   pipeline(Readable.from(chunks), gunzip, () => {});
   try {
     for await (const chunk of gunzip) yield chunk as Uint8Array;
@@ -169,7 +169,7 @@ export class BlockReader {
     this.#chunks = chunks;
   }
 
-  /** Exactly this many bytes; only for small amounts. */
+  /** Reads exactly this many bytes; only for small amounts. */
   async read(bytes: number): Promise<Uint8Array> {
     if (bytes === 0) return new Uint8Array();
     const parts: Uint8Array[] = [];
@@ -181,7 +181,7 @@ export class BlockReader {
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   }
 
-  /** The next bytes as they arrive. */
+  /** Returns the next bytes as they arrive. */
   async *content(bytes: number): AsyncGenerator<Uint8Array> {
     for (let missing = bytes; missing > 0;) {
       const part = await this.#some(missing);

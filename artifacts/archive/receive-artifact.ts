@@ -34,8 +34,8 @@ export function receiveArtifact(dataFolder: string, archive: string, limits: Arc
 }
 
 /**
- * The same for an artifact that was accepted before: only its hashes are checked, since a newer version of the platform
- * may have written its manifest.
+ * Like {@link receiveArtifact}, for an artifact that was accepted before: only its hashes are checked, because a newer
+ * version of the platform may have written its manifest.
  *
  * @throws {PlatformError} also when the archive contains another artifact than `id`.
  */
@@ -83,7 +83,7 @@ async function extract(
       await writeWhole(file, content);
     });
     const checked = await checkFiles(files, (name) => readFile(path.join(root, name), 'utf8'), readManifest);
-    // The format that the builder writes, so that an id has exactly one text.
+    // Writes the manifest in the builder's format, so that an id stands for exactly one text.
     await writeFile(path.join(root, 'manifest.json'), canonicalJson(checked.manifest));
     for (const folder of [root, ...folders]) await syncFolder(folder);
     await store(dataFolder, checked.id, root);
@@ -140,9 +140,9 @@ async function store(dataFolder: string, id: string, root: string): Promise<void
     await rename(root, target);
     await syncFolder(artifacts);
   } catch (error) {
-    // The same content was stored before.
+    // If the folder exists, the same content was stored before.
     if (!(await exists(target))) throw error;
-    // Retention deletes old, unused artifacts.
+    // Retention deletes old artifacts, so the artifact counts as new again.
     await utimes(target, new Date(), new Date());
   }
 }

@@ -6,7 +6,8 @@ import { createWriteStream } from 'node:fs';
 /**
  * Never overwrites an existing file, and never follows a link.
  *
- * @param options `mode`: of the file. `flush`: whether the file is on disk when this resolves; false by default.
+ * @param options `mode`: permissions of the file. `flush`: whether the file is on disk when this resolves; false by
+ * default.
  * @throws {NodeJS.ErrnoException} `EEXIST` if the name exists; errors of `content`.
  */
 export async function writeNew(

@@ -24,7 +24,7 @@ export function openArtifactsDisk(dataFolder: string): ArtifactStore {
   };
 }
 
-/** Whether the data folder has an artifact: its folder appears complete. */
+/** Whether the data folder has an artifact. Its folder is only created when it is complete. */
 export async function hasArtifact(dataFolder: string, id: string): Promise<boolean> {
   return isArtifactId(id) && (await isArtifactFolder(path.join(dataFolder, 'artifacts', id)));
 }

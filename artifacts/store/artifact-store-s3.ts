@@ -25,9 +25,9 @@ interface S3Options {
   /** Reads the id of this platform from its database; called once. */
   readonly installation: () => Promise<string>;
   readonly limits: ArchiveLimits;
-  /** How long to wait for an unresponsive storage. By default, there is no wait. */
+  /** How long to wait for an unresponsive storage. By default, calls do not wait. */
   readonly awayMsMax?: number;
-  /** How long a connection, a response and each piece of it may take; by default half a minute. */
+  /** Timeout of a connection, of a response and of each piece of a response; half a minute by default. */
   readonly stallMsMax?: number;
 }
 
@@ -75,7 +75,7 @@ export function openArtifactsS3({
     if (owner !== id)
       throw failure(
         'refused',
-        `${location} belongs to the platform ${owner ?? 'unknown'}, and this one is ${id}: set ARTIFACTS_S3_BUCKET or ARTIFACTS_S3_PREFIX to a place of its own`,
+        `${location} belongs to the platform ${owner ?? 'unknown'}, and this one is ${id}: set ARTIFACTS_S3_BUCKET or ARTIFACTS_S3_PREFIX to a separate location`,
       );
     isOwn = true;
   }
@@ -112,7 +112,7 @@ export function openArtifactsS3({
   async function put(id: string, from: string): Promise<void> {
     await checkOwner(true);
     const key = keyOf(id);
-    // An old artifact may be deleted soon, since nothing refers to it yet.
+    // An old artifact is uploaded again, because retention may delete it before anything refers to it.
     if (((await look(key))?.ageMs ?? Infinity) < FRESH_MS) return;
     const folder = temporaryFolder(dataFolder, 'artifacts');
     try {
@@ -227,7 +227,7 @@ function failure(reason: Failure<'artifact_store'>['reason'], message: string, c
   return new Failure('artifact_store', message, { reason, ...(cause !== undefined && { cause }) });
 }
 
-/** The failure of a response. */
+/** Converts an error response of the storage to a failure. */
 async function refusal(response: Awaited<ReturnType<Bucket['send']>>, key: string): Promise<Failure> {
   const { status } = response;
   await response.body?.cancel();

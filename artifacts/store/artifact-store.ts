@@ -4,13 +4,13 @@
 /** Artifacts by their ids. An id is the hash of the content, so every call can be repeated. */
 export interface ArtifactStore {
   /**
-   * Whether machines share artifacts through this store. False: the data folder is the store, and other machines mount
-   * it.
+   * Whether machines share artifacts through this store. If false, the data folder is the store, and other machines
+   * mount it.
    */
   readonly isShared: boolean;
   /**
-   * Copies an artifact to the data folder, unless it is there. Hashes are checked, and a failure leaves no files
-   * behind.
+   * Copies an artifact to the data folder, unless the folder already has it. Hashes are checked, and a failure leaves
+   * no files behind.
    *
    * @throws {Failure} `artifact_store`
    */
@@ -22,7 +22,10 @@ export interface ArtifactStore {
    * @throws {Failure} `artifact_store`
    */
   upload(id: string, folder?: string): Promise<void>;
-  /** Deletes an artifact from the store; succeeds if there is none. @throws {Failure} `artifact_store` */
+  /**
+   * Deletes an artifact from the store; succeeds also if the artifact does not exist. @throws {Failure}
+   * `artifact_store`
+   */
   remove(id: string): Promise<void>;
   /** When each artifact was stored, in milliseconds since 1970. @throws {Failure} `artifact_store` */
   list(): Promise<ReadonlyMap<string, number>>;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { isArtifactId } from '#core/names.ts';
 import { listArtifacts } from './artifact-store-disk.ts';
 
-/** Bytes that are left after a cleanup. */
+/** Bytes of the remaining artifacts after a cleanup, and how many artifacts were deleted. */
 interface CacheState {
   readonly bytes: number;
   readonly removed: number;

@@ -86,7 +86,7 @@ test('a prefix of another platform is refused by name, for reading and for writi
   const wanted = {
     reason: 'refused',
     message:
-      's3://files/taken/ belongs to the platform one-platform, and this one is another-platform: set ARTIFACTS_S3_BUCKET or ARTIFACTS_S3_PREFIX to a place of its own',
+      's3://files/taken/ belongs to the platform one-platform, and this one is another-platform: set ARTIFACTS_S3_BUCKET or ARTIFACTS_S3_PREFIX to a separate location',
   };
   await assert.rejects(other.upload(id), wanted);
   await assert.rejects(other.remove(id), wanted);
