@@ -1,4 +1,5 @@
-// Paths of the platform's own bare repositories. The API process receives pushes there; the builder reads them. Pure.
+// Paths of the platform's own bare repositories. The API process receives pushes to these repositories; the builder
+// reads them. Pure.
 import path from 'node:path';
 
 /** The folder of the repositories. @param dataFolder `FS_PATH` */

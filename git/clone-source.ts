@@ -124,7 +124,7 @@ async function hostedSource({ gitHost, privateHosts }: CloneDeps, row: Row): Pro
   return { url, isPlainHttp: url.startsWith('http:'), ...basic(username, password) };
 }
 
-/** A repository of a host that is used with a token: under the name that it has by now. */
+/** The source of a repository on a host that is used with a token. The repository may have been renamed. */
 async function tokenSource(deps: CloneDeps, row: Row, hostId: string): Promise<CloneSource> {
   if (row.installation_id === null || row.token === null || row.host_id === null)
     throw new Failure('clone_refused', `The account that connected ${row.full_name} was removed: connect it again`);

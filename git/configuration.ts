@@ -1,5 +1,5 @@
-// The variables that configure the Git host and the remotes with private addresses. The API process and the builder
-// read them the same way. Pure.
+// The variables that configure the Git host and the remotes with private addresses. Used by the API process and the
+// builder. Pure.
 import { githubApiUrl } from './host/application.ts';
 import { openGitHost, type GitHost } from './host/connection.ts';
 
@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface GitConfiguration {
   /** Null means `GITHOST_APP_ID` and `GITHOST_APP_PRIVATE_KEY` are not set. */
   readonly gitHost: GitHost | null;
-  /** `GITHOST_WEBHOOK_SECRET`; null means that it is not set, webhook deliveries are refused. */
+  /** `GITHOST_WEBHOOK_SECRET`; null means that it is not set, so webhook deliveries are refused. */
   readonly webhookSecret: string | null;
   /** `GIT_REMOTE_PRIVATE_HOSTS`: hosts of remotes that may have private addresses. */
   readonly privateHosts: readonly string[];
@@ -30,7 +30,9 @@ export function gitConfigurationFrom(environment: Environment): GitConfiguration
     throw new Error('GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY belong together: set both or none');
   const secret = get('GITHOST_WEBHOOK_SECRET');
   if (secret !== '' && secret.length < SECRET_CHARS_MIN)
-    throw new Error('GITHOST_WEBHOOK_SECRET is weak: make one with `openssl rand -hex 32`, here and at the Git host');
+    throw new Error(
+      'GITHOST_WEBHOOK_SECRET is too short: generate one with `openssl rand -hex 32`, and set it here and at the Git host',
+    );
   const url = originOf('GITHOST_URL', get('GITHOST_URL') || 'https://github.com');
   const apiUrl = originOf('GITHOST_API_URL', get('GITHOST_API_URL') || githubApiUrl(url));
   return {

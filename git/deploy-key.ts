@@ -13,7 +13,7 @@ interface DeployKey {
   readonly privateKey: string;
 }
 
-/** Generates a key pair. @param name its comment; letters, digits, `.`, `-` and `@`. */
+/** Generates a key pair. @param name the comment of the key; letters, digits, `.`, `-` and `@`. */
 export function newDeployKey(name: string): DeployKey {
   const { d = '', x = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const [seed, point] = [Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')];

@@ -109,5 +109,5 @@ function run(args: readonly string[], environment: NodeJS.ProcessEnv, redact: re
 function reasonIn(said: string, redact: readonly string[]): string {
   let text = said.replace(/[\p{Cc}\s]+/gu, ' ').trim();
   for (const secret of redact) if (secret !== '') text = text.replaceAll(secret, '***');
-  return text.slice(0, SAID_CHARS_MAX) || 'git ended without a word';
+  return text.slice(0, SAID_CHARS_MAX) || 'git exited without a message';
 }

@@ -1,11 +1,11 @@
-// The interface of Git hosts of all kinds. The drivers in kinds/ implement it, and one contract suite
-// (test/contract/git-hosts.ts) tests all of them. Types, and the behavior that all drivers share.
+// The interface of Git hosts: types, and the behavior that all drivers share. The drivers in kinds/ implement it, and
+// one contract suite (test/contract/git-hosts.ts) tests all of them.
 import { isFailure } from '#core/failure.ts';
 import type { Delivery } from './delivery.ts';
 import type { HostRepository } from './repositories.ts';
 import type { HostRequest } from './rest.ts';
 
-/** A repository by the host's id, which stays when it is renamed, and by `owner/name`. */
+/** Identifies a repository by the host's id, which stays the same after a rename, and by `owner/name`. */
 export interface RepositoryRef {
   readonly id: string;
   readonly fullName: string;
@@ -23,7 +23,7 @@ export interface CommitStatus {
 
 /** The platform's comment on a pull request. */
 export interface HostComment {
-  /** The host's id, if it was written before. */
+  /** The comment's id on the host, if the comment was written before. */
   readonly id: number | null;
   /** First line of the body, by which the comment is found if its id was lost. */
   readonly mark: string;
@@ -58,10 +58,10 @@ export interface HostWebhook {
   readonly secret: string;
 }
 
-/** Result for a webhook. */
+/** What {@link TokenAccess.ensureWebhook} did with the webhook. */
 export type WebhookState = 'created' | 'updated' | 'kept';
 
-/** Operations with a token, as its account. */
+/** Operations with an access token, on behalf of its account. */
 export interface TokenAccess extends RepositoryAccess {
   readAccount(): Promise<HostAccount>;
   /** @param page from 1. */
@@ -79,17 +79,17 @@ export interface TokenAccess extends RepositoryAccess {
 
 /** How an OAuth application of a host is used: with a code, PKCE and a secret. */
 export interface HostOAuth {
-  /** URL before the paths below, of a host's URL. */
+  /** Returns the base URL of the paths below, for the URL of a host. */
   readonly baseUrl: (url: string) => string;
   readonly authorizePath: string;
   readonly tokenPath: string;
-  /** Null if the host cannot revoke grants of an application; people do this in their settings there. */
+  /** Null if the host has no API to revoke a grant: users do this in their settings on the host. */
   readonly revokePath: string | null;
-  /** Scopes separated by spaces; '' uses those of the application. */
+  /** Scopes separated by spaces; '' uses the scopes of the application. */
   readonly scopes: string;
-  /** URL at which the application proves its identity. */
+  /** Where requests contain the client secret: in the body, or in the Authorization header. */
   readonly clientAuth: 'body' | 'basic';
-  /** The page on which people create the OAuth application. */
+  /** Help text: where to create the OAuth application. */
   readonly advice: string;
 }
 
@@ -110,22 +110,22 @@ export type Ask = (request: HostRequest) => Promise<unknown>;
 
 /** A kind of Git host that is used with access tokens. */
 export interface TokenHostKind {
-  /** Name that people use. */
+  /** Display name, such as `GitLab`. */
   readonly title: string;
-  /** URL of the host if the operator sets none; null if the operator must set one. */
+  /** Default URL of the host; null if the operator must set the URL. */
   readonly publicUrl: string | null;
-  /** A text for people that says which URL to pass. */
+  /** Help text: which URL to enter. */
   readonly urlAdvice: string;
   readonly apiUrlOf: (url: string) => string;
   /** The problem with a URL, or null. */
   readonly urlProblem?: (url: string) => string | null;
-  /** Hint for people if its API is not found. */
+  /** Help text if the host's API is not found. */
   readonly absentAdvice?: string;
-  /** Path of the API that responds without a token, or requires one. */
+  /** Path of the API that exists on every such host, with which a connection is tested. */
   readonly probe: (url: string) => string;
-  /** URL below which repositories are, by `owner/name`. */
+  /** URL to which `owner/name` is appended for a repository. */
   readonly repositoriesAt: (url: string) => string;
-  /** A text for people that says which token to create. */
+  /** Help text: which token to create. */
   readonly tokenAdvice: string;
   /** The request header with the token. */
   readonly authorization: (token: string) => Readonly<Record<string, string>>;
@@ -133,7 +133,7 @@ export interface TokenHostKind {
   readonly oauth: HostOAuth;
   /** Header names of deliveries, in lower case. */
   readonly event: string;
-  /** The first header that a delivery has identifies it. */
+  /** Headers with the id of a delivery; the first header that is present counts. */
   readonly deliveryIds: readonly string[];
   /** `hmac`: HMAC-SHA256 of the body in hexadecimal digits, after the prefix; `token`: the secret itself. */
   readonly signature: { readonly header: string; readonly scheme: 'hmac' | 'token'; readonly prefix: string };
@@ -158,7 +158,10 @@ export async function orNull<Result>(asked: Promise<Result>): Promise<Result | n
 
 /** How one host creates, edits and finds a comment. */
 interface CommentCalls {
-  /** Finds the platform's own comment. People can write the mark, too, but their comments cannot be edited. */
+  /**
+   * Finds the platform's own comment. Other people's comments may also contain the mark, but the platform cannot edit
+   * them.
+   */
   find(): Promise<number | null>;
   edit(id: number): Promise<unknown>;
   create(): Promise<unknown>;

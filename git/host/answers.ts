@@ -15,7 +15,10 @@ export function answerList(value: unknown): Answer[] {
   throw malformed('The response of the Git host is not a list');
 }
 
-/** A text or a number. @throws {Failure} `git_host` if the field is missing, unless there is a default. */
+/**
+ * Returns a field that is a text or a number, as a text. @throws {Failure} `git_host` if the field is missing, unless
+ * there is a default.
+ */
 export function answerText(row: Answer, name: string, otherwise?: string): string {
   const value = row[name];
   if (typeof value === 'string' || typeof value === 'number') return String(value);

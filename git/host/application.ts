@@ -1,4 +1,4 @@
-// The application of a Git host of GitHub's kind that an operator has created in the dashboard: its manifest, the
+// The application of a Git host with GitHub's API that an operator has created in the dashboard: its manifest, the
 // exchange of GitHub's code for its credentials, and its stored form. The API process and the builder read it the same
 // way; variables override it.
 import { createPrivateKey } from 'node:crypto';
@@ -42,7 +42,7 @@ export function overridingVariable(environment: Readonly<Record<string, string |
   return VARIABLES.find((name) => (environment[name]?.trim() ?? '') !== '') ?? null;
 }
 
-/** URL of the REST API below or beside the URL of a host of GitHub's kind. */
+/** URL of the REST API below or beside the URL of a host with GitHub's API. */
 export function githubApiUrl(url: string): string {
   if (url === PUBLIC_GITHUB) return 'https://api.github.com';
   const { protocol, hostname, pathname } = new URL(url);
@@ -76,8 +76,8 @@ export function applicationManifest({
 }
 
 /**
- * The page of the host that creates an application from a manifest. @param organization the organization, or '' for the
- * person.
+ * The page of the host that creates an application from a manifest. @param organization name of the organization, or ''
+ * for an application of the person's own account.
  */
 export function manifestUrl(url: string, organization: string, state: string): string {
   const owner = organization === '' ? '' : `/organizations/${encodeURIComponent(organization)}`;
@@ -147,7 +147,7 @@ export function parseApplication(text: string): Application {
   return JSON.parse(text) as Application;
 }
 
-/** The stored application; null means none, or no listed key can decrypt it. */
+/** The stored application; null if there is none, or if no listed key can decrypt it. */
 export async function readApplication(sql: Sql, keys: EncryptionKeys): Promise<Application | null> {
   const [row] = await sql<{ value: Uint8Array }[]>`
     SELECT value FROM control.setting WHERE name = ${APPLICATION_SETTING}`;

@@ -1,5 +1,5 @@
-// Client for the REST API of a Git host of GitHub's kind. The client authenticates as the application (a signed token),
-// as an installation (a token for one repository with minimal permissions), or as a person.
+// Client for the REST API of a Git host with GitHub's API. The client authenticates as the application (a signed
+// token), as an installation (a token for one repository with minimal permissions), or as a person.
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { Failure } from '#core/failure.ts';
 import { askRest, type HostRequest } from './rest.ts';
@@ -34,7 +34,7 @@ export type Permissions = Readonly<Record<string, 'read' | 'write' | 'admin'>>;
 export interface GitHost {
   readonly apiUrl: string;
   readonly url: string;
-  /** The format of {@link GitHostOptions}. */
+  /** As in {@link GitHostOptions}: whether the host may have a private address. */
   readonly isPrivate?: boolean;
   /** Sends a request as the application. */
   asApp(request: HostRequest): Promise<unknown>;

@@ -1,12 +1,12 @@
 // Webhook deliveries of Git hosts, reduced to the used fields before they are stored. Bodies were signed by the host
-// but contain texts of users, which are truncated and made storable. Drivers of this folder parse them,
+// but contain texts of users, which are truncated and made storable. The drivers in kinds/ parse deliveries, and
 // control/git-host/ handles them. Pure.
 import { Failure } from '#core/failure.ts';
 import { isBranchName, isCommitSha } from './remote-url.ts';
 
 /** The repository that a delivery is about. */
 export interface AboutRepository {
-  /** The host's record, for hosts that are used by tokens. Without this record, the host is that of `GITHOST_URL`. */
+  /** The id of the host's record, for hosts that are used with tokens. Undefined for the host of `GITHOST_URL`. */
   readonly gitHostId?: string;
   /** Installation that the repository belongs to at that time; '' for hosts that are used with tokens. */
   readonly installationId: string;
@@ -137,7 +137,7 @@ export function pullRequestNumber(row: Fields, name: string): number {
   throw new Failure('delivery_malformed', `${name} must be the number of a pull request`);
 }
 
-/** Seconds since 1970, for deliveries that do not contain the time of a push. */
+/** The current time in seconds since 1970, for deliveries that do not contain the time of a push. */
 export function arrivedAt(): number {
   return Math.floor(Date.now() / 1000);
 }

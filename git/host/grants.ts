@@ -64,9 +64,9 @@ export function openClient(
 }
 
 /**
- * The token of an account; the function returns the current token.
+ * Returns a function that returns the current token of an account.
  *
- * The function throws {@link Failure} `git_host`, with status 401 if the grant was revoked.
+ * The returned function throws {@link Failure} `git_host`, with status 401 if the grant was revoked.
  */
 function currentToken(deps: AccountDeps, host: TokenHost, account: StoredAccount): CurrentToken {
   if (!account.is_grant) {

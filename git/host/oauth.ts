@@ -1,5 +1,5 @@
-// OAuth applications of Git hosts: where a person gives access, and the exchange of codes and refresh tokens. Neither
-// codes, tokens nor secrets are in its errors.
+// OAuth applications of Git hosts: the page on which a user grants access, and the exchange of codes and refresh
+// tokens. Errors contain no codes, tokens or secrets.
 import { createHash } from 'node:crypto';
 import { Failure, isFailure } from '#core/failure.ts';
 import type { HostOAuth } from './access.ts';
@@ -13,7 +13,7 @@ export interface OAuthClient {
   readonly clientSecret: string;
 }
 
-/** Access that a person gave. */
+/** Access that a user granted. */
 export interface Grant {
   readonly accessToken: string;
   /** Null if the access token does not expire, or cannot be renewed. */
@@ -29,7 +29,7 @@ interface Deps {
   readonly privateHosts: readonly string[];
 }
 
-/** The page of the host on which a person gives access. @param verifier of PKCE. */
+/** The page of the host on which a user grants access. @param verifier of PKCE. */
 export function grantUrl(
   host: Host,
   {
@@ -74,7 +74,7 @@ export function refreshGrant(deps: Deps, host: Host, client: OAuthClient, refres
 export async function revokeGrant(deps: Deps, host: Host, client: OAuthClient, grant: Grant): Promise<void> {
   const { revokePath } = oauthOf(host);
   if (revokePath === null) return;
-  // Revoking one of the two tokens ends the other.
+  // Revoking either of the two tokens also revokes the other.
   await send(deps, host, client, revokePath, { token: grant.refreshToken ?? grant.accessToken });
 }
 

@@ -80,7 +80,7 @@ const isOwn = createOwnAddresses();
 const publicOnly: EgressPolicy = { loopback: false, private: false, isOwn };
 
 /**
- * The addresses of a remote's host. Git connects only to these, which prevents DNS rebinding.
+ * The addresses of a remote's host. Git connects only to these addresses, which prevents DNS rebinding.
  *
  * @param privateHosts hosts that may have private addresses, `GIT_REMOTE_PRIVATE_HOSTS`.
  * @throws {Failure} `remote_refused` when an address is private, loopback, link-local or the machine's own, or none is

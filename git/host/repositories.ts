@@ -62,7 +62,7 @@ export async function readApp(
   return { slug: answerText(app, 'slug'), permissions: toPermissions(app['permissions']), events };
 }
 
-/** Pages that are read of a list. */
+/** Maximum number of pages that are read of a list. */
 const PAGES_MAX = 50;
 const PAGE_SIZE = 100;
 

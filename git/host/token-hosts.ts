@@ -1,6 +1,6 @@
-// Git hosts other than that of the application: their kinds, and how a host is opened with a token (grants.ts has the
-// tokens of accounts). The operator creates their records, in control.git_host. The API process and the builder open
-// them alike.
+// Git hosts that are used with access tokens: their kinds, and how a host is opened with a token (grants.ts has the
+// tokens of accounts). The operator creates their records, in control.git_host. Used by the API process and the
+// builder.
 import { Failure, isFailure } from '#core/failure.ts';
 import { pathOf, type Ask, type TokenAccess, type TokenHostKind } from './access.ts';
 import { bitbucket } from './kinds/bitbucket.ts';
@@ -23,7 +23,7 @@ export interface TokenHost {
   readonly url: string;
 }
 
-/** The hosts that may be private. */
+/** Which hosts may have private addresses. */
 interface TokenHostDeps {
   /** `GIT_REMOTE_PRIVATE_HOSTS` */
   readonly privateHosts: readonly string[];
@@ -59,7 +59,7 @@ export function openTokenHost(
           continue;
         }
         const what = isGrant ? 'access that it was given' : 'access token';
-        const again = isGrant ? 'Connect the account again' : 'Connect the account again with a new one';
+        const again = isGrant ? 'Connect the account again' : 'Connect the account again with a new token';
         const message = `${options.who} refused the ${what}: it has expired or was revoked. ${again}`;
         throw new Failure('git_host', message, { reason: 'refused', status: 401 });
       }
@@ -72,7 +72,7 @@ export function isPrivateHost(url: string, privateHosts: readonly string[]): boo
   return privateHosts.includes(hostnameOf(url));
 }
 
-/** URL of a repository's page. With `.git` at its end, the URL can be cloned. */
+/** URL of a repository's page. With `.git` appended, git can clone the URL. */
 export function repositoryUrl({ kind, url }: Pick<TokenHost, 'kind' | 'url'>, fullName: string): string {
   return `${tokenHostKinds[kind].repositoriesAt(url)}/${pathOf(fullName)}`;
 }
@@ -82,7 +82,10 @@ export function hostnameOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }
 
-/** A host in messages. @example hostTitle({ name: 'GitLab', url: 'https://gitlab.com' }) // 'GitLab (gitlab.com)' */
+/**
+ * The name of a host in messages. @example hostTitle({ name: 'GitLab', url: 'https://gitlab.com' }) // 'GitLab
+ * (gitlab.com)'
+ */
 export function hostTitle({ name, url }: Pick<TokenHost, 'name' | 'url'>): string {
   return `${name} (${new URL(url).host})`;
 }

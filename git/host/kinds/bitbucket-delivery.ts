@@ -55,7 +55,7 @@ function readPush(payload: Fields): Delivery[] {
         pushedAt: arrivedAt(),
         message: optionalText(target?.['message'], MESSAGE_CHARS_MAX),
         author: optionalText(actor['nickname'] ?? actor['display_name'], NAME_CHARS_MAX),
-        // Changed files are not listed.
+        // Bitbucket does not list the changed files.
         files: null,
       },
     ];

@@ -106,7 +106,7 @@ function openBitbucket({ ask, token, url }: OpenedWith): TokenAccess {
     },
     cloneCredential: async () => ({ username: 'x-token-auth', password: await token() }),
     async setStatus(repository, commit, { state, description, context, targetUrl }) {
-      // A key has at most 40 characters.
+      // Bitbucket allows at most 40 characters in the key of a status.
       const key = createHash('sha1').update(context).digest('hex');
       await ask({
         method: 'POST',
@@ -162,7 +162,7 @@ function toRepository(row: Answer): HostRepository {
     defaultBranch: answerText(answerFields(row['mainbranch'] ?? {}), 'name', 'main'),
     isPrivate: row['is_private'] !== false,
     isArchived: false,
-    // Unknown. Whether the token may create the webhook shows when the repository is connected.
+    // Unknown. A missing permission to create the webhook is detected when the repository is connected.
     mayPush: true,
   };
 }

@@ -1,4 +1,5 @@
-// Parses webhook deliveries of Gitea and Forgejo. These deliveries look like GitHub's, without an installation. Pure.
+// Parses webhook deliveries of Gitea and Forgejo. Gitea's deliveries look like GitHub's, but have no installation.
+// Pure.
 import {
   MESSAGE_CHARS_MAX,
   NAME_CHARS_MAX,
@@ -50,7 +51,7 @@ function readPush(payload: Fields): Delivery[] {
       pushedAt: arrivedAt(),
       message: optionalText(head['message'], MESSAGE_CHARS_MAX),
       author: optionalText(author['username'] || author['name'], NAME_CHARS_MAX),
-      // Force pushes look like others, and the host does not list the commits that they remove.
+      // Unknown: a force push looks like any other push, and the host does not list the commits that it removes.
       files: null,
     },
   ];

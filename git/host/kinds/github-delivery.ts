@@ -1,4 +1,4 @@
-// Parses webhook deliveries of a Git host of GitHub's kind. Called by control/git-host/receive.ts. Pure.
+// Parses webhook deliveries of a Git host with GitHub's API. Called by control/git-host/receive.ts. Pure.
 import { Failure } from '#core/failure.ts';
 import { isCommitSha } from '../remote-url.ts';
 import {
@@ -177,12 +177,12 @@ function readInstallationRepositories(payload: Fields): InstallationRepositories
   };
 }
 
-/** Webhooks of a single repository, which are not the application's, have no installation. */
+/** A webhook that was set up for a single repository, not by the application, has no installation. */
 function installationOf(payload: Fields): string {
   return id(fields(payload['installation'], 'installation'), 'id');
 }
 
-/** For pushes the host sends seconds, elsewhere a date. */
+/** The host sends seconds since 1970 for pushes, and a date for other events. */
 function seconds(value: unknown): number {
   const parsed = typeof value === 'number' ? value : typeof value === 'string' ? Date.parse(value) / 1000 : Number.NaN;
   return Number.isFinite(parsed) && parsed > 0 && parsed < 2 ** 40 ? Math.floor(parsed) : 0;

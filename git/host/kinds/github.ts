@@ -1,5 +1,6 @@
-// The driver of GitHub's kind: it accesses one repository of an installation of the application, with a token for only
-// this repository and only the required permission. The webhook belongs to the application, not to a repository.
+// The driver of Git hosts with GitHub's API. It opens one repository of an installation of the application, with a
+// token that is limited to this repository and to the required permission. The webhook belongs to the application, not
+// to a repository.
 import { orNull, pathOf, type RepositoryAccess, type RepositoryRef } from '../access.ts';
 import { answerFields, answerText } from '../answers.ts';
 import type { GitHost, Permissions } from '../connection.ts';
@@ -7,7 +8,7 @@ import { readContents, toRepository } from '../repositories.ts';
 import type { HostRequest } from '../rest.ts';
 import { writeIssueComment } from './issue-comments.ts';
 
-/** Opens the repositories of an installation. */
+/** Opens a repository of an installation. */
 export function openGithub(host: GitHost, installationId: string): RepositoryAccess {
   const as =
     (permissions: Permissions) =>

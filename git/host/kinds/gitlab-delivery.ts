@@ -41,7 +41,7 @@ function readPush(payload: Fields): Delivery[] {
       pushedAt: arrivedAt(),
       message: optionalText(head?.['message'], MESSAGE_CHARS_MAX),
       author: optionalText(payload['user_username'], NAME_CHARS_MAX),
-      // Force pushes look like others, and the host does not list the commits that they remove.
+      // Unknown: a force push looks like any other push, and the host does not list the commits that it removes.
       files: null,
     },
   ];

@@ -120,7 +120,7 @@ function openGitlab({ ask, token, isGrant }: OpenedWith): TokenAccess {
           repeatable: true,
         });
       } catch (error) {
-        // GitLab refuses a state that the commit already has, with whatever description.
+        // GitLab refuses a state that the commit already has, even with another description.
         const isSame = isFailure(error, 'git_host') && error.status === 400 && /Cannot transition/.test(error.message);
         if (!isSame) throw error;
       }

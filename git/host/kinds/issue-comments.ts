@@ -1,4 +1,5 @@
-// Comments on pull requests where these are issues: GitHub, Gitea and Forgejo have the same routes for them.
+// Comments on pull requests of GitHub, Gitea and Forgejo, which have the same routes: each pull request is also an
+// issue.
 import { answerFields, answerList, type Answer } from '../answers.ts';
 import { keepComment, type Ask, type HostComment } from '../access.ts';
 
