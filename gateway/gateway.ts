@@ -25,7 +25,7 @@ const PREFIX = /^\/ai(?:\/v1)?(?=\/|$)/;
 /** The gateway protocol of the AI SDK. */
 const SDK = '/sdk/';
 const SDK_MODEL = /^\/sdk\/([a-z]+)-model$/;
-/** Protocols that clients may expect here, and their replacements. */
+/** Paths of other protocols that clients may try, with advice on what to call instead. */
 const unserved: Readonly<Record<string, string>> = {
   '/messages': 'send chat completions, to models of Anthropic too, to /ai/chat/completions',
   '/responses': 'use /ai/chat/completions: client.chat.completions of openai, openai.chat() of the AI SDK',
@@ -98,7 +98,7 @@ async function callerOf(request: Request, { tokens }: GatewayDeps): Promise<Call
   return caller;
 }
 
-/** The path after the prefix; null means that another prefix. */
+/** The path after the prefix; null if the path has another prefix. */
 function pathOf(request: Request): string | null {
   const { pathname } = new URL(request.url);
   return PREFIX.test(pathname) ? pathname.replace(PREFIX, '') : null;

@@ -5,11 +5,11 @@ import type { Caller, Ledger, TokenStore, UsageLog, UsageReader, UsageRow } from
 /** Issues, looks up and revokes tokens. */
 export interface TokenRegistry extends TokenStore {
   /**
-   * @param expiresAt ms since 1970; null if it lives as long as its owner.
+   * @param expiresAt ms since 1970; null if the token is valid as long as its owner exists.
    * @returns the token, which is not stored.
    */
   issue(caller: Caller, expiresAt: number | null): Promise<string>;
-  /** Revokes all tokens of a deployment; at a rotation, all but `keep`. */
+  /** Revokes all tokens of a deployment except `keep`, the new token of a rotation. */
   revokeDeployment(deploymentId: string, keep: string | null): Promise<void>;
   revoke(token: string): Promise<void>;
 }
@@ -22,11 +22,11 @@ export interface Limit {
   readonly scope: LimitScope;
   readonly of: 'requests' | 'tokens' | 'cost';
   readonly per: 'minute' | 'day' | 'month';
-  /** Limit of cost, in millionths of the price table's currency. */
+  /** The maximum. For `cost`, the maximum is in millionths of the price table's currency. */
   readonly most: number;
 }
 
-/** A limit that an organization sets for itself, a project or a key. `most` of cost: units of the currency. */
+/** A limit that an organization sets for itself, a project or a key. For `cost`, `most` is in units of the currency. */
 export type SetLimit = Omit<Limit, 'scope'>;
 
 /** Limits that apply to a caller. */
@@ -38,7 +38,7 @@ export interface UsageBook extends UsageLog, UsageReader {
   rowsOf(organizationId: string, most: number): Promise<readonly UsageRow[]>;
 }
 
-/** One implementation of the accounts. */
+/** The stores of one implementation, in memory or in Postgres. */
 export interface Accounts {
   readonly tokens: TokenRegistry;
   readonly ledger: Ledger;

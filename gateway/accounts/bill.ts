@@ -6,7 +6,7 @@ import { GatewayError } from '../contract/errors.ts';
 
 /** How a call ended. */
 interface Ending {
-  /** Null if nothing was used. */
+  /** Null if the call used no tokens. */
   readonly used: Used | null;
   /** `provider/model` that answered, or null. */
   readonly model: string | null;
@@ -31,7 +31,7 @@ interface Opened {
   readonly startedAt: number;
   readonly modelRequested: string;
   readonly isStream: boolean;
-  /** Candidates, as `provider/model`: the reservation is for the most expensive one. */
+  /** Candidate models as `provider/model`; the reservation is for the most expensive candidate. */
   readonly models: readonly string[];
   readonly estimate: TokenCount;
 }

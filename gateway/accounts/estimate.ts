@@ -4,7 +4,7 @@ import type { TokenCount } from '../contract/contract.ts';
 
 const CHARACTERS_A_TOKEN = 4;
 const TOKENS_A_MESSAGE = 4;
-/** Tokens of an image or file, however it is given. */
+/** Estimated tokens of an image or file, regardless of its format. */
 const TOKENS_A_PART = 1000;
 
 export const tokensOfLength = (characters: number): number => Math.ceil(characters / CHARACTERS_A_TOKEN);

@@ -1,5 +1,5 @@
 // Budget reservations in memory. A call reserves from every limit that applies to it, or from none. Reserving is
-// synchronous, so concurrent calls see each other.
+// synchronous, so concurrent calls see each other's reservations.
 import type { Caller, Ledger, Spend } from '../contract/contract.ts';
 import type { Limit, LimitsOf } from './accounts.ts';
 import { amountOf, applies, keyOf, nearest, refusalOf, type Room } from './room.ts';

@@ -1,4 +1,4 @@
-// Accounts in memory, for `platform dev` and tests. Lost when the process exits.
+// Accounts in memory, for `platform dev` and tests. The data is lost when the process exits.
 import { randomBytes } from 'node:crypto';
 import { hashOf, isSame, newToken, ownerOf } from '#core/ai-token.ts';
 import type { Caller, UsageRow } from '../contract/contract.ts';

@@ -1,4 +1,5 @@
-// Checks a limit for a call: whether it fits, or the reason why not. Shared by the memory and Postgres ledgers. Pure.
+// Checks whether a call fits into a limit, and returns the reason if it does not. Shared by the memory and Postgres
+// ledgers. Pure.
 import type { Caller, Refusal, Remaining, Spend } from '../contract/contract.ts';
 import type { Limit } from './accounts.ts';
 
@@ -17,7 +18,7 @@ export interface Room {
 const BUSY_RETRY_MS = 1000;
 const MICROS = 1_000_000;
 
-/** Key of its counter; null if it does not apply to this caller. */
+/** Key of the limit's counter; null if the limit does not apply to this caller. */
 export function keyOf(caller: Caller, limit: Limit): string | null {
   const owner = ownerOf(caller, limit);
   return owner === null ? null : counterKey(limit, owner);

@@ -1,5 +1,5 @@
 // Cached responses in memory, each with a time to live, limited in total bytes. The least recently used response is
-// evicted first. Lost when the process exits.
+// evicted first. The cache is lost when the process exits.
 
 interface Kept {
   readonly text: string;
@@ -55,7 +55,7 @@ export function createAnswerStore(deps: {
     },
     set(key, text, ttlMs) {
       remove(key);
-      // The most that V8 needs for a string.
+      // Upper bound of the memory that V8 needs for the text.
       const bytes = text.length * 2 + OVERHEAD_BYTES;
       if (bytes > answerBytesMax) return;
       kept.set(key, { text, bytes, until: now() + ttlMs });

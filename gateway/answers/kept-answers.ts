@@ -63,7 +63,7 @@ export async function keptOrAsked(question: Question): Promise<Response> {
   return (await cached(question, ttl!)).response;
 }
 
-/** One call per key: concurrent callers wait for its response. */
+/** Sends only one call per key: concurrent callers wait for its response. */
 async function once(question: Question, key: string, ttl: string | null): Promise<Response> {
   const { call, body } = question;
   const { kept, deps } = call;

@@ -1,5 +1,5 @@
-// Types of the chat-completions protocol: the fields of requests and responses that the gateway reads. All others are
-// passed through.
+// Types of the chat-completions protocol: the fields of requests and responses that the gateway reads. All other fields
+// are passed through.
 
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -52,7 +52,7 @@ export function usedOf(usage: unknown): Used | null {
     reasoningTokens: tokenCount(completion['reasoning_tokens']),
     isEstimated: false,
   };
-  // A provider that sends only zeros has not counted.
+  // If all counts are zero, the provider has not counted.
   return used.promptTokens + used.completionTokens === 0 ? null : used;
 }
 

@@ -47,7 +47,7 @@ export interface Reservation {
 /** Why a reservation is refused. */
 export interface Refusal {
   readonly code: 'rate_limit_exceeded' | 'insufficient_quota';
-  /** Such as `requests per minute of the organization: 60 of 60 used`. */
+  /** The exceeded limit, such as `requests per minute of the organization: 60 of 60 used`. */
   readonly message: string;
   /** When to retry; null means retrying does not help. */
   readonly retryAfterMs: number | null;
@@ -137,7 +137,7 @@ export interface UsageSums {
 
 /** Reads usage. */
 export interface UsageReader {
-  /** Includes everything recorded before. */
+  /** The result includes all usage that was recorded before the query. */
   sum(question: UsageQuestion): Promise<UsageSums>;
 }
 
@@ -151,7 +151,7 @@ export interface ProviderConfig {
   readonly kind: ProviderKind;
   /** Base URL with the version, such as `https://api.openai.com/v1`; '' for `mock`. */
   readonly url: string;
-  /** '' if the provider needs none. */
+  /** '' if the provider needs no key. */
   readonly key: string;
   /** Whether the provider may have a private address, which only the operator's providers may. */
   readonly isPrivate: boolean;

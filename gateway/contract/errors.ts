@@ -24,7 +24,7 @@ function typeOf(code: GatewayErrorCode): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
-/** How a failed attempt at a provider affects the next one. */
+/** How a failed attempt at a provider affects the next attempt. */
 export interface UpstreamVerdict {
   /** Whether to try the same or another model. */
   readonly isRetryable: boolean;

@@ -73,7 +73,9 @@ const listOf =
     isList(value) && value.every(check);
 const isText: Check = (value) => typeof value === 'string';
 
-/** Known fields; null counts as absent. Other fields are passed to the provider. */
+/**
+ * The known fields and their checks; a field that is null counts as absent. Other fields are passed to the provider.
+ */
 const fields: Readonly<Record<string, readonly [check: Check, must: string]>> = {
   temperature: [numberFrom(0, 2), 'a number from 0 to 2'],
   top_p: [numberFrom(0, 1), 'a number from 0 to 1'],

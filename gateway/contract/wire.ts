@@ -49,7 +49,9 @@ export interface Said {
 
 /** Maximum tokens of the response if the request sets none. */
 export interface AnswerHold {
-  /** Whether a token limit applies: the response is then limited to this number. */
+  /**
+   * Whether a token limit applies: the response is then limited to `tokensDefault`, unless the request sets a maximum.
+   */
   readonly isBounded: boolean;
   readonly tokensDefault: number;
 }

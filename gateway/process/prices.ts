@@ -31,9 +31,9 @@ export function openPrices(file: string | null, log: GatewayDeps['log'], lookMs:
     known = stamp;
     try {
       prices = readPrices(file);
-      log('info', 'the table of prices was read again', { models: prices.size });
+      log('info', 'the price table was reloaded', { models: prices.size });
     } catch (error) {
-      log('error', `the table of prices stays as it was: ${(error as Error).message}`, {});
+      log('error', `the price table was not reloaded: ${(error as Error).message}`, {});
     }
   };
   const timer = setInterval(look, lookMs);
@@ -62,7 +62,7 @@ function parse(file: string): unknown {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     const { code, name } = error as NodeJS.ErrnoException;
-    throw new Error(`AI_PRICES_FILE ${file} cannot be read: ${name === 'SyntaxError' ? 'it is no JSON' : code}`, {
+    throw new Error(`AI_PRICES_FILE ${file} cannot be read: ${name === 'SyntaxError' ? 'it is not JSON' : code}`, {
       cause: error,
     });
   }

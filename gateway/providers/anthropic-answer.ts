@@ -85,7 +85,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
 
   const start = (event: Json): StreamPiece[] => {
     const block = event['content_block'];
-    if (!isJson(block)) throw new Failure('unreadable_answer', 'a block that is no object');
+    if (!isJson(block)) throw new Failure('unreadable_answer', 'a block that is not an object');
     if (blocks.size >= OPEN_BLOCKS_MAX) throw new Failure('unreadable_answer', 'too many open blocks');
     const call = block['type'] === 'tool_use' ? calls++ : null;
     blocks.set(event['index'], { block, call, thinking: asText(block['thinking']), signature: '', hasInput: false });
@@ -111,7 +111,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
     const thought = delta['type'] === 'thinking_delta' ? asText(delta['thinking']) : '';
     block.thinking += thought;
     thoughtLength += thought.length + asText(delta['signature']).length;
-    if (thoughtLength > THOUGHT_CHARACTERS_MAX) throw new Failure('unreadable_answer', 'thoughts without an end');
+    if (thoughtLength > THOUGHT_CHARACTERS_MAX) throw new Failure('unreadable_answer', 'thinking without an end');
     return thought === '' ? [] : [piece({ reasoning_content: thought })];
   };
 
@@ -122,7 +122,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
       return [piece({ tool_calls: [{ index: call, function: { arguments: JSON.stringify(block['input'] ?? {}) } }] })];
     if (block['type'] === 'redacted_thinking') thoughts.push(block);
     if (block['type'] === 'thinking') thoughts.push({ type: 'thinking', thinking, signature });
-    if (thoughts.length > THOUGHTS_MAX) throw new Failure('unreadable_answer', 'thoughts without an end');
+    if (thoughts.length > THOUGHTS_MAX) throw new Failure('unreadable_answer', 'thinking without an end');
     return [];
   };
 
@@ -138,7 +138,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
 
   return ({ data }) => {
     const event = JSON.parse(data) as unknown;
-    if (!isJson(event)) throw new Failure('unreadable_answer', 'an event that is no object');
+    if (!isJson(event)) throw new Failure('unreadable_answer', 'an event that is not an object');
     switch (event['type']) {
       case 'message_start': {
         const message = isJson(event['message']) ? event['message'] : {};

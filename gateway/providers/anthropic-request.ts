@@ -73,7 +73,7 @@ function userBlocks(message: Json, at: string): Json[] {
   const blocks = partsOf(message['content'], `${at}.content`).map(blockOf);
   if (message['role'] === 'user') return blocks;
   const id = message['tool_call_id'];
-  if (typeof id !== 'string') throw wrong(`${at}.tool_call_id`, 'the id of the call that this answers');
+  if (typeof id !== 'string') throw wrong(`${at}.tool_call_id`, 'the id of the tool call that this message answers');
   return [{ type: 'tool_result', tool_use_id: id, content: blocks, ...cacheMark(message) }];
 }
 

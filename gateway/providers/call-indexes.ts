@@ -1,5 +1,5 @@
-// Adds missing `index` fields to streamed tool calls. Some servers omit them, but clients need them to assemble the
-// pieces. The index is derived from the rest of the call. Called by openai.ts.
+// Adds missing `index` fields to streamed tool calls. Some servers omit these fields, but clients need them to assemble
+// the pieces. The index is derived from the rest of the call. Called by openai.ts.
 import { isJson, isList, type Json } from '../contract/chat.ts';
 
 /** The tool calls of one answer so far. */

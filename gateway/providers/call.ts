@@ -77,7 +77,7 @@ export async function askForStream(
     for (;;) {
       const { done, value } = await rest.next();
       if (done === true) throw badAnswer(nameOf(target), 'the stream ended before it began');
-      // The usage of such a call is not sent to the client.
+      // Of the usage events before the answer begins, only the last is kept. Usage events are not sent to the client.
       const begun = value.find(({ kind }) => kind !== 'usage');
       first = begun === undefined ? [...first, ...value].slice(-1) : [...first, ...value];
       if (begun === undefined) continue;
@@ -118,8 +118,8 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
     clearTimeout(deadline);
     signal.removeEventListener('abort', abort);
   };
-  // Linking one signal to another by hand is cheaper than AbortSignal.any, which creates a third signal and holds it
-  // weakly: after it was garbage-collected, a disconnecting client aborted nothing.
+  // Linking the signals by hand is cheaper than AbortSignal.any, which creates a third signal and holds it weakly. Once
+  // that third signal was garbage-collected, a client's disconnect aborted nothing.
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   return {
@@ -159,8 +159,8 @@ function begin({ send, limits, signal, timeoutMs, hops }: CallContext, target: T
 }
 
 /**
- * The code of a network error. The message of the error is never used, since it contains addresses. Null if the
- * provider has none.
+ * The code of a network error. The message of the error is never used, since it contains addresses. Null if the error
+ * has no code.
  */
 function codeOf(error: unknown): string | null {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };

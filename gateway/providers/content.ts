@@ -15,7 +15,10 @@ export type Part =
 interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** An object. Other values are wrapped in an object, so that the model sees the text that it wrote. */
+  /**
+   * The arguments as an object. Arguments that are not a JSON object are wrapped in an object, so that the model sees
+   * the text that it wrote.
+   */
   readonly input: Json;
   readonly source: Json;
 }
@@ -97,12 +100,12 @@ function inputOf(text: unknown): Json {
     const value = JSON.parse(String(text)) as unknown;
     if (isJson(value)) return value;
   } catch {
-    // The model may have written invalid JSON; the tool's result tells it so.
+    // The model may have written invalid JSON, which the result of the tool call tells the model.
   }
   return { arguments: text };
 }
 
-/** A tool of the chat-completions API; null means a provider-specific one. */
+/** A tool of the chat-completions API; null means a provider-specific tool. */
 interface FunctionTool {
   readonly name: string;
   readonly description: string | null;

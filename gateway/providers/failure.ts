@@ -18,10 +18,10 @@ function attemptError(
   return new GatewayError(code, message, { ...details, upstream });
 }
 
-/** A retry does not help, and the model works. */
+/** A retry would not help, and the failure does not indicate a problem of the model. */
 const FINAL: UpstreamVerdict = { isRetryable: false, isOutage: false };
 
-/** Statuses caused by the request: passed on with the provider's message. */
+/** Statuses of errors in the request, which are passed on with the provider's message. */
 const ofRequest = new Set([400, 413, 415, 422]);
 
 /** The failure of an error response. */

@@ -132,7 +132,7 @@ export function openStream(): (event: SseEvent) => readonly StreamPiece[] {
   const begun = new Map<unknown, number>();
   return ({ data }) => {
     const answer = JSON.parse(data) as unknown;
-    if (!isJson(answer)) throw new Failure('unreadable_answer', 'an event that is no object');
+    if (!isJson(answer)) throw new Failure('unreadable_answer', 'an event that is not an object');
     if (isJson(answer['error'])) return [{ kind: 'error', said: saidOf(answer) }];
     const head = { ...headOf(answer, created), object: 'chat.completion.chunk' };
     const pieces: StreamPiece[] = [];

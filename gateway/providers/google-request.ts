@@ -104,7 +104,7 @@ function saidParts(message: Json, at: string, names: Map<string, string>, isSign
   return [...said, ...calls];
 }
 
-/** The signature of a message or a call, where Google's own compatible API has it. */
+/** The thought signature of a message or a call, from the same field as in Google's own OpenAI-compatible API. */
 function signatureOf({ extra_content: extra }: Json): string | null {
   const google = isJson(extra) && isJson(extra['google']) ? extra['google'] : {};
   const signature = google['thought_signature'];
@@ -113,13 +113,13 @@ function signatureOf({ extra_content: extra }: Json): string | null {
 
 function answerPart(message: Json, at: string, names: ReadonlyMap<string, string>): Json {
   const id = message['tool_call_id'];
-  if (typeof id !== 'string') throw wrong(`${at}.tool_call_id`, 'the id of the call that this answers');
+  if (typeof id !== 'string') throw wrong(`${at}.tool_call_id`, 'the id of the tool call that this message answers');
   const name = names.get(id) ?? message['name'];
   if (typeof name !== 'string') throw wrong(`${at}.tool_call_id`, 'the id of a call in a message before it');
   return { functionResponse: { id, name, response: responseOf(textOf(message['content'], `${at}.content`)) } };
 }
 
-/** The result must be an object. */
+/** Converts the result of a tool to an object, which Google requires. */
 function responseOf(text: string): Json {
   try {
     const value = JSON.parse(text) as unknown;

@@ -53,7 +53,7 @@ export async function answerMock(request: Request): Promise<Response> {
   return new Response(streamOf(frames), { headers: sseHeaders });
 }
 
-/** The message, or an error. */
+/** The reply as a message, or an error response. */
 function say(body: ChatRequest): Json | Response {
   const last = body.messages.at(-1) ?? {};
   const text = textOf(body.messages.findLast(({ role }) => role === 'user')?.['content']);

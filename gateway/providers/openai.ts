@@ -55,7 +55,7 @@ function withUsage(request: ChatRequest): Json {
 function readEvent({ event, data }: SseEvent, complete: (chunk: Json) => Json): readonly StreamPiece[] {
   if (data === '[DONE]') return [{ kind: 'done' }];
   const chunk = JSON.parse(data) as unknown;
-  if (!isJson(chunk)) throw new Failure('unreadable_answer', 'a chunk that is no object');
+  if (!isJson(chunk)) throw new Failure('unreadable_answer', 'a chunk that is not an object');
   if (event === 'error' || (chunk['error'] !== undefined && chunk['error'] !== null))
     return [{ kind: 'error', said: saidOf(chunk) }];
   // Most chunks are text and are passed unchanged.

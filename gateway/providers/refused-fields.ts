@@ -1,5 +1,5 @@
-// Remembers optional fields that a provider or model refuses. Such fields are learned from the errors and cached, so
-// that the next request omits them. Fields that the client set are never removed: the client gets the error.
+// Remembers optional fields that a provider or model refuses. Refused fields are learned from error responses and
+// cached, so that the next request omits them. Fields that the client set are never removed: the client gets the error.
 import type { ChatRequest, Json } from '../contract/chat.ts';
 import type { GatewayError } from '../contract/errors.ts';
 import type { Target, WireRequest } from '../contract/wire.ts';
@@ -24,7 +24,7 @@ const renamed =
   };
 
 const changes: Readonly<Record<string, Change>> = {
-  // Usage is estimated then.
+  // Without this field the provider reports no usage, so usage is estimated.
   streamOptions: {
     names: /stream_options|include_usage/,
     amend: ({ stream_options: options, ...rest }) => (options === undefined ? null : rest),
@@ -46,7 +46,7 @@ const changes: Readonly<Record<string, Change>> = {
 export interface RefusedFields {
   /** Removes the fields that the target is known to refuse. */
   apply(organizationId: string, target: Target, put: WireRequest, request: ChatRequest): WireRequest;
-  /** @returns whether to retry: the refused field can be omitted. */
+  /** @returns whether to retry, because the refused field can be omitted or replaced. */
   learn(
     organizationId: string,
     target: Target,
@@ -74,7 +74,7 @@ export function createRefusedFields(): RefusedFields {
         return false;
       const key = keyOf(organizationId, target);
       const names = known.get(key) ?? new Set();
-      // An error about one name may suggest the other name; the name that was sent decides.
+      // An error about one of the two names may mention the other; only the name that was sent counts.
       const found = Object.entries(changes).find(
         ([name, { names: named, amend }]) => !names.has(name) && named.test(said) && amend(sent.body, request) !== null,
       );

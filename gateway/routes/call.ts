@@ -30,7 +30,7 @@ export function contextOf({ request, deps }: Call): CallContext {
   if (!(hops < HOPS_MAX))
     throw new GatewayError(
       'loop_detected',
-      `The request passed through ${HOPS_MAX} gateways: the URL of a provider points back to the gateway`,
+      `The request passed through ${HOPS_MAX} gateways: the URL of a provider points back to a gateway`,
     );
   const timeout = request.headers.get(TIMEOUT_HEADER);
   if (timeout !== null && !/^[1-9][0-9]{0,8}$/.test(timeout))
@@ -44,7 +44,7 @@ export function contextOf({ request, deps }: Call): CallContext {
   };
 }
 
-/** Candidate models in order: the body's model, then its `models`, then those of the header. */
+/** Candidate models in order: the body's model, then its `models`, then the models of the header. */
 export async function targetsOfCall({ request, deps, caller }: Call, body: Json): Promise<Target[]> {
   const inBody = isList(body['models']) ? body['models'].map(String) : [];
   const header = request.headers.get(FALLBACKS_HEADER) ?? '';

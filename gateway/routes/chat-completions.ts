@@ -66,7 +66,7 @@ async function answer(chat: Chat): Promise<Response> {
   });
   const used = usedOf(tried.answer['usage']) ?? estimated(bill, tried.answer);
   bill.close({ used, model: nameOf(tried.target), error: null, begunAt: call.deps.now() });
-  // Clients rely on this.
+  // Clients rely on `usage`, so estimated usage is added if the provider reported none.
   const shown = used.isEstimated ? { ...tried.answer, usage: wireUsage(used) } : tried.answer;
   return Response.json(shown, { headers: { ...bill.headers, ...answerHeaders(call, tried, upstreamMs) } });
 }

@@ -149,7 +149,7 @@ function createTally({ showsUsage, promptTokens }: Pick<Deps, 'showsUsage' | 'pr
   return {
     used,
     count,
-    /** @returns the frame to send; '' for none. */
+    /** @returns the frame to send; '' to send nothing. */
     take(chunk: Json, text: string | null): string {
       last = chunk;
       const choices = isList(chunk['choices']) ? chunk['choices'] : [];

@@ -37,7 +37,8 @@ export class SseReader {
     if (text !== '') this.#skipsLineFeed = false;
     let back = text.indexOf('\r', from);
     for (;;) {
-      // The next carriage return is only searched again after it was passed, so a stream without any is searched once.
+      // Carriage returns are only searched again after the last match was passed, so a text without carriage returns is
+      // searched once.
       if (back !== -1 && back < from) back = text.indexOf('\r', from);
       const feed = text.indexOf('\n', from);
       const at = back !== -1 && (feed === -1 || back < feed) ? back : feed;

@@ -38,7 +38,7 @@ export interface PostgresAccounts extends Accounts {
 /** @throws {PostgresError} when the database is unavailable. */
 export async function openPostgresAccounts(deps: Deps): Promise<PostgresAccounts> {
   const { connection, now, log } = deps;
-  // Counters may lose their last moments if the server crashes, so that no call waits for a disk write.
+  // No call waits for a disk write, so counters may lose their last updates if the database server crashes.
   const sql = openPostgres({ ...connection, settings: { ...connection.settings, synchronous_commit: 'off' } });
   const tokens = createTokens(sql, now);
   const usage = createUsage(sql, log);
@@ -58,7 +58,7 @@ export async function openPostgresAccounts(deps: Deps): Promise<PostgresAccounts
     },
   );
   const sweeping = setInterval(() => {
-    const told = (error: unknown): void => log('warn', 'what is over stays for now', { code: sqlState(error) });
+    const told = (error: unknown): void => log('warn', 'expired AI data was not deleted', { code: sqlState(error) });
     sweep(sql, now(), deps.usageDays).catch(told);
   }, SWEEP_MS).unref();
   try {

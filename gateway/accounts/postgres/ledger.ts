@@ -44,7 +44,7 @@ const SIGNS_A_LEASE = 3;
 const SETTLE_MS = 250;
 /** Pause between attempts while the database is unavailable. */
 const AGAIN_MS = 2000;
-/** More tokens or millionths than any call uses; their sums stay within the range of a column. */
+/** No call uses more tokens or millionths than this, and sums of such amounts fit into a column. */
 const AMOUNT_MAX = 1e12;
 const HELD_MAX = 1e15;
 
@@ -73,7 +73,7 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
   const live = (): Promise<unknown> => sql.all(LIVE, holder, leaseMs);
   await live();
   const signs = setInterval(() => {
-    live().catch((error: unknown) => log('warn', 'the ledger gave no sign of life', { code: sqlState(error) }));
+    live().catch((error: unknown) => log('warn', 'the ledger could not send its heartbeat', { code: sqlState(error) }));
   }, leaseMs / SIGNS_A_LEASE);
 
   function owe(more: Owed): void {
@@ -126,7 +126,7 @@ export async function createPostgresLedger(deps: Deps): Promise<Ledger & { close
       );
     } catch (error) {
       for (const one of all) owe(one);
-      log('warn', 'what AI calls have used was not counted yet', { code: sqlState(error) });
+      log('warn', 'usage of AI calls could not be counted yet', { code: sqlState(error) });
       later(AGAIN_MS);
       throw error;
     }

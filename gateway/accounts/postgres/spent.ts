@@ -1,18 +1,18 @@
-// Counts the cost of calls from before a limit on cost was set, so that its counter is exact from then on. Called by
-// the control plane when an organization sets its own limits or the limits of a project.
+// When a cost limit is set, counts the cost of earlier calls, so that the limit's counter starts with the right value.
+// Called by the control plane when an organization sets its own limits or the limits of a project.
 import type { Statements } from '#postgres/connection.ts';
 import type { SetLimit } from '../accounts.ts';
 import { counterKey } from '../room.ts';
 import { windowOf } from '../window.ts';
 
-/** Never less than the counted cost, because old usage may already be deleted. */
+/** Never lowers a counter, because old usage rows may already be deleted. */
 const COUNT = `
   INSERT INTO control.ai_counter AS c (key, starts_at, ends_at, used)
   SELECT $1::text, $2::timestamptz, $3::timestamptz, coalesce(sum(cost_micros), 0)::bigint FROM control.ai_usage
    WHERE organization_id = $4 AND at >= $2::timestamptz AND ($5::text IS NULL OR project_id = $5)
   ON CONFLICT (key, starts_at) DO UPDATE SET used = greatest(c.used, excluded.used)`;
 
-/** @param projectId null if the limits are the organization's. @param at ms since 1970. */
+/** @param projectId null for limits of the organization. @param at ms since 1970. */
 export async function countSpent(
   sql: Statements,
   of: { readonly organizationId: string; readonly projectId: string | null },

@@ -1,9 +1,9 @@
 // Deletes expired data: windows of limits, reservations of dead gateways, expired tokens, old usage. Every gateway runs
-// it periodically.
+// this cleanup periodically.
 import type { Statements } from '#postgres/connection.ts';
 
 const DAY_MS = 86_400_000;
-/** A gateway's clock may be slow, but its reservations are released long before this time. */
+/** Expired rows are deleted this much later, because a gateway's clock may be slow. */
 const OVER_MS = 3_600_000;
 const TOGETHER = 10_000;
 

@@ -41,7 +41,7 @@ interface Row {
 
 export async function readSums(sql: Postgres, question: UsageQuestion): Promise<UsageSums> {
   const { organizationId, projectId, deploymentId, from, to, by, groupsMax } = question;
-  // The total comes first. One extra group shows whether there are more.
+  // The total and one extra group, which shows whether there are more groups than `groupsMax`.
   const most = groupsMax + 2;
   const rows = await sql.all<Row>(select(by), organizationId, from, to, projectId, deploymentId, most);
   const groups = rows.filter(({ is_total: isTotal }) => !isTotal);

@@ -95,7 +95,7 @@ export function createUsage(sql: Postgres, log: GatewayDeps['log']): UsageBook &
     record(row) {
       if (waiting.length < WAITING_MAX) waiting.push(row);
       else if (dropped++ % WAITING_MAX === 0)
-        log('error', 'rows of AI usage are lost: the database is away for too long', { kept: WAITING_MAX });
+        log('error', 'rows of AI usage are lost: the database was unavailable for too long', { kept: WAITING_MAX });
       if (waiting.length >= TOGETHER_MAX && timer !== null) void write().catch(() => {});
       else later();
     },

@@ -3,7 +3,7 @@
 import { isJson, type Json } from '../../contract/chat.ts';
 import { wrong } from '../../contract/request-body.ts';
 
-/** Content of a part. */
+/** The content of a file part. */
 type Content =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'base64'; readonly base64: string }

@@ -1,5 +1,5 @@
-// GET /sdk/config: the models listed by the AI SDK's `gateway.getAvailableModels()`. Also refuses the kinds of models
-// that are not supported.
+// GET /sdk/config: the models listed by the AI SDK's `gateway.getAvailableModels()`. Also refuses calls to kinds of
+// models that are not supported.
 import { GatewayError } from '../../contract/errors.ts';
 import { namesOf } from '../../routing/model-names.ts';
 import type { Call } from '../call.ts';
@@ -20,7 +20,7 @@ export async function sdkModels({ request, deps, caller }: Call): Promise<Respon
   return Response.json({ models });
 }
 
-/** Price per token. @param micros per million tokens. */
+/** Price per token. @param micros the price in millionths, per million tokens. */
 const perToken = (micros: number): string => (micros / MICROS / TOKENS_OF_PRICE).toFixed(12).replace(/\.?0+$/, '');
 
 /** @throws {GatewayError} 404 */

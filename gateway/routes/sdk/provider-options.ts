@@ -9,11 +9,11 @@ import type { Warning } from './sdk-call.ts';
 const verbatim = new Set(['metadata', 'logit_bias']);
 /** The SDK's names for chat-completions fields. */
 const names: Readonly<Record<string, string>> = { text_verbosity: 'verbosity', effort: 'reasoning_effort' };
-/** Options that concern the response format, see chat-request.ts, or only the SDK. */
+/** Options that are not passed on, because they are for the SDK itself or for the response format (chat-request.ts). */
 const notFields = new Set(['strict_json_schema', 'structured_outputs', 'structured_output_mode', 'send_reasoning']);
 const gatewayOptions = new Set(['models', 'user']);
 
-/** The provider of the first candidate model; null means the name resolves to none, or to several. */
+/** The provider of the first candidate model; null if the model's name resolves to no provider, or to several. */
 export function providerOf(table: ModelTable, model: string): ProviderConfig | null {
   const full = Object.hasOwn(table.aliases, model) ? table.aliases[model]! : model;
   const name = full.slice(0, Math.max(0, full.indexOf('/')));
@@ -40,7 +40,7 @@ export function providerFields(
     if (!isJson(options)) throw wrong(`providerOptions.${name}`, 'an object');
     if (typeof options['strictJsonSchema'] === 'boolean') isStrict = options['strictJsonSchema'];
     const own = ownFields(options);
-    // Google's compatible API has them there, and so does our adapter for Google.
+    // Google's compatible API expects its own fields in `extra_body.google`, and so does our adapter for Google.
     if (name !== 'google') Object.assign(fields, own);
     else if (Object.keys(own).length > 0) fields['extra_body'] = { google: own };
   }
@@ -55,7 +55,10 @@ function ownFields(options: Json): Json {
   return Object.fromEntries(fields.filter(([name]) => !notFields.has(name)));
 }
 
-/** Fallbacks and the user; other options are reported as unsupported. @throws {GatewayError} 400 */
+/**
+ * Converts the gateway options for fallback models and the user; other options are reported as unsupported. @throws
+ * {GatewayError} 400
+ */
 export function gatewayFields(given: unknown): { readonly fields: Json; readonly warnings: readonly Warning[] } {
   const options = isJson(given) ? given['gateway'] : undefined;
   if (options === undefined || options === null) return { fields: {}, warnings: [] };

@@ -33,7 +33,7 @@ export function readVersion({ headers }: Request): SpecVersion {
   throw missing('ai-language-model-specification-version');
 }
 
-/** For a request without the header, because the SDK's gateway package sends the version of the specification. */
+/** Guesses the version from the user agent, for requests without a version header. */
 export function guessVersion({ headers }: Request): SpecVersion {
   const found = USER_AGENT.exec(headers.get('user-agent') ?? '')?.[1];
   return found === '2' ? 2 : found === '3' ? 3 : 4;
@@ -45,7 +45,7 @@ export type Warning =
   | { readonly kind: 'tool'; readonly tool: Json }
   | { readonly kind: 'other'; readonly message: string };
 
-/** In the format of the version. */
+/** Converts a warning to the format of this SDK version. */
 export function wireWarning(warning: Warning, version: SpecVersion): Json {
   if (warning.kind === 'other') return { type: 'other', message: warning.message };
   if (warning.kind === 'tool') {

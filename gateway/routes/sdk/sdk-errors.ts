@@ -13,7 +13,7 @@ const types: Partial<Record<GatewayErrorCode, string>> = {
   insufficient_quota: 'rate_limit_exceeded',
 };
 
-/** @param model named by the request, or null. */
+/** @param model the model that the request names, or null. */
 export function sdkErrorBody(failure: GatewayError, model: string | null): Json {
   const { error } = errorBody(failure);
   const isOfRequest = failure.status >= 400 && failure.status < 500;

@@ -38,7 +38,7 @@ export interface PartReader {
   /** Emitted first. */
   start(): Json[];
   take(chunk: Json): Json[];
-  /** @param error the stream's own; null means it completed. */
+  /** @param error the error that ended the stream; null if the stream completed. */
   end(error: Json | null): Json[];
 }
 

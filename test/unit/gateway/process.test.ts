@@ -90,7 +90,7 @@ test('prices are read, what is none is said with its place, and a broken edit ch
   try {
     assert.throws(() => readPrices(file), /AI_PRICES_FILE .*prices\.json cannot be read: ENOENT/);
     writeFileSync(file, '{');
-    assert.throws(() => readPrices(file), /cannot be read: it is no JSON/);
+    assert.throws(() => readPrices(file), /cannot be read: it is not JSON/);
     writeFileSync(file, '{"a/b": {"prompt": "1", "completion": 2}}');
     assert.throws(() => readPrices(file), /must be \{"provider\/model".* at \/a~1b\/prompt: must be number/);
     writeFileSync(file, '{"a/b": {"prompt": 1, "completion": 2}}');
