@@ -5,7 +5,7 @@ import Type from '#core/typebox/typebox.mjs';
 import { readingOperations, type ResourceOperation, type ResourceOperations } from '#core/resource-call.ts';
 import type { SandboxRequest } from './sandbox-calls.ts';
 
-/** Arguments of a question, in addition to the operation. */
+/** What an operation is run on, and its arguments. */
 export interface ResourceQuestion<Operation extends ResourceOperation> {
   /** Project id or name from the `:id` path parameter. */
   readonly project: string;
@@ -13,14 +13,14 @@ export interface ResourceQuestion<Operation extends ResourceOperation> {
   readonly branch?: string | undefined;
   readonly binding?: string;
   readonly args: ResourceOperations[Operation]['takes'];
-  /** Timeout of the question. */
+  /** Timeout of the operation. */
   readonly waitMs?: number;
 }
 
 /** Reasons to refuse a request for data. */
 export type Refusal = 'not_found' | 'bad_request' | 'conflict' | 'payload_too_large';
 
-/** A call to a sandbox, or to list sandboxes. */
+/** A call to a sandbox, or a call that lists sandboxes. */
 export interface SandboxCall {
   /** As in {@link ResourceQuestion}. */
   readonly project: string;
@@ -48,7 +48,7 @@ export interface ResourceAccess {
   refuse(why: Refusal, reason: string): Error;
   /** Limits of files imported into databases. */
   readonly importLimits: { readonly importBytesMax: number; readonly diskFreeBytesMin: number };
-  /** An existing folder for files in transit. The routes read and write there. */
+  /** An existing folder for files in transit. The routes read and write files in this folder. */
   readonly transit: string;
 }
 

@@ -1,5 +1,5 @@
-// The routes over bindings as one typed app, for control/api/app.ts and the dashboard of `platform dev`. Both put
-// `resources` into the state (access.ts).
+// The routes over bindings as one typed app, for control/api/app.ts and the dashboard of `platform dev`. Both mounting
+// apps put `resources` into the state (access.ts).
 import type { Kind } from '#core/bindings/kinds.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';

@@ -1,4 +1,4 @@
-// Routes of a database's copies: kept with the database or downloaded, and restoring a copy or a moment.
+// Routes for copies of a database: creating, downloading and restoring them, and restoring a point in time.
 import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
@@ -44,7 +44,7 @@ export const databaseCopies = platform<unknown, ResourceState>()
         const file = `${place}.sqlite`;
         const { bytes } = await ask(ctx, 'db.copy', { file }, WHOLE_MS_MAX);
         const copy = await open(file);
-        // It can be read until it is closed, and goes with this process.
+        // The open file can still be read, and its space is freed when it is closed or this process exits.
         await rm(file, { force: true });
         const content = copy.createReadStream().once('close', () => void rm(place, { force: true }));
         return new Response(Readable.toWeb(content) as ReadableStream, {
@@ -109,13 +109,13 @@ export const databaseCopies = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/moments',
     {
       ...reads,
-      summary: 'Which moments of the production database can be restored',
+      summary: 'Show the period to which the production database can be restored',
       params: ofDatabase,
       query: branchOnly,
       response: Type.Object({
         oldest: Type.Union([Type.String({ description: 'RFC 3339' }), Type.Null()]),
         newest: Type.Union([Type.String({ description: 'Time of the newest change' }), Type.Null()]),
-        reason: Type.Union([Type.String({ description: 'Reason if there are none' }), Type.Null()]),
+        reason: Type.Union([Type.String({ description: 'Reason if no point in time can be restored' }), Type.Null()]),
       }),
     },
     async (ctx) => {
@@ -132,7 +132,7 @@ export const databaseCopies = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/restore',
     {
       ...writes,
-      summary: 'Restore a moment of the production database into a copy, or in place',
+      summary: 'Restore the production database to a point in time, into a copy or in place',
       params: ofDatabase,
       query: branchOnly,
       body: Type.Object({
@@ -144,7 +144,7 @@ export const databaseCopies = platform<unknown, ResourceState>()
       response: {
         201: Type.Object({
           copy: Copy,
-          changedAt: Type.String({ description: 'Time of the latest change in it, RFC 3339' }),
+          changedAt: Type.String({ description: 'Time of the latest change in the copy, RFC 3339' }),
           before: Type.Union([Type.String({ description: 'Copy of the data that was replaced' }), Type.Null()]),
         }),
       },

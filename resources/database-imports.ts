@@ -1,5 +1,5 @@
 // Imports of files into a database. Clients upload a file in pieces to the data folder; then the database service
-// imports it. Only that service parses the file.
+// imports it. Only the database service parses the file.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
@@ -33,7 +33,7 @@ const ofImport = Type.Object({
 const Progress = Type.Object({
   state: Type.Union(
     ['unknown', 'running', 'done', 'failed'].map((state) => Type.Literal(state)),
-    { description: 'unknown: never started, or the database service was restarted since' },
+    { description: 'unknown: it was never started, or the database service has restarted since' },
   ),
   statements: Type.Number(),
   part: Type.Number({ description: 'Approximate, from 0 to 1' }),
@@ -196,7 +196,7 @@ async function followed<State extends { readonly state: string; readonly leftOut
   return { ...state, leftOut: [...state.leftOut] };
 }
 
-/** The name covers everything that access was granted for, so it cannot point to another project's file. */
+/** The name is a hash of all ids that were checked for access, so it cannot point to another project's file. */
 function fileOf({ transit }: ResourceAccess, { project, branch, binding, id }: Place): string {
   const all = createHash('sha256').update(JSON.stringify([project, branch ?? null, binding, id]));
   return path.join(transit, 'imports', `${projectPrefix(project)}${all.digest('hex').slice(0, 40)}`);
@@ -230,7 +230,7 @@ async function receive(
   const { importBytesMax, diskFreeBytesMin } = importLimits;
   const size = await sizeOf(file, access);
   if (offset > size) throw refuse('conflict', `The file has ${size} bytes: continue at offset ${size}`);
-  // All uploads of a project together may be as large as the limit for one.
+  // The limit for one upload also applies to all uploads of a project together.
   const bytesMax = importBytesMax - (await sizeOfOthers(file));
   const { bavail, bsize } = await statfs(file);
   if (bavail * bsize < PIECE_BYTES_MAX + diskFreeBytesMin)

@@ -1,4 +1,4 @@
-// Routes of a database's migrations: which were applied, and applying the pending ones.
+// Routes for the migrations of a database: list the applied migrations, and apply pending migrations.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { branchOnly, reads, writes, type ResourceState } from './access.ts';

@@ -18,7 +18,9 @@ const Table = Type.Object({
       name: Type.String(),
       type: Type.String(),
       notNull: Type.Boolean(),
-      primaryKey: Type.Number({ description: 'Position in the primary key, from 1; 0: not part of it' }),
+      primaryKey: Type.Number({
+        description: 'Position in the primary key, from 1; 0 if the column is not part of it',
+      }),
     }),
   ),
 });
@@ -33,7 +35,7 @@ export const databaseTables = platform<unknown, ResourceState>()
       query: branchOnly,
       response: Type.Object({
         items: Type.Array(Table),
-        bytes: Type.Integer({ description: 'Size of the database; 0: not known' }),
+        bytes: Type.Integer({ description: 'Size of the database; 0 if unknown' }),
       }),
     },
     async (ctx) => {
@@ -45,7 +47,7 @@ export const databaseTables = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/rows',
     {
       ...reads,
-      summary: 'List rows of a table; long values are cut: {cut: bytes, t: text or b: base64}',
+      summary: 'List rows of a table; long values are truncated to {cut: bytes, t: text or b: base64}',
       params: ofDatabase,
       query: Type.Object({
         ...branchQuery,
@@ -75,7 +77,7 @@ export const databaseTables = platform<unknown, ResourceState>()
     '/projects/:id/databases/:database/cell',
     {
       ...reads,
-      summary: 'Read one full value of a row',
+      summary: 'Read the full value of one column of a row',
       params: ofDatabase,
       query: branchOnly,
       body: Type.Object({ table: Name, column: Name, key: Type.Array(Type.Unknown(), { minItems: 1, maxItems: 100 }) }),

@@ -6,7 +6,7 @@ const SILENCE_MS = 15_000;
 const COMMENT = ': still here\n\n';
 const LINE_END = 0x0a;
 
-/** The same bytes, with comments inserted between events. Ending either stream ends the other. */
+/** Copies the bytes of a stream, and inserts comments between events. Ending either stream ends the other. */
 export function withoutSilence(events: Readable, silenceMs = SILENCE_MS): Readable {
   // Whether the last two bytes were line breaks.
   let isBetween = true;
@@ -21,9 +21,9 @@ export function withoutSilence(events: Readable, silenceMs = SILENCE_MS): Readab
     },
   });
   const timer = setInterval(() => {
-    // A client that has not read the last comment needs no other.
+    // No comment is added while the client has not read the last one.
     if (isBetween && kept.readableLength === 0 && !kept.readableEnded) kept.push(COMMENT);
   }, silenceMs);
-  // The reader sees errors, since its stream fails with them.
+  // Errors are ignored here, because the reader's stream fails with the same error.
   return pipeline(events, kept, () => clearInterval(timer));
 }

@@ -1,4 +1,5 @@
-// Durable objects of a project: the objects of a class, their stored data, their SQL, and their end.
+// Durable objects of a project: lists the objects of a class, shows their stored data, runs SQL on it, and deletes
+// them.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import {
@@ -26,10 +27,12 @@ const oneObject = Type.Object(one);
 const DurableObject = Type.Object({
   id: Type.String(),
   name: NullableText,
-  bytes: Type.Integer({ description: 'Size of its database' }),
-  activeAt: Type.Number({ description: 'Milliseconds since 1970: last event in memory, or last write' }),
+  bytes: Type.Integer({ description: 'Size of the database of the object' }),
+  activeAt: Type.Number({
+    description: 'Milliseconds since 1970: the last event if the object is in memory, else the last write',
+  }),
   alarm: NullableNumber,
-  isLive: Type.Boolean({ description: 'An instance is in memory' }),
+  isLive: Type.Boolean({ description: 'Whether an instance is in memory' }),
   sockets: Type.Integer({ description: 'Open WebSockets' }),
 });
 const Statement = Type.Object({ sql: Type.String({ minLength: 1, maxLength: 100_000 }) });
@@ -73,7 +76,7 @@ export const objects = platform<unknown, ResourceState>()
     '/projects/:id/objects/:binding/entry',
     {
       ...writes,
-      summary: 'Delete what a durable object stored, and its alarm; its instance ends',
+      summary: 'Delete the stored data and the alarm of a durable object, and end its instance',
       params,
       query: oneObject,
       response: Done,
@@ -91,7 +94,7 @@ export const objects = platform<unknown, ResourceState>()
     '/projects/:id/objects/:binding/entry/values',
     {
       ...reads,
-      summary: 'List the keys and values of a durable object, by prefix; long ones are cut',
+      summary: 'List the keys and values of a durable object, by prefix; long values are truncated',
       params,
       query: Type.Object({ ...one, prefix: Type.Optional(Type.String({ maxLength: 1024 })), ...page }),
       response: Type.Object({

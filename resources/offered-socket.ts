@@ -1,4 +1,4 @@
-// Requests that may become WebSockets. A route takes the offer and returns a response with a success status; then
+// Requests that may become WebSockets. If a route accepts the socket and returns a response with a success status,
 // socket-server.ts opens the socket. Errors are returned as for any other request.
 import type { WebSocket } from 'ws';
 
@@ -16,7 +16,8 @@ interface Offer {
 const OFFER = Symbol('a WebSocket that may be opened');
 
 /**
- * Marks a request as a possible WebSocket. @returns a function that returns the route's handler, after its response.
+ * Marks a request as a possible WebSocket. @returns a function that, called after the response, returns what the route
+ * runs on the socket; null if the route does not use it.
  */
 export function offerSocket(request: Request): () => Talk | null {
   let taken: Talk | null = null;

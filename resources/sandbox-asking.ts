@@ -28,12 +28,14 @@ export const SandboxOptions = Type.Unsafe<Readonly<Record<string, unknown>>>(
       egress: Type.Optional(
         Type.Unknown({ description: '{"mode": "all"}, {"mode": "none"}, or {"mode": "allow", "allow": [<hosts>]}' }),
       ),
-      ai: Type.Optional(Type.Unknown({ description: 'Whether its commands have a token for the AI gateway' })),
+      ai: Type.Optional(
+        Type.Unknown({ description: 'Whether commands in the sandbox have a token for the AI gateway' }),
+      ),
       snapshot: Type.Optional(
         Type.Unknown({ description: 'ID of a snapshot to start from, if the sandbox does not exist yet' }),
       ),
     },
-    { description: "Image of the sandbox; null: the operator's default" },
+    { description: "Image of the sandbox; null for the operator's default" },
   ),
 );
 
@@ -57,7 +59,7 @@ export function end(answer: Readable): Response {
   return done();
 }
 
-/** Streams the agent's JSON as it arrives. @param within a key to wrap it in */
+/** Streams the agent's JSON as it arrives. @param within the key of an object in which the JSON is wrapped */
 export function jsonOf(answer: Readable, within?: 'items'): never {
   const body = within === undefined ? answer : enclosed(`{"${within}":`, answer, '}');
   return new Response(toWebStream(body), { headers: { 'content-type': 'application/json' } }) as never;

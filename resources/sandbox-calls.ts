@@ -76,7 +76,7 @@ export async function callSandbox(
     if (error instanceof PlatformError && error.code === 'sandbox_unavailable') throw error;
     throw new PlatformError(
       'sandbox_lost',
-      { reason: 'the connection to the sandbox service broke' },
+      { reason: 'the connection to the sandbox service was lost' },
       { cause: error },
     );
   });

@@ -16,7 +16,7 @@ import {
 import { ask, end, Moment, ofBinding, ofOne, page, Sandbox } from './sandbox-asking.ts';
 import { toJson } from './sandbox-calls.ts';
 
-/** These calls have a body of bytes, which is empty. */
+/** The empty body of calls that take no bytes. */
 const NO_BYTES: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => Readable.from([])[Symbol.asyncIterator]() };
 
 const Snapshot = Type.Object({

@@ -17,7 +17,7 @@ const ExposedPort = Type.Object(shown);
 const ExposedPortWithToken = Type.Object({
   ...shown,
   token: Type.Optional(
-    Type.String({ description: 'Send it once as `?token=`, or with each request as `x-platform-port-token`' }),
+    Type.String({ description: 'Send the token once as `?token=`, or with each request as `x-platform-port-token`' }),
   ),
 });
 

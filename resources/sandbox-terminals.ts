@@ -11,7 +11,7 @@ export const sandboxTerminals = platform<unknown, ResourceState>().get(
     ...writes,
     summary: 'Open a terminal: a WebSocket',
     description:
-      'Binary messages are bytes, typed and printed. Texts are JSON: the first is `{"start": {"command", "cwd", "env", "cols", "rows"}}`, each of which may be left out: a login shell of 80 columns and 24 rows; then `{"resize": [cols, rows]}`, and `{"end": true}` where no more is typed. The last that comes is `{"exitCode", "signal"}`, or `{"error": {"code", "message"}}`. The terminal ends with the socket.',
+      'Binary messages are input and output. Text messages are JSON. The client first sends `{"start": {"command", "cwd", "env", "cols", "rows"}}`; all fields are optional, and the default is a login shell with 80 columns and 24 rows. Then it can send `{"resize": [cols, rows]}`, and `{"end": true}` after the last input. The server finally sends `{"exitCode", "signal"}`, or `{"error": {"code", "message"}}`. The terminal ends when the socket closes.',
     params: ofOne,
     query: branchOnly,
   },

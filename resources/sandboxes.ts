@@ -174,7 +174,7 @@ export const sandboxes = platform<unknown, ResourceState>()
       summary:
         'Run a command and wait for it; with Accept: text/event-stream, its output is streamed as server-sent events',
       description:
-        'A command that fails is a result. It ends with the wait: at timeoutMs, or when the request ends. Events are JSON with a `type`: `start`, `stdout` and `stderr` (`data`), at last `complete` (`exitCode`, `success`, `timedOut`, `durationMs`); a stream without it has broken off.',
+        'A command that fails is not an error of the request. The command is killed after timeoutMs, or when the request ends. Events are JSON with a `type`: `start`, `stdout` and `stderr` (`data`), and finally `complete` (`exitCode`, `success`, `timedOut`, `durationMs`); a stream without `complete` was interrupted.',
       params: ofOne,
       query: branchOnly,
       body: ExecArguments,

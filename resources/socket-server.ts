@@ -1,5 +1,5 @@
-// WebSockets in addition to a web function. The function handles a WebSocket request like any other, with the same
-// access checks; it becomes a socket if a route takes it (offered-socket.ts). Used by the API process.
+// Adds WebSockets to a web function (`Request` to `Response`). The function handles a WebSocket request like any other,
+// with the same access checks; it becomes a socket if a route takes it (offered-socket.ts). Used by the API process.
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';

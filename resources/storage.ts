@@ -99,7 +99,8 @@ export const state = platform<unknown, ResourceState>()
     '/projects/:id/state/:binding/entry',
     {
       ...writes,
-      summary: 'Write an entry; with a version only over that one, with version null only where there is nothing',
+      summary:
+        'Write an entry; with a version, only if the entry still has it; with version null, only if there is no entry',
       params,
       query: entry,
       body: Type.Object({
@@ -191,7 +192,7 @@ export const files = platform<unknown, ResourceState>()
     '/projects/:id/files/:binding/content',
     {
       ...writes,
-      summary: 'Write a file; the body is its bytes, Content-Type its type',
+      summary: 'Write a file; the body is its content, Content-Type its type',
       params,
       query: file,
       response: StoredFile,

@@ -5,7 +5,9 @@ import { ReadableStream as NodeStream } from 'node:stream/web';
 export const toWebStream = (parts: AsyncIterable<Uint8Array>) =>
   NodeStream.from(parts) as ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** A file may be an uploaded HTML page: never render it on our origin. @param path including the name */
+/**
+ * A file may be an uploaded HTML page: never render it on our origin. @param path the path of the file, with its name
+ */
 export function toAttachment(path: string): Record<string, string> {
   const name = encodeURIComponent(path.slice(path.lastIndexOf('/') + 1)).replace(
     /['()*]/g,

@@ -55,7 +55,7 @@ export async function talkToTerminal(socket: WebSocket, { open, explain }: Termi
 /** Maps errors of a broken stream to `sandbox_lost`. */
 function lostOr(error: unknown): unknown {
   const isOfStream = error instanceof Error && !(error instanceof PlatformError) && !('status' in error);
-  return isOfStream ? new PlatformError('sandbox_lost', { reason: 'the connection to it broke' }) : error;
+  return isOfStream ? new PlatformError('sandbox_lost', { reason: 'the connection to the sandbox was lost' }) : error;
 }
 
 /** Resolves once the message was sent, so that a slow client slows the terminal down. */
@@ -71,7 +71,7 @@ interface Message {
 }
 
 interface Messages {
-  /** Returns null after the last message. @throws {PlatformError} if none arrives in time. */
+  /** Returns null after the last message. @throws {PlatformError} if no message arrives in time. */
   next(waitMs?: number): Promise<Message | null>;
 }
 
@@ -116,14 +116,14 @@ function messagesOf(socket: WebSocket): Messages {
 
 function startIn(message: Message | null): Fields {
   const { start } = message === null ? {} : fieldsIn(message);
-  if (start === undefined) throw odd('The first message must be {"start": {...}} with what runs, and cols and rows');
+  if (start === undefined) throw odd('The first message must be {"start": {...}} with the command, cols and rows');
   const fields = toFields(start);
   // Validated before anything starts.
   toTerminalSize(fields);
   return fields;
 }
 
-/** Frames for the sandbox. The first is a size, so that the request is sent immediately. */
+/** Frames for the sandbox. The first frame is the terminal's size, so that the request is sent immediately. */
 async function* framesOf(start: Fields, messages: Messages, gone: AbortController): AsyncGenerator<Uint8Array> {
   try {
     yield terminalFrame(TERMINAL_FRAME.size, toTerminalSize(start));

@@ -53,7 +53,7 @@ export const timers = platform<unknown, ResourceState>()
     '/projects/:id/timers/:timer/entry',
     {
       ...writes,
-      summary: 'Set a timer, or reschedule the one with this id',
+      summary: 'Set a timer, or reschedule the timer with this id',
       params: ofTimers,
       query: oneTimer,
       body: Type.Object({

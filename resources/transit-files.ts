@@ -6,7 +6,7 @@ import path from 'node:path';
 /** A file that is not written to for this long is deleted. */
 const LIFE_MS = 2 * 3_600_000;
 
-/** Deletes abandoned files of a folder. @returns the names of the others. */
+/** Deletes abandoned files of a folder. @returns the names of the remaining files. */
 export async function removeAbandoned(folder: string): Promise<string[]> {
   const kept: string[] = [];
   for (const name of await readdir(folder)) {

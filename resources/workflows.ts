@@ -149,7 +149,7 @@ export const workflows = platform<unknown, ResourceState>()
     '/projects/:id/workflows/:workflow/run/restart',
     {
       ...writes,
-      summary: 'Run it again, from the beginning or from a given step',
+      summary: 'Run a workflow run again, from the beginning or from a given step',
       params: ofWorkflow,
       query: ofRun,
       body: Type.Object({ fromStep: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })) }),
