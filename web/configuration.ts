@@ -62,6 +62,6 @@ function apiAddress(text: string): ApiAddress {
   if (url?.protocol === 'http:' && url.pathname === '/' && url.port !== '')
     return { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) };
   throw new Error(
-    'WEB_API_URL must say where the API listens for this process (its API_WEB_LISTEN), such as http://api:4003 or unix:/run/platform/api',
+    'WEB_API_URL must be the address at which the API listens for this process (its API_WEB_LISTEN), such as http://api:4003 or unix:/run/platform/api',
   );
 }

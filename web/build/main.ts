@@ -1,5 +1,5 @@
 // Builds the sites of a clone into the cache, in a process separate from the web process, which must not load bundlers
-// (web/sites.ts). Reports the folder or the error of each site.
+// (web/sites.ts). Sends the folder or the error of each site to its parent process.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { docsFolder } from '../docs-site/folder.ts';
@@ -9,7 +9,7 @@ import { buildDashboardSite } from './dashboard-site.ts';
 for (const name of process.argv.slice(2)) {
   try {
     const folder = name === 'docs' ? await docsFolder(process.env) : await buildDashboardSite(process.env);
-    if (!existsSync(path.join(folder, MANIFEST_FILE))) throw new Error(`${folder} holds no site`);
+    if (!existsSync(path.join(folder, MANIFEST_FILE))) throw new Error(`${folder} contains no site`);
     process.send?.({ name, folder });
   } catch (error) {
     process.send?.({ name, error: (error as Error).stack ?? String(error) });

@@ -41,8 +41,8 @@ export async function buildDocs(out: string, quality?: number): Promise<void> {
     await build(stage);
     const dead = deadLinks(out);
     if (dead.length > 0) throw new Error(`The documentation has broken links:\n${dead.join('\n')}`);
-    // In a fixed order, because pages are rendered concurrently, and the archive of a release must be the same for the
-    // same commit.
+    // Sorted, because pages are rendered concurrently in any order, and the same commit must give the same release
+    // archive.
     writeFileSync(
       path.join(out, CODE_STYLE_FILE),
       codeStyles

@@ -17,7 +17,7 @@ export function siteConfig(titles: ReadonlyMap<string, string>, outDir: string):
     lang: 'en',
     outDir,
     cleanUrls: true,
-    // Otherwise each page contains the names of all others.
+    // Without this option, each page contains the names of all other pages.
     metaChunk: true,
     head: [
       ['link', { rel: 'stylesheet', href: `/${CODE_STYLE_FILE}` }],
@@ -69,7 +69,8 @@ function anchorOf(heading: string): string {
 }
 
 /**
- * This Rolldown appends a hash to the marker of a lazy import, which this Vite leaves in the code.
+ * The installed version of Rolldown appends a hash to Vite's marker of a lazy import; Vite would then leave the marker
+ * in the code.
  */
 const plainMarkers: Plugin = {
   name: 'plain-markers',

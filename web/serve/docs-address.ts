@@ -7,9 +7,9 @@ const DOCS_PATH = /^\/docs(?:\/|$)/;
  * The URL of a page of the documentation.
  *
  * @param path requested path on the dashboard's port, with query.
- * @param host header of the request, for documentation on another port of the same machine.
- * @param docs `DOCS_URL` or empty; its port, or null if off.
- * @returns null for other paths, and without documentation.
+ * @param host the Host header of the request, for documentation on another port of the same machine.
+ * @param docs `url`: `DOCS_URL`, or empty; `port`: the port of the documentation, or null if off.
+ * @returns null for other paths, and if no documentation is served.
  * @example docsAddress('/docs/cli', 'localhost:3002', { url: '', port: 3005 }) // 'http://localhost:3005/cli'
  */
 export function docsAddress(

@@ -1,5 +1,5 @@
 // Serves the files of a built site: only those in its manifest, compressed if the browser supports it. Called by
-// main.ts; it builds and changes nothing.
+// main.ts. This file builds and changes nothing.
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';

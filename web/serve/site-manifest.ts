@@ -1,5 +1,5 @@
-// The manifest of a built site, written by web/serve/finish-site.ts and read by serve-site.ts. Files that are not in it
-// are not served.
+// The manifest of a built site, written by web/serve/finish-site.ts and read by serve-site.ts. Files that are not in
+// the manifest are not served.
 import Type, { Compile, type Static } from '#core/typebox/typebox.mjs';
 
 const FileEntry = Type.Object({
@@ -11,7 +11,7 @@ const FileEntry = Type.Object({
   /** Sizes of `<file>.br` and `<file>.gz`, if present. */
   br: Type.Optional(Type.Integer()),
   gzip: Type.Optional(Type.Integer()),
-  /** The file name contains a content hash. */
+  /** Whether the file name contains a content hash. */
   immutable: Type.Optional(Type.Literal(true)),
 });
 
@@ -38,6 +38,6 @@ const checkManifest = Compile(Manifest);
 /** @throws {Error} for an invalid manifest or another version. */
 export function parseManifest(text: string): SiteManifest {
   const value: unknown = JSON.parse(text);
-  if (!checkManifest.Check(value)) throw new Error(`${MANIFEST_FILE} is not one of this version: build the site again`);
+  if (!checkManifest.Check(value)) throw new Error(`${MANIFEST_FILE} is from another version: build the site again`);
   return value;
 }

@@ -6,7 +6,7 @@ import { code, madeFrom, table } from './table.ts';
 export async function commandsPage(): Promise<string> {
   const parts: string[] = [];
   for (const { path, leaf } of leavesOf()) {
-    // Skip aliases below `platform api`: they are listed elsewhere.
+    // Aliases below `platform api` are skipped, because they are listed elsewhere.
     if (path[0] === 'api' && path[1] !== 'call') continue;
     const { command } = await leaf.load();
     const definitions = ((await command.args) ?? {}) as ArgsDef;

@@ -9,7 +9,7 @@ import './tokens.css';
 import './style.css';
 import { rankOf } from './search-rank.ts';
 
-/** VitePress's own has no `<main>`. */
+/** The page for unknown URLs; VitePress's own page has no `<main>`. */
 const notFound = () =>
   h('main', { class: 'not-found' }, [
     h('p', '404'),
