@@ -35,7 +35,7 @@ export function toAddress(url: string, settings: Readonly<Record<string, string>
     password,
     port,
     host: host || 'localhost',
-    // The library leaves some of its characters encoded.
+    // The library would leave some characters of the name encoded.
     database: decodeURIComponent(parsed.pathname.slice(1)) || user,
     ssl: host?.startsWith('/') === true ? false : (ssl ?? false),
     isTlsOptional: mode === 'prefer',
@@ -50,8 +50,8 @@ export function toAddress(url: string, settings: Readonly<Record<string, string>
 }
 
 /**
- * One of libpq's modes. `ssl=require` is another driver's name for `sslmode=require`, and `verify-ca` needs a root
- * certificate.
+ * The TLS mode of a URL, as one of libpq's `sslmode` values. `ssl=require` is another driver's name for
+ * `sslmode=require`, and `verify-ca` needs a root certificate.
  */
 function toTlsMode(query: URLSearchParams): string {
   if (query.get('sslrootcert') === 'system') {
@@ -65,7 +65,7 @@ function toTlsMode(query: URLSearchParams): string {
   return mode === 'verify-ca' && query.has('sslrootcert') ? mode : 'verify-full';
 }
 
-/** The same address with another user. */
+/** A database URL with another user and password. */
 export function urlAs(url: string, user: string, password: string): string {
   const { url: parsed, authority } = readDatabaseUrl(url);
   if (!authority.includes(',')) {

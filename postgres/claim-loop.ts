@@ -1,7 +1,7 @@
 // The loop behind queues, timers, cron and workflows: claims due rows with a lease, processes them, and renews the
-// leases in the meantime. Lanes of different namespaces take turns (due-lanes.ts). No SQL here: the rows come from a
-// `ClaimSource`. A notification (wake) starts it immediately, and a slow poll compensates for lost notifications.
-// Claims of a dead member are due again when their lease expires, or when its death is known.
+// leases in the meantime. Lanes of different namespaces take turns (due-lanes.ts). The rows come from a `ClaimSource`,
+// so this file has no SQL. A notification (wake) starts the loop immediately, and a slow poll compensates for lost
+// notifications. Claims of a dead member are due again when their lease expires, or when its death is known.
 import { DueLanes } from './due-lanes.ts';
 import type { Wake } from './wake.ts';
 
@@ -9,11 +9,11 @@ import type { Wake } from './wake.ts';
 export interface ClaimedRow {
   readonly seq: number;
   readonly lane_id: number;
-  /** The lease of its claim. */
+  /** The lease under which the row is claimed. */
   readonly lease: string;
   /** Upper limit of the lane's rows that could have been claimed at that moment. */
   readonly room: number;
-  /** 1 for the first claim. */
+  /** How often the row was claimed: 1 for the first claim. */
   readonly attempt: number;
 }
 
@@ -31,9 +31,12 @@ export interface ClaimSource<Row extends ClaimedRow> {
   claim(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]>;
   /** Extends a member's leases; returns the leases that are still held. */
   renew(seqs: readonly number[], member: string, until: number): Promise<number[]>;
-  /** Releases a claimed row until `dueAt`, without counting the claim. False: its claim is no longer valid. */
+  /**
+   * Releases a claimed row until `dueAt`; `counted` is whether the claim counts as an attempt. Returns false if the
+   * claim is no longer valid.
+   */
   release(row: Row, dueAt: number, counted: boolean): Promise<boolean>;
-  /** The members with claims. */
+  /** Names of the members that hold claims. */
   members(): Promise<string[]>;
   /** Makes the claims of a dead member due. */
   takeOver(member: string, now: number): Promise<void>;
@@ -53,9 +56,9 @@ export interface Work<Row> {
 
 /** Advice for the loop about a lane, after a group of its rows. */
 export interface LaneAdvice {
-  /** This lane has no consumer for this long. */
+  /** How long to claim nothing from this lane, because it has no consumer. */
   readonly restMs?: number;
-  /** Rows blocked by these may be claimed now. */
+  /** Whether other rows of the lane can be claimed now, because these rows no longer block them. */
   readonly more?: boolean;
 }
 
@@ -87,14 +90,14 @@ const SCAN_SHARE = 0.05;
 
 export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopOptions<Row>): Promise<ClaimLoop> {
   const { source, work, member, now } = options;
-  /** Lanes without room: they may continue when some of their rows are finished. */
+  /** Lanes that may claim no more rows until some of their rows are finished. */
   const full = new Set<number>();
   const running = new Map<number, AbortController>();
   /** Number of rows of each namespace being processed. */
   const working = new Map<string, number>();
   /**
-   * Rows that were claimed again while they are being processed: a timer that its handler set again. Such rows wait for
-   * the end of the first processing.
+   * Rows that were claimed again while they are being processed: a timer that its handler set again. A row that is
+   * claimed again waits for the end of its first processing.
    */
   const overlapping = new Map<number, Row>();
   let claims = 0;
@@ -106,7 +109,8 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   const due = new DueLanes({ now, onDue: turn });
 
   /**
-   * Number of rows that a namespace may add: no more than would stay free, so that slow events leave room for others.
+   * Number of further rows that a namespace may claim. It leaves as many rows free as it takes, so that slow events of
+   * one namespace do not block the others.
    */
   function roomOf(namespace: string): number {
     return Math.ceil((options.inFlightMax - running.size - (working.get(namespace) ?? 0)) / 2);
@@ -135,7 +139,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       try {
         rows = await source.claim(lanes, perLane, `${member}.${(claims += 1)}`, now(), now() + options.leaseMs);
       } catch (error) {
-        // The poll finds these lanes again.
+        // The next poll finds the lanes of a failed claim again.
         if (!closed) options.onTrouble(`${source.kind} claim failed`, error);
         return;
       }
@@ -155,13 +159,17 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     }
   }
 
-  /** Finds when the next row of these lanes, or of any, is due. @param claimed rows that lanes have just returned. */
+  /**
+   * Finds when the next row is due, of the given lanes or of all lanes. @param claimed rows that lanes have just
+   * returned.
+   */
   async function look(lanes?: readonly number[], claimed?: ReadonlyMap<number, number>): Promise<void> {
     try {
       for (const { lane, namespace, due_at: dueAt } of await source.scan(lanes)) {
         due.namespaces.set(lane, namespace);
         if (dueAt === null) continue;
-        // If a claim returned no rows of a lane, its due rows wait for another condition.
+        // If a lane has due rows and the claim returned none of them, they are waiting for another condition than their
+        // time.
         if (dueAt <= now() && claimed?.has(lane) !== false) due.elapsed.add(lane);
         due.mark(lane, dueAt);
       }
@@ -192,7 +200,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       overlapping.delete(seq);
       await source.release(row, now(), false).then(
         (held) => held && due.markReady(lane),
-        // The lease expires by itself.
+        // Nothing to do on failure: the lease expires.
         () => {},
       );
     }
@@ -231,7 +239,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
             now() + options.leaseMs,
           ),
         );
-        // Other rows of its group may still be held, but they were delivered together.
+        // Losing the lease of one row aborts its whole group, because the rows are delivered together.
         for (const [seq, control] of held)
           if (!kept.has(seq) && running.get(seq) === control) control.abort(new Error('lease lost'));
       } catch (error) {

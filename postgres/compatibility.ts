@@ -17,8 +17,8 @@ interface PublishedVersion extends ProgramVersion {
 }
 
 /**
- * Versions that can be upgraded machine by machine, oldest first. A version that is published adds a row. The first
- * version cannot run together with an earlier one.
+ * Versions that can be upgraded machine by machine, oldest first. Each published version adds a row. The first version
+ * cannot run together with an earlier one.
  */
 export const versions: readonly PublishedVersion[] = [{ version: '0.2.0', worksFrom: '0.2.0', migrationsBefore: 49 }];
 

@@ -29,7 +29,7 @@ export interface Statements {
   all<Row = Record<string, unknown>>(text: string, ...parameters: readonly PostgresValue[]): Promise<Row[]>;
 }
 
-/** One connection, while its work lasts. */
+/** A connection of the pool, reserved until the work is done. */
 export interface Session extends Statements {
   /** Runs a script of statements. @returns the server's command tag of the last statement (`COMMIT`). */
   script(text: string): Promise<string>;
@@ -65,21 +65,27 @@ export interface ConnectionOptions {
   readonly connectMs?: number;
 }
 
-/** Pause after a failed connection attempt, doubled each time. A restarting server is back quickly. */
+/**
+ * Pause after a failed connection attempt, doubled each time. Short, because a restarted server is available again
+ * quickly.
+ */
 const [awayMsLeast, awayMsMax] = [10, 320];
 const KEEP_ALIVE_MS = 60_000;
-/** The backend of an idle connection uses 3 MB; each pool keeps one, so that a single statement need not connect. */
+/**
+ * The backend of an idle connection uses 3 MB. Each pool keeps one connection open, so that a single statement does not
+ * have to connect.
+ */
 const [IDLE_MS, IDLE_MIN] = [30_000, 1];
 const CLOSE_MS_MAX = 5000;
 /** Limit for statements waiting for a connection; further statements are refused. */
 const WAITING_MAX = 20_000;
-/** Prepared statements kept; the stores have only a few fixed texts. */
+/** Maximum number of cached prepared statements; the stores use only a few fixed texts. */
 const NAMES_MAX = 400;
 const INT8 = 20;
 
 /** A connection whose errors never reach the process when the server dies. */
 export class Connection extends pg.Client {
-  /** The connection cannot be used any more. */
+  /** Whether the connection can no longer be used. */
   isLost = false;
   readonly #primary: Primary | null;
 
@@ -119,7 +125,7 @@ export class Connection extends pg.Client {
   }
 }
 
-/** A named prepared statement. The library copies an options object property by property: 5 us of 40. */
+/** A named prepared statement. A class avoids the library's copy of an options object, which takes 5 of 40 us. */
 class Prepared extends pg.Query {
   name: string | undefined;
 
@@ -134,14 +140,14 @@ class Prepared extends pg.Query {
   }
 }
 
-/** The address in these options. @throws {Error} when the URL is not a Postgres URL. */
+/** The address that the options of a pool describe. @throws {Error} when the URL is not a Postgres URL. */
 export function addressOf({ url, statementMs = 30_000, schema = 'public', settings }: ConnectionOptions): Address {
   return toAddress(url, { statement_timeout: String(statementMs), TimeZone: 'UTC', search_path: schema, ...settings });
 }
 
 /**
  * Removes TLS from an address whose server has none, if its URL allows that, so that another attempt can be made. The
- * library has no such mode.
+ * library itself has no `sslmode=prefer`.
  */
 export function dropTls(address: Address, error: unknown): boolean {
   if (!address.isTlsOptional || !isWithoutTls(error)) return false;
@@ -190,7 +196,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
       }
     },
   });
-  // This applies to an idle connection: the next statement uses another connection.
+  // An idle connection was lost: the next statement uses another connection.
   pool.on('error', () => {});
   const names = new Map<string, string>();
   /** Statements and sessions. */
@@ -208,7 +214,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
     if (--running === 0) idle?.();
   }
 
-  /** Takes a connection; the callback's argument must be called once. */
+  /** Takes a connection from the pool. The callback must call `release` once. */
   function take(
     use: (connection: Connection, release: (isLost: boolean) => void) => void,
     reject: (error: unknown) => void,
@@ -320,7 +326,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
         try {
           result = await work(on);
         } catch (error) {
-          // If this fails, the connection is lost, and the transaction with it.
+          // If the rollback fails, the connection is lost, and so is the transaction.
           await on.script('ROLLBACK').catch(() => {});
           throw error;
         }

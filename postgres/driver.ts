@@ -11,7 +11,8 @@ type Mended = readonly (readonly [was: string, is: string])[];
 
 /** Code of the library's connections, and its replacement. */
 const CONNECTION: Mended = [
-  // In a transaction: no other code references a closed connection. True: it stays in the reconnect queue.
+  // Only a transaction can still reference a closed connection. Returning true leaves the connection in the reconnect
+  // queue.
   [
     '  function execute(q) {\n',
     `  function execute(q) {
@@ -35,9 +36,9 @@ const CONNECTION: Mended = [
     '    query && queryError(query, err)\n',
     '    final && (final(err), final = null)\n    query && queryError(query, err)\n',
   ],
-  // This applies to an ended connection: the statement that waits for the types gets the error.
+  // If the connection ends meanwhile, the statement that waits for the types gets the error.
   ['        return fetchArrayTypes()\n', '        return fetchArrayTypes().catch(() => {})\n'],
-  // Queries of an ended connection get no answer on the next connection, which mistook them for its first query.
+  // Removes the queries of an ended connection: the next connection mistook them for its own first query.
   [
     `    if (initial)
       return reconnect()
@@ -59,7 +60,7 @@ const CONNECTION: Mended = [
   ['    clearImmediate(nextWriteTimer)\n', '    clearImmediate(nextWriteTimer), chunk = nextWriteTimer = null\n'],
 ];
 
-/** The same for its transactions. */
+/** The library's code for transactions, and its replacement. */
 const INDEX: Mended = [
   [
     '        new Promise((_, reject) => connection.onclose = reject)\n',

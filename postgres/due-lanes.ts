@@ -7,7 +7,7 @@ const TIMER_MS_MAX = 60_000;
 
 interface DueLanesOptions {
   readonly now: () => number;
-  /** Lanes became due by time. */
+  /** Called when the time of a lane has come. */
   readonly onDue: () => void;
 }
 
@@ -42,13 +42,13 @@ export class DueLanes {
     return this.#ready.size === 0;
   }
 
-  /** A lane's next row is due then. */
+  /** Records when a lane's next row is due. */
   mark(lane: number, dueAt: number): void {
     if (dueAt <= this.#now()) this.markReady(lane);
     else this.#markLater(lane, dueAt);
   }
 
-  /** A lane has due rows; a resting lane waits for its end. */
+  /** Records that a lane has due rows. A resting lane becomes ready when its rest has ended. */
   markReady(lane: number): void {
     const rest = this.#resting.get(lane);
     if (rest !== undefined && rest > this.#now()) return this.#markLater(lane, rest);
@@ -59,7 +59,7 @@ export class DueLanes {
     lanes.add(lane);
   }
 
-  /** A lane is not claimed for this long. */
+  /** Lets a lane rest: nothing is claimed from it for this long. */
   rest(lane: number, ms: number): void {
     this.#resting.set(lane, this.#now() + ms);
     for (const [namespace, lanes] of this.#ready)
@@ -70,7 +70,8 @@ export class DueLanes {
   /**
    * The next lanes, one of each namespace in turn, and the number of rows for each.
    *
-   * @param free rows that may be claimed in all. @param roomOf the number of these rows that a namespace may have.
+   * @param free the total number of rows that may be claimed. @param roomOf the number of these rows that a namespace
+   * may have.
    */
   take(free: number, roomOf: (namespace: string) => number): { lanes: number[]; perLane: number } {
     const lanes: number[] = [];
@@ -86,7 +87,7 @@ export class DueLanes {
         lanes.push(lane!);
         const count = (taken.get(namespace) ?? 0) + 1;
         taken.set(namespace, count);
-        // Moves the namespace to the end.
+        // Moves the namespace to the end of the order.
         this.#ready.delete(namespace);
         if (waiting.size > 0) this.#ready.set(namespace, waiting);
         if (waiting.size > 0 && count < roomOf(namespace)) next.push(namespace);

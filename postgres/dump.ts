@@ -1,5 +1,5 @@
 // Dumps all tables of the platform from a database, in one snapshot, in COPY format. This works between servers of
-// different versions, and blocks no writers. Called by operations/backup/; load.ts restores them.
+// different versions, and blocks no writers. Called by operations/backup/; load.ts restores the tables.
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { findLedger } from './ledger.ts';

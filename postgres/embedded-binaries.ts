@@ -31,7 +31,7 @@ export function unprivileged(): RunAs | null {
       .map((row) => row.split(':'))
       .find(([name]) => name === 'nobody');
   } catch {
-    // The file does not exist: the usual ids.
+    // Without that file, the usual ids of `nobody` are used.
   }
   const id = (text: string | undefined): number => (text !== undefined && /^\d+$/.test(text) ? Number(text) : 65_534);
   return { uid: id(line?.[2]), gid: id(line?.[3]) };
@@ -70,7 +70,7 @@ function packageFolder(): string {
  */
 export const sharedFolder = '/var/cache/platform-postgres';
 
-/** Only root may change the binaries of its servers. */
+/** Creates the shared folder, which must be writable by root only. */
 function openShared(): void {
   mkdirSync(sharedFolder, { recursive: true, mode: 0o755 });
   const { uid, mode } = lstatSync(sharedFolder);

@@ -51,7 +51,10 @@ export function placeFor(folder: string, user: RunAs | null): Seen {
   return { folder: `/proc/self/fd/${INHERITED_FD}`, fd: openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY) };
 }
 
-/** Earlier versions moved the data elsewhere, and left a note: moves it back into the data folder. */
+/**
+ * Earlier versions moved the data elsewhere and recorded its path in a file. This function moves the data back into the
+ * data folder.
+ */
 export function takeBack(folder: string, user: RunAs | null): void {
   const note = path.join(folder, 'LOCATION');
   if (!existsSync(note)) return;
@@ -63,7 +66,7 @@ export function takeBack(folder: string, user: RunAs | null): void {
       renameSync(path.join(elsewhere, name), target);
     } catch (error) {
       throw new Error(
-        `The data of the embedded Postgres lies in ${elsewhere}: move ${name} to ${folder}, its owner kept`,
+        `The data of the embedded Postgres is in ${elsewhere}: move ${name} to ${folder} and keep its owner`,
         {
           cause: error,
         },
@@ -94,7 +97,7 @@ export function socketFolder(place: string, user: RunAs | null): string {
   const folder = socketPath(place);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { uid } = statSync(folder);
-  if (uid !== (process.getuid?.() ?? uid) && uid !== user?.uid) throw new Error(`${folder} belongs to somebody else`);
+  if (uid !== (process.getuid?.() ?? uid) && uid !== user?.uid) throw new Error(`${folder} belongs to another user`);
   if (user !== null) chownSync(folder, user.uid, user.gid);
   chmodSync(folder, 0o700);
   return folder;

@@ -127,7 +127,7 @@ export async function stopOrphan(dataFolder: string, own: string): Promise<void>
     }
     if (await gone(pid, waitMs)) return;
   }
-  throw new Error(`Process ${pid} holds the data of the embedded Postgres in ${dataFolder} and does not end`);
+  throw new Error(`Process ${pid} holds the data of the embedded Postgres in ${dataFolder} and does not exit`);
 }
 
 /** Whether the process is a Postgres on this folder; its id may be reused by another program. */

@@ -36,11 +36,11 @@ export interface EmbeddedPostgres {
 interface EmbeddedOptions {
   /** A separate folder for the data, the password and the log. */
   readonly folder: string;
-  /** False: a power failure may lose everything. For tests. */
+  /** With false, a power failure may lose all data. For tests. */
   readonly durable?: boolean;
   /** Free disk space required to create the data; a server with existing data always starts. */
   readonly keepsFreeBytes?: number;
-  /** The server died and is restarted, or cannot be. */
+  /** Called when the server died, whether it can be restarted or not. */
   readonly onTrouble?: (message: string, details: Readonly<Record<string, unknown>>) => void;
   /** Aborts the start: its processes are ended, and it rejects. After the start has resolved, use `stop`. */
   readonly signal?: AbortSignal;
@@ -113,14 +113,14 @@ function dataFolderOf(folder: string, major: string): string {
   const other = readdirSync(folder).find((name) => /^data-\d+$/.test(name));
   if (other !== undefined && other !== `data-${major}`) {
     throw new Error(
-      `${folder} holds data of Postgres ${other.slice(5)}, but this version of the platform brings Postgres ${major}. ` +
+      `${folder} holds data of Postgres ${other.slice(5)}, but this version of the platform includes Postgres ${major}. ` +
         'Start the version that wrote it and create a backup, or move the folder away to start with an empty one',
     );
   }
   return path.join(folder, `data-${major}`);
 }
 
-/** Starts the server, and again whenever it dies. */
+/** Starts the server, and restarts it whenever it dies. */
 async function keepServer(
   { bin, folder, own, seen, dataFolder, user, log, durable, signal }: Place,
   sockets: string,

@@ -7,8 +7,8 @@ const ROLE = 'platform_engine';
 
 /**
  * Revokes default rights of roles that engines do not need: storing bytes outside of quotas, in temporary tables and
- * large objects. Also resets settings that the role may have stored for its later sessions. Only a superuser can revoke
- * functions; without one, they stay.
+ * large objects. Also resets settings that the role may have stored for its future sessions. Only a superuser can
+ * revoke functions; if the owner is not a superuser, engines keep this right.
  */
 const narrow = `DO $$
 BEGIN

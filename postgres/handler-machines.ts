@@ -1,5 +1,5 @@
 // Private ports of all machines with handlers, as the machines announced them. Used by the API process and the broker
-// where `API_HANDLER_URL` does not name them.
+// if `API_HANDLER_URL` does not list these ports.
 import type { HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { Statements } from './connection.ts';
 
@@ -15,10 +15,10 @@ interface HandlerMachinesDeps {
   readonly now?: () => number;
 }
 
-/** The next release reads the machines again. */
+/** How long the list is cached: the next release reads it again. */
 const KEPT_MS = 1000;
 
-/** Reads the machines again on request, at most once a second. Machines without lost and draining ones. */
+/** Reads the machines again on request, at most once a second. Lost and draining machines are left out. */
 export function openHandlerMachines({
   sql,
   local,

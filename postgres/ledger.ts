@@ -2,7 +2,9 @@
 // `database_migration_audit`. Used by migrate.ts, by backups, and by read-only checks.
 
 export const LEDGER = 'public.platform_migrations';
-/** The name until migration 16; every database starts with it, so that the migrations stay unchanged. */
+/**
+ * The table's name until migration 16. Every new database starts with it, so that the migrations need not be changed.
+ */
 export const FORMER_LEDGER = 'public.database_migration_audit';
 
 /** Creates the ledger of a new database. */
@@ -15,7 +17,8 @@ type Query = (text: string) => PromiseLike<readonly Record<string, unknown>[]>;
 
 /**
  * The ledger's name; null if the database has none. The former name is a placeholder for older versions (migration
- * `signpost`), unless one of them has restored a backup since. The ledger then contains that version's first migration.
+ * `signpost`), unless an older version has restored a backup since. The ledger then contains that version's first
+ * migration.
  */
 export async function findLedger(query: Query): Promise<string | null> {
   const [found] = await query(`SELECT to_regclass('${LEDGER}') IS NOT NULL AS now,

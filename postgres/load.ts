@@ -1,5 +1,5 @@
 // Restores tables from dump.ts into a database: the same migrations create it, then it is filled and migrated to the
-// current version. All of this is one transaction. Called by operations/restore/.
+// current version. The whole restore is one transaction. Called by operations/restore/.
 import { pipeline } from 'node:stream/promises';
 import { ownSchemas, type Dump, type AppliedMigration, type DumpedTable } from './dump.ts';
 import { createLedger, findLedger, FORMER_LEDGER, LEDGER } from './ledger.ts';
@@ -24,7 +24,7 @@ export function schemaProblem(
   for (const [at, { name, hash }] of applied.entries()) {
     const own = known[at];
     if (own === undefined) return `it has migration ${name}, which this version of the platform does not know`;
-    if (own.name !== name || own.hash !== hash) return `its migration ${name} is another one than this version's`;
+    if (own.name !== name || own.hash !== hash) return `its migration ${name} differs from that of this version`;
   }
   return null;
 }

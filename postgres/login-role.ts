@@ -1,5 +1,6 @@
-// Login roles of processes other than the owner's. The migrations grant their rights; here they get a password
-// derived from the owner's, so that none is stored. Used by engine-role.ts and sandbox-role.ts.
+// Login roles of processes that do not use the owner's role. The migrations grant their rights. Here they get passwords
+// that are derived from the owner's password, so that no password is stored. Used by engine-role.ts and
+// sandbox-role.ts.
 import { createHmac } from 'node:crypto';
 import { urlAs } from './address.ts';
 import type { Postgres, Session } from './connection.ts';
@@ -29,7 +30,7 @@ function passwordOf(ownerUrl: string, name: string): string {
  * Enables the login of a role, and returns its URL.
  *
  * @param ownerUrl URL of the owner, who must be allowed to create roles.
- * @param given value of its variable, '' for none. Any other role is managed by the operator.
+ * @param given value of its variable, '' for none. Another role in the URL is managed by the operator.
  * @throws {Error} with instructions, when the owner lacks the right.
  */
 export async function openLoginRole(sql: Postgres, ownerUrl: string, role: LoginRole, given = ''): Promise<string> {

@@ -56,7 +56,10 @@ interface MachineDeps {
   readonly url: string;
   readonly facts: MachineFacts;
   readonly figures: () => MachineFigures;
-  /** Time of the table that the edge of this machine uses; null if no edge runs here, or it has no table yet. */
+  /**
+   * When the routing table was read that the edge of this machine uses; null if no edge runs here, or it has no table
+   * yet.
+   */
   readonly edgeReadAt: () => string | null;
   readonly onLook: (look: MachineLook) => void;
   /** The machine cannot join the installation: the reason and the solution. */
@@ -70,7 +73,7 @@ interface MachineDeps {
 export interface AnnouncedMachine {
   look(): Promise<void>;
   setDrained(): void;
-  /** Deletes the row, so that others see that it stopped. */
+  /** Deletes the row, so that other machines see that this machine has stopped. */
   close(): Promise<void>;
 }
 
@@ -79,7 +82,7 @@ const NAMES_MAX = 100;
 const columns = `name, member, lock_key, private_origin, upstream, parts, version, key_ids, memory_bytes, memory_free_bytes,
   disk_bytes, disk_free_bytes, edge_read_at`;
 
-/** Takes the name, unless another running machine has it. */
+/** Takes a machine name, unless another running machine has it. */
 const take = `INSERT INTO control.machine (${columns})
   VALUES ($1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $9, $10, $11, $12, $13::timestamptz)
   ON CONFLICT (name) DO UPDATE SET (${columns}) = (SELECT excluded.name, excluded.member, excluded.lock_key,
@@ -178,7 +181,7 @@ export async function announceMachine(deps: MachineDeps): Promise<AnnouncedMachi
     );
     if (row === undefined)
       return refuse(
-        `Machine ${name} was removed from the installation, or another one has its name now: start it again to let it join`,
+        `Machine ${name} was removed from the installation, or another machine uses its name now: restart it to join again`,
       );
     const { state, state_at: since, at } = row;
     const [edges] =

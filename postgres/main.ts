@@ -81,7 +81,7 @@ const log = {
   warn: (details: object, message: string) => say(50, message, { ...details }),
 };
 await runProcess(log, start, {
-  // The database may be away: a restart can help.
+  // The database may be unavailable: a restart can help.
   onFailure(error) {
     log.fatal((error as Error).message);
     return 1;

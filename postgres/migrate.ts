@@ -30,13 +30,13 @@ export interface Migration {
 const folder = path.join(import.meta.dirname, 'migrations');
 /** An arbitrary number that no other lock uses. */
 const LOCK_KEY = 7_528_341_001;
-/** The migration that notes versions. */
+/** The migration since which the database records versions. */
 const NOTES_VERSIONS = 50;
-/** A machine that was killed is lost after ten seconds. */
+/** Longer than the ten seconds after which a killed machine counts as lost. */
 const OLD_MACHINES_MS_MAX = 15_000;
 const LOOK_MS = 500;
 
-/** The migrations of this version of the platform. @throws {Error} when their numbers are not 1, 2, 3... */
+/** The migrations of this version of the platform. @throws {Error} when the migrations are not numbered 1, 2, 3... */
 export function readMigrations(from: string = folder): Migration[] {
   const names = readdirSync(from)
     .filter((name) => name.endsWith('.sql'))
@@ -67,7 +67,7 @@ export function migrate(
 ): Promise<string[]> {
   return sql.session(async (session) => {
     try {
-      // A concurrent call waits as long as the first call takes.
+      // A concurrent call waits until the first call has finished.
       await session.all(`SELECT set_config('statement_timeout', '0', false)`);
       await session.all('SELECT pg_advisory_lock($1::bigint)', LOCK_KEY);
       return await apply(session, migrations, program, oldMachinesMsMax);
@@ -138,7 +138,7 @@ async function apply(
   return applied;
 }
 
-/** Waits until stopping machines of incompatible versions are gone. @throws {Error} that names a remaining machine. */
+/** Waits until machines with incompatible versions have stopped. @throws {Error} that names a remaining machine. */
 async function leaveTooOld(session: Session, program: ProgramVersion, msMax: number): Promise<void> {
   const end = performance.now() + msMax;
   for (;;) {

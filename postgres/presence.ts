@@ -14,7 +14,7 @@ export interface Presence {
   close(): Promise<void>;
 }
 
-/** A membership with an action at each check. */
+/** A membership that also runs an action at each check. */
 interface Membership extends Presence {
   /** Checks immediately; otherwise every two seconds. */
   look(): Promise<void>;
@@ -25,7 +25,7 @@ interface Membership extends Presence {
 /** A member, as passed to the action of each check. */
 export interface Member {
   readonly id: string;
-  /** Second half of the key of its lock. */
+  /** Second half of the key of the member's lock. */
   readonly key: number;
 }
 

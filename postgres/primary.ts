@@ -52,7 +52,9 @@ const QUESTION = `SELECT CASE WHEN pg_is_in_recovery() OR current_setting('trans
 
 const primaries = new Map<string, Primary>();
 
-/** One per process and database; null if the URL does not request a host that accepts writes. */
+/**
+ * There is one {@link Primary} per process and database; null if the URL does not request a host that accepts writes.
+ */
 export function primaryOf(address: Address): Primary | null {
   const { writers, user, database, password } = address;
   if (writers === null) return null;
@@ -133,7 +135,9 @@ function createPrimary(address: Address, hosts: readonly Host[]): Primary {
       for (const [{ bytesWritten }, one] of held) if (one.host === host) one.written = bytesWritten;
       return;
     }
-    const gone = Object.assign(new Error(`The database host ${host.host}:${host.port} is gone`), { code: 'ETIMEDOUT' });
+    const gone = Object.assign(new Error(`The database host ${host.host}:${host.port} cannot be reached any more`), {
+      code: 'ETIMEDOUT',
+    });
     for (const [socket, one] of held)
       if (one.host === host) {
         lost(socket, one);

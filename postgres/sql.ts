@@ -9,7 +9,7 @@ import { primaryOf, type Primary } from './primary.ts';
 
 /** Runs statements: `sql\`SELECT ... ${value}\``; `sql.begin` is a transaction, `sql.listen` receives NOTIFY. */
 export type Sql = LibrarySql<{ bigint: number }>;
-/** The same inside a transaction. */
+/** Like {@link Sql}, inside a transaction. */
 export type Transaction = TransactionSql<{ bigint: number }>;
 
 /** Part of a statement. */
@@ -34,13 +34,13 @@ interface SqlOptions {
 const CONNECT_SECONDS = 5;
 const IDLE_SECONDS = 60;
 /**
- * The library uses idle connections in turn, so that polls keep all connections that a start opened: the API process
- * had eight for an hour, of 4 MB in Postgres each, but uses two or three (`BENCH_SETTLE_SECONDS=330 npm run bench
- * idle`).
+ * The library uses idle connections in turn, so polls keep every connection alive that was opened at the start. The API
+ * process kept eight connections for an hour, each with 4 MB in Postgres, but needs two or three
+ * (`BENCH_SETTLE_SECONDS=330 npm run bench idle`).
  */
 const LIFE_SECONDS = 300;
 const STATEMENT_MS = 30_000;
-/** A restarting server is back quickly: this is the maximum interval of connection attempts. */
+/** Bounds of the pause between connection attempts. Short, because a restarted server is available again quickly. */
 const [BACKOFF_SECONDS_LEAST, BACKOFF_SECONDS_MAX] = [0.05, 1];
 
 /**

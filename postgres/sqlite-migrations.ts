@@ -14,8 +14,8 @@ const DIALECT: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The scripts that create these tables, one for each migration that concerns any of them, in order. A file stores its
- * number in `user_version`.
+ * The scripts that create these tables, one for each migration that concerns any of them, in order. An SQLite file
+ * stores the number of its last script in `user_version`.
  */
 export function sqliteMigrations(tables: readonly string[]): string[] {
   const scripts = readMigrations().map(({ text }) => {

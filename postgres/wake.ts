@@ -16,13 +16,11 @@ export interface Wake {
 const channel = 'platform_wake';
 /** A payload is limited to 8,000 bytes. */
 const WORDS_MAX = 150;
-/**
- * The first notification is sent immediately, and those within this time after it are sent together, because frequent
- * notifications are batched.
- */
+/** The first notification is sent immediately; further notifications within this time after it are sent together. */
 const GATHER_MS = 10;
 /**
- * Times further ahead are notified once: a loop that wakes then looks up the next time. Longer than clocks may differ.
+ * Times further ahead are notified once: a loop that wakes then looks up the next time. This is longer than the clocks
+ * of machines may differ.
  */
 const AHEAD_MS = 2000;
 /** Lanes whose notified next time is cached; above this, all are dropped. */
@@ -45,7 +43,7 @@ export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Over NOTIFY; several notifications for a lane within a moment are merged. A listening process keeps future times
+ * Over NOTIFY; several notifications for a lane within a moment are merged. A listening process stores future times
  * itself.
  *
  * @param notify a function that sends one NOTIFY with this payload on a channel. @param hear listens on a channel;
@@ -104,11 +102,11 @@ export function createPostgresWake(
     notify(kind, lane, dueAt) {
       const now = Date.now();
       if (dueAt > now + AHEAD_MS) {
-        // If this process has exited by then, others find it with their poll.
+        // If this process exits before that time, other processes find the row with their poll.
         if (listeners > 0) return here.notify(kind, lane, dueAt);
         if (isSaid(`${kind}:${lane}`, dueAt, now)) return;
       }
-      // All times that are already due are one notification per lane.
+      // Times that are already due count as one time, so that each lane gets one notification for all of them.
       waiting.add(`${kind}:${lane}:${dueAt <= now ? 0 : dueAt}`);
       if (isPending) return;
       isPending = true;

@@ -162,7 +162,7 @@ test('data of another major version is refused, not touched', async () => {
     mkdirSync(path.join(folder, 'data-9'));
     await assert.rejects(
       startEmbeddedPostgres({ folder }),
-      /holds data of Postgres 9, but this version of the platform brings Postgres 18/,
+      /holds data of Postgres 9, but this version of the platform includes Postgres 18/,
     );
   });
 });

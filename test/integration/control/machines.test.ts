@@ -250,7 +250,7 @@ test('only lost and drained machines are removed, and one that still runs is ref
   assert.equal((await control.call('DELETE', '/operator/machines/m1')).status, 404);
   await own.look();
   assert.deepEqual(own.refusals, [
-    'Machine m1 was removed from the installation, or another one has its name now: start it again to let it join',
+    'Machine m1 was removed from the installation, or another machine uses its name now: restart it to join again',
   ]);
   const [event] = await control.sql<{ action: string; subject_id: string }[]>`
     SELECT action, subject_id FROM control.audit_event WHERE subject_kind = 'machine' ORDER BY at DESC LIMIT 1`;
