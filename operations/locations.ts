@@ -97,7 +97,9 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** @param mayMake whether to create an embedded database without data. @returns null if there is no database. */
+/**
+ * @param mayMake whether to create an embedded database if it has no data yet. @returns null if there is no database.
+ */
 export async function openDatabase(locations: Locations, mayMake: boolean): Promise<OpenDatabase | null> {
   const { postgres, folder } = locations;
   if (postgres === 'none') return null;

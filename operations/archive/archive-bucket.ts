@@ -93,7 +93,7 @@ export async function openArchiveBucket(repository: Repository, name: string | n
     if (chosen === undefined || !NAME.test(chosen))
       throw backupError(
         'settings',
-        name === null ? `There is no backup in ${location}` : `"${name}" is no name of a backup`,
+        name === null ? `There is no backup in ${location}` : `"${name}" is not the name of a backup`,
         '`platform backup --list` lists the existing backups.',
       );
     const text = await download(bucket, `${root}backups/${chosen}.json`);
@@ -176,7 +176,7 @@ async function upload(bucket: Bucket, key: string, body: Uint8Array): Promise<vo
   const etag = unquote(response.headers.get('etag'));
   await response.body?.cancel();
   const md5 = createHash('md5').update(body).digest('hex');
-  if (/^[0-9a-f]{32}$/.test(etag) && etag !== md5) throw new Error('it keeps other bytes than were sent');
+  if (/^[0-9a-f]{32}$/.test(etag) && etag !== md5) throw new Error('the storage returned other bytes than were sent');
 }
 
 async function remove(bucket: Bucket, key: string): Promise<void> {

@@ -92,27 +92,29 @@ async function readEntries(handle: FileHandle): Promise<{
   for (;;) {
     // Includes the padding of the previous content, which must be zeros.
     const block = await readAt(handle, at, filled + BLOCK_BYTES);
-    if (block.subarray(0, filled).some((byte) => byte !== 0)) throw damaged('something stands between its contents');
+    if (block.subarray(0, filled).some((byte) => byte !== 0))
+      throw damaged('there is unexpected data between its contents');
     at += filled;
     const found = parseTarHeader(block.subarray(filled));
     if (found === null) break;
     const { path: name, type, bytes } = found;
     at += BLOCK_BYTES;
-    // The checksum does not cover its own encoding.
-    if (!block.subarray(filled).equals(tarHeader(name, bytes))) throw damaged('it holds what no backup holds');
-    if (type !== 'file') throw damaged('it holds what no backup holds');
+    // Compares the whole header, because the header's checksum does not cover the checksum field itself.
+    if (!block.subarray(filled).equals(tarHeader(name, bytes))) throw damaged('it contains an unexpected entry');
+    if (type !== 'file') throw damaged('it contains an unexpected entry');
     if (at + bytes > size) throw damaged('it is truncated');
     if (header === null) {
-      if (name !== HEADER_NAME || bytes > HEADER_BYTES_MAX) throw damaged('it does not begin as a backup does');
+      if (name !== HEADER_NAME || bytes > HEADER_BYTES_MAX)
+        throw damaged('it does not begin with the header of a backup');
       header = parseHeader((await readAt(handle, at, bytes)).toString('utf8'));
     } else {
       const [, kind, id] = /^(blobs|manifest)\/([0-9a-f]{64})$/.exec(name) ?? [];
-      if (id === undefined || manifestId !== null) throw damaged('it holds what no backup holds');
+      if (id === undefined || manifestId !== null) throw damaged('it contains an unexpected entry');
       if (bytes > (kind === 'blobs' ? BLOB_BYTES_MAX : MANIFEST_BYTES_MAX) + ADDED_BYTES_MAX)
-        throw damaged('a content is larger than any is');
+        throw damaged('a content exceeds the maximum size');
       if (kind === 'manifest') manifestId = id;
-      // The same content can only be the manifest's in a damaged archive.
-      if (entries.has(id)) throw damaged('a content is there twice');
+      // Each content is stored once, so a content that occurs twice means that the archive is damaged.
+      if (entries.has(id)) throw damaged('it has a content twice');
       entries.set(id, { at, bytes });
     }
     at += bytes;

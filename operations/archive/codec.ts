@@ -54,7 +54,9 @@ export async function newCodec(passphrase: string | null): Promise<Codec> {
   return codecWith(passphrase, salt);
 }
 
-/** The codec of an existing backup. @throws {Failure} `backup`: `passphrase` when it is missing or wrong. */
+/**
+ * The codec of an existing backup. @throws {Failure} `backup`: `passphrase` when the passphrase is missing or wrong.
+ */
 export async function codecFor(header: BackupHeader, passphrase: string | null): Promise<Codec> {
   if (header.encryption === null) return codecOf(null, null);
   if (passphrase === null)

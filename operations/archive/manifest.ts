@@ -1,5 +1,5 @@
-// The header of an archive and its manifest, the list of everything in the backup. Both are untrusted input and fully
-// validated. Pure.
+// The header of an archive and its manifest, the list of everything in the backup. Header and manifest are untrusted
+// input and fully validated. Pure.
 import type { Failure } from '#core/failure.ts';
 import { Compile, type Static, Type } from '#core/typebox/typebox.mjs';
 import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
@@ -64,7 +64,7 @@ const partSchema = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 1024 }),
     bytes: count,
     sha256: hash,
-    /** The contents that hold its bytes, in order. */
+    /** The contents with the part's bytes, in order. */
     blobs: Type.Array(hash, { maxItems: 1_000_000 }),
     /** For a table. */
     columns: Type.Optional(Type.Array(identifier, { maxItems: COLUMNS_MAX })),
@@ -94,7 +94,7 @@ const manifestSchema = Type.Object(
     sequences: Type.Array(Type.Tuple([qualified, count]), { maxItems: 100_000 }),
     /** First bytes of the hash of the key that encrypts variables, in hex; null if not known. */
     keyId: Type.Union([Type.Null(), Type.String({ pattern: '^[0-9a-f]{8}$' })]),
-    /** Platform data that the backup does not include, in words. */
+    /** Descriptions of platform data that the backup does not include. */
     leftOut: Type.Array(Type.String({ maxLength: 500 }), { maxItems: 100 }),
     parts: Type.Array(partSchema, { maxItems: 50_000_000 }),
   },
@@ -153,17 +153,17 @@ export function parseManifest(text: string): Manifest {
 
 function partProblem({ kind, name, columns, rows }: Part): string | null {
   if (kind === 'table') {
-    if (!/^[a-z_][a-z0-9_]{0,62}\.[a-z_][a-z0-9_]{0,62}$/.test(name)) return 'is no name of a table';
+    if (!/^[a-z_][a-z0-9_]{0,62}\.[a-z_][a-z0-9_]{0,62}$/.test(name)) return 'is not the name of a table';
     return columns === undefined || rows === undefined ? 'has no columns' : null;
   }
-  if (kind === 'database') return isDatabaseName(name) ? null : 'is no name of a database';
-  if (kind === 'index') return name === 'files' ? null : 'is no index';
-  if (kind === 'content') return /^[0-9a-f]{32}$/.test(name) ? null : 'is no name of a content';
-  if (kind === 'key') return KEY_FILES.includes(name) ? null : 'is no key of a data folder';
+  if (kind === 'database') return isDatabaseName(name) ? null : 'is not the name of a database';
+  if (kind === 'index') return name === 'files' ? null : 'is not the name of an index';
+  if (kind === 'content') return /^[0-9a-f]{32}$/.test(name) ? null : 'is not the name of a content';
+  if (kind === 'key') return KEY_FILES.includes(name) ? null : 'is not the name of a secret of a data folder';
   const problem = assetPathProblem(name);
   if (problem !== null) return problem;
-  if (!FILE_FOLDERS.some((folder) => name.startsWith(`${folder}/`))) return 'lies in no folder of a backup';
-  if (name.startsWith('repositories/') && !/^repositories\/[^/]+\.git\/./.test(name)) return 'is in no repository';
+  if (!FILE_FOLDERS.some((folder) => name.startsWith(`${folder}/`))) return 'is not in a folder that backups contain';
+  if (name.startsWith('repositories/') && !/^repositories\/[^/]+\.git\/./.test(name)) return 'is not in a repository';
   // A repository's hooks are programs: they are recreated, never restored.
   return /^repositories\/[^/]+\/hooks(?:\/|$)/.test(name) ? 'is a program' : null;
 }

@@ -1,5 +1,5 @@
-// Reads a backup: its manifest and its parts, checking every byte against its hash. `verify` reads everything; a
-// restore calls it before it makes changes.
+// Reads a backup: its manifest and its parts, checking every byte against its hash. A restore calls `verify`, which
+// reads everything, before it makes changes.
 import { createHash } from 'node:crypto';
 import { codecFor, type Codec } from './codec.ts';
 import {
@@ -31,9 +31,9 @@ export async function openBackup(source: BackupSource, passphrase: string | null
     const codec = await codecFor(source.header, passphrase);
     const text = await codec.decode(source.manifestId, await source.read(source.manifestId), MANIFEST_BYTES_MAX);
     const manifest = parseManifest(text.toString('utf8'));
-    // No other code authenticates the header.
+    // The header itself is not authenticated, so it is compared with the manifest.
     if (source.header.createdAt !== manifest.createdAt || source.header.platform !== manifest.platform)
-      throw damaged('its header is not that of its manifest');
+      throw damaged('its header does not match its manifest');
     return backupOf(source, codec, manifest);
   } catch (error) {
     await source.close();

@@ -21,7 +21,7 @@ export interface BackupSource {
   /** Name of the manifest, which is stored like any content. */
   readonly manifestId: string;
   has(id: string): boolean;
-  /** A content in its encoded form. @throws {Failure} `backup`: `damaged` when it is missing. */
+  /** A content in its encoded form. @throws {Failure} `backup`: `damaged` when the content is missing. */
   read(id: string): Promise<Uint8Array>;
   close(): Promise<void>;
 }

@@ -62,7 +62,7 @@ export class BackupWriter {
     return added;
   }
 
-  /** Drops parts of a kind by name. Contents of dropped parts stay, unreferenced. */
+  /** Drops parts of a kind by name. Contents of dropped parts remain without a reference. */
   drop(isDropped: (part: Part) => boolean): void {
     this.#parts = this.#parts.filter((part) => !isDropped(part));
   }

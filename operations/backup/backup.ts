@@ -47,10 +47,10 @@ export interface BackupReport {
   readonly files: number;
   readonly artifacts: number;
   readonly isEncrypted: boolean;
-  /** Migrations of its tables; null if it has no tables. */
+  /** Migrations of the backed-up tables; null if the backup has no tables. */
   readonly schema: number | null;
   readonly hasKeys: boolean;
-  /** Descriptions of data that it does not include. */
+  /** Descriptions of data that the backup does not include. */
   readonly leftOut: readonly string[];
 }
 
@@ -169,9 +169,9 @@ function leftOutOf({ bucket, databases, environment }: Locations, withKeys: bool
     ...(withKeys
       ? given.length === 0
         ? []
-        : [`${given.join(' and ')}: set as variables: store them yourself`]
+        : [`${given.join(' and ')}, which are set as variables: store them yourself`]
       : [
-          'The keys (ENCRYPTION_KEY, AUTH_SECRET): without them, its variables and credentials cannot be read, and all users must sign in again',
+          'The keys (ENCRYPTION_KEY, AUTH_SECRET): without them, the variables and credentials in the backup cannot be read, and all users must sign in again',
         ]),
     ...(bucket === null || withBucket ? [] : [`Files of projects: they are in the bucket ${bucket.bucket}`]),
     ...(databases === null ? ['Project databases: they are not on this machine'] : []),
@@ -203,7 +203,12 @@ function explained(error: unknown, folder: string): Error {
     return backupError('space', 'The disk is full', `Free disk space, also in ${folder}, or choose another target.`, {
       cause: error,
     });
-  return backupError('failed', `The backup failed: ${message}`, 'Its partial files were removed. Try again.', {
-    cause: error,
-  });
+  return backupError(
+    'failed',
+    `The backup failed: ${message}`,
+    'The partial files of the backup were removed. Try again.',
+    {
+      cause: error,
+    },
+  );
 }

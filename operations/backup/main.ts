@@ -17,7 +17,7 @@ try {
   // Requests have priority.
   setPriority(10);
 } catch {
-  // The system does not permit this on this machine.
+  // The system does not permit lower priorities on this machine.
 }
 try {
   const { folder, environment } = { folder: process.env['FS_PATH'] ?? '', environment: process.env };

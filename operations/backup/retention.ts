@@ -1,4 +1,4 @@
-// Deletes the oldest backups of a target when there are more than to be kept. Called after each completed backup.
+// Deletes the oldest backups of a target when it has more than the maximum number. Called after each completed backup.
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import {

@@ -38,7 +38,12 @@ export async function runBackup(options: RunOptions): Promise<BackupReport & { r
   const locations = locationsOf(environment, folder);
   checkLocations(locations);
   const lock = takeLock(backupLock(folder));
-  if (lock === null) throw backupError('running', `A backup of ${folder} is under way`, 'Wait until it has finished.');
+  if (lock === null)
+    throw backupError(
+      'running',
+      `A backup of ${folder} is already running`,
+      'Wait until the other backup has finished.',
+    );
   const run = beginRun(folder);
   try {
     const report = await backUp(options, locations);
@@ -46,8 +51,8 @@ export async function runBackup(options: RunOptions): Promise<BackupReport & { r
     if (notRemoved !== null)
       throw backupError(
         'failed',
-        `${location} was made, but older ones were not removed: ${notRemoved.message}`,
-        'Remove them yourself, or check why they cannot be removed.',
+        `${location} was created, but older backups were not deleted: ${notRemoved.message}`,
+        'Remove the old backups yourself, or check why they cannot be removed.',
         { cause: notRemoved },
       );
     endRun(folder, run, { location, bytes, writtenBytes }, removed);
@@ -122,6 +127,6 @@ export function keepOf(environment: Environment): number {
   try {
     return text === '' ? BACKUP_KEEP : parseInteger('BACKUP_KEEP', text, { least: 1, most: 10_000 });
   } catch (error) {
-    throw backupError('settings', (error as Error).message, 'Set it to a whole number, or leave it out.');
+    throw backupError('settings', (error as Error).message, 'Set the variable to a whole number, or unset it.');
   }
 }

@@ -28,7 +28,7 @@ export function parseTarget(text: string, cwd: string, environment: Environment)
   }
   const [, bucket, prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(text) ?? [];
   if (bucket === undefined || prefix.split('/').some((part) => part === '.' || part === '..'))
-    throw backupError('settings', `${text} is no bucket`, 'Write s3://<bucket>/<prefix>.');
+    throw backupError('settings', `${text} is not a bucket`, 'Write s3://<bucket>/<prefix>.');
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const names = ['ENDPOINT', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'].map((name) => `BACKUP_S3_${name}`);
   const missing = names.filter((name) => get(name) === '');
@@ -36,13 +36,13 @@ export function parseTarget(text: string, cwd: string, environment: Environment)
     throw backupError(
       'settings',
       `A backup in a bucket needs ${missing.join(', ')}`,
-      'Set them to a key with access to this bucket only.',
+      'Set these variables to a key with access to this bucket only.',
     );
   if (!/^https?:\/\/[^/]+\/?$/.test(get('BACKUP_S3_ENDPOINT')))
     throw backupError(
       'settings',
       'BACKUP_S3_ENDPOINT is not a valid address of S3 storage',
-      'Set it to an address such as https://s3.eu-central-1.amazonaws.com.',
+      'Set BACKUP_S3_ENDPOINT to an address such as https://s3.eu-central-1.amazonaws.com.',
     );
   return {
     kind: 'bucket',
@@ -101,7 +101,7 @@ export async function openTarget(
   if (existsSync(file))
     throw backupError(
       'settings',
-      `${file} is there already`,
+      `${file} already exists`,
       'Choose another file: existing backups are not overwritten.',
     );
   const codec = await newCodec(passphrase);

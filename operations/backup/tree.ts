@@ -16,7 +16,7 @@ export async function addTree(writer: BackupWriter, dataFolder: string, name: st
     const below = `${name}/${child.name}`;
     if (UNFINISHED.test(below)) continue;
     if (name === 'repositories') {
-      // Push notes and the name of a socket are stored next to the repositories.
+      // The folder also contains other files, such as records of pushes.
       if (child.isDirectory() && child.name.endsWith('.git')) await addRepository(writer, dataFolder, below);
     } else if (child.isDirectory()) await addFolder(writer, dataFolder, below, false);
     else if (child.isFile()) await addFile(writer, dataFolder, below);
@@ -24,8 +24,9 @@ export async function addTree(writer: BackupWriter, dataFolder: string, name: st
 }
 
 /**
- * Reads references first: the objects they point to already exist and stay. If Git packs objects in the meantime, a
- * loose object may disappear before it is read, while its pack was not listed yet. All files are then read again.
+ * References are read first, because the objects to which they point already exist and are not deleted. If Git packs
+ * objects in the meantime, a loose object may disappear before it is read, while its pack was not listed yet. If this
+ * happens, all files are read again.
  */
 async function addRepository(writer: BackupWriter, dataFolder: string, name: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -40,7 +41,7 @@ async function addRepository(writer: BackupWriter, dataFolder: string, name: str
     }
     if (isWhole) return;
     writer.drop((part) => part.kind === 'file' && part.name.startsWith(`${name}/`));
-    if (attempt === ATTEMPTS_MAX) throw new Error(`${name} changes all the time`);
+    if (attempt === ATTEMPTS_MAX) throw new Error(`${name} changed during every attempt`);
   }
 }
 

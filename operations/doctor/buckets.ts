@@ -62,7 +62,7 @@ function adviceFor(status: number, name: string, { bucket }: BucketPlace): strin
   return `Check ${variables}, and that this key can list, read, write and delete objects of the bucket.`;
 }
 
-/** The first error, below the errors that follow from it. */
+/** The code or message of the error that caused all others. */
 function reasonOf(error: unknown): string {
   const { cause, code, message } = error as { cause?: unknown; code?: unknown; message: string };
   if (cause !== undefined) return reasonOf(cause);

@@ -19,7 +19,7 @@ const BACKUP_AGE_DAYS_MAX = 7;
 /** Let's Encrypt certificates are renewed 30 days before they expire. */
 const CERTIFICATE_DAYS_SOON = 14;
 const CERTIFICATES_MAX = 1000;
-/** An older state of replicas is not a problem; a longer lag is. */
+/** A record older than the first limit is ignored; replicas that lag more than the second limit are reported. */
 const [REPLICAS_MS_OLD, REPLICAS_MS_BEHIND] = [120_000, 60_000];
 /** Paths in the data folder that only the platform's user may read. */
 const PRIVATE = [
@@ -67,10 +67,10 @@ function checkUnfinished(folder: string): Finding[] {
   const step = (readJson(path.join(folder, UPGRADE_FILE)) as { step?: string } | null)?.step;
   return [
     ...(existsSync(path.join(folder, RESTORE_FILE))
-      ? [fail('restore', `A restore into ${folder} was cut off`, 'Run `platform restore <backup> --force` again.')]
+      ? [fail('restore', `A restore into ${folder} was interrupted`, 'Run `platform restore <backup> --force` again.')]
       : []),
     ...(step === 'migrate' || step === 'undo'
-      ? [fail('upgrade', `An upgrade of ${folder} was cut off`, 'Run `platform upgrade --resume`, or `--undo`.')]
+      ? [fail('upgrade', `An upgrade of ${folder} was interrupted`, 'Run `platform upgrade --resume`, or `--undo`.')]
       : []),
   ];
 }
@@ -88,7 +88,7 @@ export function checkBackups(environment: Environment, folder: string, now: numb
     return hours < 48 ? `${hours} h old` : `${Math.floor(hours / 24)} days old`;
   };
   const { run, goodAt } = last;
-  const good = goodAt === null ? 'none was ever made' : `the last good one is ${ageOf(goodAt)}`;
+  const good = goodAt === null ? 'no backup ever succeeded' : `the last successful one is ${ageOf(goodAt)}`;
   if (run.error !== null) return fail('backup', `The last backup failed (${run.error}); ${good}`, advice);
   const message = `The last backup is ${ageOf(run.endedAt!)}: ${run.location}`;
   return now - Date.parse(run.endedAt!) > BACKUP_AGE_DAYS_MAX * DAY_MS
@@ -96,7 +96,7 @@ export function checkBackups(environment: Environment, folder: string, now: numb
     : ok('backup', message);
 }
 
-/** Secrets given as variables: none may be guessable. */
+/** Checks that secrets given as variables are not guessable. */
 export function checkSecrets(environment: Environment): Finding[] {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const given = ['AUTH_SECRET', 'GITHOST_WEBHOOK_SECRET', 'PRIVATE_PORT_TOKEN', 'DB_SERVICE_TOKEN', 'SQLDB_PASSWORD'];
@@ -110,7 +110,7 @@ export function checkSecrets(environment: Environment): Finding[] {
     warn(
       'secrets',
       problem.split(':')[0]!,
-      'Create another one: `openssl rand -hex 32`. ENCRYPTION_KEY can list both, the new one first.',
+      'Create another secret: `openssl rand -hex 32`. ENCRYPTION_KEY can list both, the new one first.',
     ),
   );
 }
@@ -130,7 +130,7 @@ export function checkModes(folder: string): Finding {
   });
   if (open.length === 0) return ok('file modes', 'Only the user of the platform can read secrets and data');
   const paths = open.map((name) => path.join(folder, name)).join(' ');
-  return fail('file modes', `Others may read ${open.join(', ')} in ${folder}`, `chmod -R go-rwx ${paths}`);
+  return fail('file modes', `Other users can read ${open.join(', ')} in ${folder}`, `chmod -R go-rwx ${paths}`);
 }
 
 /** AI providers, and the models of `auto`; no findings if the gateway runs on another machine. */
@@ -156,10 +156,10 @@ export function checkAi(environment: Environment): Finding[] {
   const open = providers.filter(({ url, key }) => key !== '' && url.startsWith('http:') && !isOfMachine(url));
   return [
     ...(pricesFile !== null && !isJsonFile(pricesFile)
-      ? [fail('ai', `AI_PRICES_FILE ${pricesFile} is no JSON that can be read`, 'docs/ai-gateway.md shows one.')]
+      ? [fail('ai', `AI_PRICES_FILE ${pricesFile} cannot be read as JSON`, 'docs/ai-gateway.md has an example.')]
       : []),
     ...open.map(({ name }) =>
-      warn('ai', `The key of the AI provider ${name} goes over plain HTTP`, 'Use an https URL.'),
+      warn('ai', `The key of the AI provider ${name} is sent over plain HTTP`, 'Use an https URL.'),
     ),
     ...(auto.length === 0
       ? [warn('ai', 'The model "auto" is not configured', 'Set AI_AUTO, such as AI_AUTO=openai/gpt-5-mini.')]
@@ -186,7 +186,7 @@ function isJsonFile(file: string): boolean {
   }
 }
 
-/** Certificates named by variables, and those of the platform's own edge. */
+/** Certificates named by variables, and the certificates of the platform's own edge. */
 export function checkCertificates(environment: Environment, folder: string, now: number): Finding[] {
   const named = Object.entries(environment).flatMap(([name, file]) =>
     /_CERT(?:IFICATE)?_FILE$/.test(name) && file ? [[name, file] as const] : [],
@@ -201,16 +201,24 @@ export function checkCertificates(environment: Environment, folder: string, now:
     try {
       days = Math.floor((Date.parse(new X509Certificate(readFileSync(file)).validTo) - now) / DAY_MS);
     } catch {
-      findings.push(fail('certificates', `${name} (${file}) is no certificate that can be read`, 'Use a PEM file.'));
+      findings.push(fail('certificates', `${name} (${file}) cannot be read as a certificate`, 'Use a PEM file.'));
       continue;
     }
     if (days < 0)
       findings.push(
-        fail('certificates', `${name} expired ${-days} days ago`, 'Renew it; `docs/operating.md` says who does.'),
+        fail(
+          'certificates',
+          `${name} expired ${-days} days ago`,
+          'Renew the certificate: `docs/operating.md` explains how.',
+        ),
       );
     else if (days < CERTIFICATE_DAYS_SOON)
       findings.push(
-        warn('certificates', `${name} expires in ${days} days`, 'Renew it, or check why its renewal fails.'),
+        warn(
+          'certificates',
+          `${name} expires in ${days} days`,
+          'Renew the certificate, or check why its renewal fails.',
+        ),
       );
     else well++;
   }

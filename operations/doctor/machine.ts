@@ -19,17 +19,21 @@ export function checkMachine(environment: Environment, folder: string): Finding[
     checkGroup(),
     ...checkInodes(folder),
     checkLimits(environment),
-    ...removedSettings(environment).map((line) => warn('limits', line, 'Remove it: it is not used.')),
+    ...removedSettings(environment).map((line) => warn('limits', line, 'Remove the variable: it is not used.')),
   ];
 }
 
-/** The glibc version, and which HTTP listener serves. */
+/** Checks the glibc version, and which HTTP listener is used. */
 function checkLibrary(environment: Environment, folder: string): Finding {
   const system = uwsSystem();
   const { glibc } = system;
   if (glibc === undefined)
     return process.platform === 'linux'
-      ? fail('glibc', 'This system has another C library', 'Use one with glibc, such as Debian: musl is not supported.')
+      ? fail(
+          'glibc',
+          'This system has another C library',
+          'Use a system with glibc, such as Debian: musl is not supported.',
+        )
       : ok('glibc', 'Not Linux: the HTTP listener is node:http');
   const wanted = environment['HANDLER_LISTENER']?.trim();
   const kept = hasUwsPackage() ? null : installedUws(folder);

@@ -13,7 +13,7 @@ export async function checkMigrator(sql: Sql, environment: Environment): Promise
   try {
     isMigrator = migrationsExecutorFrom(environment) === 'migrator';
   } catch (error) {
-    return [fail('migrator', (error as Error).message, 'Set it to migrator, or unset it.')];
+    return [fail('migrator', (error as Error).message, 'Set DB_MIGRATIONS_EXECUTOR to migrator, or unset it.')];
   }
   const [there] = await sql<{ there: boolean }[]>`SELECT to_regclass('control.migration_run') IS NOT NULL AS there`;
   if (!isMigrator || there?.there !== true) return [];
@@ -26,7 +26,7 @@ export async function checkMigrator(sql: Sql, environment: Environment): Promise
   const { waiting, running, late } = found!;
   return [
     late > 0 && running === 0
-      ? fail('migrator', `${late} deployments wait for a migrator, and none is at work`, ADVICE)
+      ? fail('migrator', `${late} deployments wait for a migrator, and no migrator is running`, ADVICE)
       : ok('migrator', `It applies migrations: of ${running} deployments now, ${waiting} wait`),
   ];
 }

@@ -18,12 +18,16 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
   if (url === '') return get('SANDBOX_PROVIDER') === '' ? [] : [unused()];
   const address = URL.parse(url);
   if (address === null || !/^https?:$/.test(address.protocol))
-    return [fail(NAME, 'SANDBOX_URL is not a valid address', 'Write it as http://sandbox:4006.')];
+    return [fail(NAME, 'SANDBOX_URL is not a valid address', 'Use an address such as http://sandbox:4006.')];
   const { host } = address;
   const token = get('SANDBOX_AUTH_TOKEN');
   if (token === '')
     return [
-      fail(NAME, 'SANDBOX_URL is set, and SANDBOX_AUTH_TOKEN is not', 'Set it to the token of the sandbox service.'),
+      fail(
+        NAME,
+        'SANDBOX_URL is set, and SANDBOX_AUTH_TOKEN is not',
+        'Set SANDBOX_AUTH_TOKEN to the token of the sandbox service.',
+      ),
     ];
   let answer: Response;
   let text: string;
@@ -47,7 +51,7 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
     return [
       fail(
         NAME,
-        `The sandbox service at ${host} does not take SANDBOX_AUTH_TOKEN`,
+        `The sandbox service at ${host} does not accept SANDBOX_AUTH_TOKEN`,
         'Set the same token for the service, handlers, API and builder.',
       ),
     ];
@@ -56,7 +60,7 @@ export async function checkSandboxes(environment: Environment): Promise<Finding[
     return [
       fail(
         NAME,
-        `${host} does not answer as a sandbox service does (status ${answer.status})`,
+        `${host} does not answer like a sandbox service (status ${answer.status})`,
         'Check SANDBOX_URL, and update the service.',
       ),
     ];
@@ -77,7 +81,7 @@ async function readText(answer: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of answer.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`it says more than ${ANSWER_BYTES_MAX} bytes`);
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`its response has more than ${ANSWER_BYTES_MAX} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -30,11 +30,11 @@ export async function checkServices(locations: Locations): Promise<Finding[]> {
 }
 
 async function checkDatabase({ postgres, folder, environment }: Locations): Promise<Finding[]> {
-  if (postgres === 'none') return [ok('database', 'DATABASE_URL is none: bindings that need Postgres are off')];
+  if (postgres === 'none') return [ok('database', 'DATABASE_URL is "none": bindings that need Postgres are off')];
   const embedded = postgres === 'embedded' ? findEmbeddedPostgres(path.join(folder, 'postgres')) : null;
   if (postgres === 'embedded' && embedded?.isRunning !== true)
     return [
-      ok('database', `The embedded Postgres does not run${embedded === null ? '; the first start makes it' : ''}`),
+      ok('database', `The embedded Postgres is not running${embedded === null ? '; the first start creates it' : ''}`),
     ];
   const sql = openSql({
     url: embedded?.url ?? (postgres as { url: string }).url,
@@ -55,12 +55,12 @@ async function checkDatabase({ postgres, folder, environment }: Locations): Prom
     const known = schemaVersion();
     return [
       ms > ANSWER_MS_SLOW
-        ? warn('database', answer, 'Check the load of its machine and the network.')
+        ? warn('database', answer, 'Check the load of the database machine, and the network.')
         : ok('database', answer),
       count > known
         ? fail(
             'migrations',
-            `The database has ${count} migrations, and this version knows ${known}`,
+            `The database has ${count} migrations, and this version has ${known}`,
             'Start the newer version, or go back with its `platform upgrade --undo`.',
           )
         : count < known

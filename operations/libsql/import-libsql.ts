@@ -44,7 +44,7 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
   if (!isProjectName(project) || !isResourceName(database))
     throw backupError(
       'settings',
-      `${project}/${database} is no name of a project and of its database`,
+      `${project}/${database} must be the names of a project and its database`,
       'Pass the name of the project, and the name of the database in platform.yaml.',
     );
   checkLocations(locations);
@@ -80,7 +80,7 @@ export function importLibsql(asked: LibsqlImport): ImportedLibsql {
         `${source} cannot be read by SQLite: ${error.message}`,
         isRandom
           ? 'A table is RANDOM ROWID, which only libSQL supports: recreate it on the server without this option.'
-          : 'Stop its server cleanly, or use another copy of the file.',
+          : 'Stop the libSQL server cleanly, or use another copy of the file.',
       );
     }
   } finally {
@@ -108,7 +108,7 @@ function findDatabase({ source, namespace }: LibsqlImport): string {
       ? `${source} has no database${namespace === null ? '' : ` ${namespace}`}`
       : `${source} has several databases`,
     names.length === 0
-      ? 'A server keeps them in dbs/<namespace>/data of its data folder.'
+      ? 'A server stores its databases in dbs/<namespace>/data of its data folder.'
       : `Say which with --namespace: ${names.join(', ')}.`,
   );
 }
@@ -132,7 +132,11 @@ function readMigrations(folder: string): [name: string, sql: string][] {
         .toSorted()
     : [];
   if (names.length === 0)
-    throw backupError('settings', `${folder} has no SQL files`, 'Pass the folder of the migrations that created it.');
+    throw backupError(
+      'settings',
+      `${folder} has no SQL files`,
+      'Pass the folder of the migrations that created the table.',
+    );
   return names.map((name) => [name, readTextSync(path.join(folder, name))]);
 }
 

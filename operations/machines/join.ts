@@ -102,7 +102,7 @@ function checkKey(own: string, shared: string): void {
     );
 }
 
-/** The same check as at a start. @throws {Error} */
+/** Runs the same check as a start of the platform. @throws {Error} */
 function checkStart(all: Variables): { readonly address: string | null } {
   const config = supervisorConfig(all);
   const settings = privatePortSettings(all, () => '');

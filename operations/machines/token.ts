@@ -1,5 +1,5 @@
-// Tokens for machines that join: each is used once and expires. Postgres has its hash, and the installation's settings
-// sealed with a key that only the token has (docs/decisions/134-machines-join-over-postgres.md).
+// Tokens for machines that join: each is used once and expires. Postgres has its hash, and the installation's settings,
+// encrypted with a key that only the token contains (docs/decisions/134-machines-join-over-postgres.md).
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { encryptionKeys, seal, unseal } from '#core/encryption.ts';
 import { defaultLimits } from '#core/limits.ts';
@@ -10,7 +10,7 @@ import { sharedVariables, sharingProblems, type Variables } from './shared-setti
 interface MadeToken {
   readonly token: string;
   readonly expiresAt: Date;
-  /** Names of the variables that it contains. */
+  /** Names of the variables that the token contains. */
   readonly variables: readonly string[];
 }
 
@@ -72,14 +72,15 @@ export async function useMachineToken(tx: Session, token: string, machine: strin
     `SELECT hash, settings, used_by, expires_at <= now() AS is_expired FROM control.machine_token WHERE id = $1 FOR UPDATE`,
     id,
   );
-  // An unknown token takes as long as a wrong token.
+  // Checking an unknown token takes as long as checking a wrong token.
   const isKnown = timingSafeEqual(row?.hash ?? hashOf(''), hashOf(secret));
-  if (row === undefined || !isKnown) throw new Error('The token is unknown to this installation: create one there');
+  if (row === undefined || !isKnown)
+    throw new Error('The token is unknown to this installation: create a token on one of its machines');
   if (row.used_by !== null)
     throw new Error(
-      `The token was used by machine ${row.used_by}: it is valid for one machine only, create another one`,
+      `The token was used by machine ${row.used_by}: it is valid for one machine only, so create another token`,
     );
-  if (row.is_expired || row.settings === null) throw new Error('The token has expired: create another one');
+  if (row.is_expired || row.settings === null) throw new Error('The token has expired: create another token');
   const variables = JSON.parse(unseal(encryptionKeys(secret), row.settings, contextOf(id))) as Variables;
   await tx.all(
     'UPDATE control.machine_token SET settings = NULL, used_at = now(), used_by = $2 WHERE id = $1',
@@ -90,7 +91,7 @@ export async function useMachineToken(tx: Session, token: string, machine: strin
   return variables;
 }
 
-/** Created by a user of a machine, who already has its secrets. */
+/** The actor is `system`: the command runs on a machine, as a user who already has its secrets. */
 async function audit(tx: Session, action: string, subject: string): Promise<void> {
   await tx.all(
     `INSERT INTO control.audit_event (actor_kind, action, subject_kind, subject_id, details)

@@ -18,6 +18,6 @@ export async function openBackupAt(
   if (!text.startsWith('s3://')) return openBackup(await openArchiveFile(path.resolve(cwd, text)), passphrase);
   const [, location = text, name = null] = NAMED.exec(text) ?? [];
   const target = parseTarget(location, cwd, environment);
-  if (target.kind !== 'bucket') throw new Error(`${text} is no bucket`);
+  if (target.kind !== 'bucket') throw new Error(`${text} is not a bucket`);
   return openBackup(await openArchiveBucket(await openRepository(target.bucket, target.prefix), name), passphrase);
 }

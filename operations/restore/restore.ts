@@ -105,7 +105,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     await putTables(options);
     onStep('tables');
     if (locations.bucket !== null) await putFiles(backup, locations.bucket, folder, onProgress);
-    // The record is exactly as old as the backup, so that this version does not back it up again when it starts.
+    // Records the version of the backup, so that this version does not back up the restored data again when it starts.
     const startedAt = new Date().toISOString();
     writeDataFolderRecord(folder, {
       format: 1,
@@ -144,14 +144,14 @@ async function checkBackup({ backup: { manifest }, locations, withoutKeys }: Res
   if (manifest.schema !== null && locations.postgres === 'none')
     throw backupError(
       'settings',
-      'The backup contains a database, but DATABASE_URL is none',
+      'The backup contains a database, but DATABASE_URL is "none"',
       'Set DATABASE_URL, or unset it for an embedded database.',
     );
   if (locations.databases === null && manifest.parts.some(({ kind }) => kind === 'database'))
     throw backupError(
       'settings',
       'The backup contains project databases, but DB_URL or DB_STORAGE_MODE say that they are not on this machine',
-      'Restore where the database service runs.',
+      'Run the restore on the machine of the database service.',
     );
   const own = encryptionKeyIds(locations);
   const bringsKey = manifest.parts.some(({ kind, name }) => kind === 'key' && name === 'secrets/encryption-key');
@@ -236,7 +236,7 @@ async function clear(locations: Locations, aside: string | null): Promise<void> 
       await cp(path.join(folder, name), path.join(aside, name), { recursive: true, force: true });
   for (const at of dataAt(locations))
     if (isOwn(at)) moveInto(folder, [path.basename(at)], aside);
-    // The folder may be the root of a disk.
+    // Moves the content, because the folder itself may be the root of a disk.
     else moveInto(at, readdirSync(at), `${at.replace(/\/+$/, '')}-${path.basename(aside)}`);
 }
 

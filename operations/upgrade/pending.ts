@@ -1,5 +1,5 @@
-// Whether a start upgrades its data folder, and the record of the upgrade. Every start reads this, so it loads no
-// upgrade code. Called by `platform start` and upgrade.ts.
+// Whether a start upgrades its data folder, and the record of the upgrade. Every start loads this file, so it does not
+// import the upgrade code. Called by `platform start` and upgrade.ts.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { hasTablesOfPlatform, readDataFolderRecord } from '#core/process/platform-record.ts';
@@ -13,11 +13,11 @@ export function isOlder(folder: string): boolean {
   if (!DATA.some((name) => existsSync(path.join(folder, name)))) return false;
   const record = readDataFolderRecord(folder);
   if (record !== null) return record.schema < schemaVersion();
-  // Versions without a record had embedded data, or a database that they recorded.
+  // Versions that wrote no such record had an embedded database, or recorded its address in another file.
   return hasTablesOfPlatform(folder);
 }
 
-/** An upgrade to this version that was interrupted during its trial; null means none was. */
+/** The upgrade to this version that was interrupted during its trial, or null. */
 export function interruptedUpgrade(folder: string): UpgradeState | null {
   const state = readUpgrade(folder);
   return state?.step === 'migrate' && state.to.schema === schemaVersion() ? state : null;

@@ -51,7 +51,7 @@ function trustedKey(home: string): KeyObject | null {
   return existsSync(file) ? createPublicKey(readFileSync(file)) : null;
 }
 
-/** SHA-256 of the archive, equal to that of the checksum file. */
+/** SHA-256 of the archive, after comparison with the checksum file. */
 async function checkedSum(file: string, key: KeyObject | null): Promise<string> {
   const name = path.basename(file);
   const sums = `${file}.sha256`;

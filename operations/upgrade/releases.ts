@@ -40,7 +40,7 @@ export async function installRelease(
     throw backupError('settings', `There is no file ${file}`, 'Pass a tarball, or a version such as 0.2.0.');
   if (isFile && isReleaseArchive(file)) return releaseIn(await unpackRelease(home, file));
   if (!isFile && !/^[A-Za-z0-9][A-Za-z0-9.+-]{0,100}$/.test(wanted))
-    throw backupError('settings', `"${wanted}" is no version`, 'Pass a tarball, or a version such as 0.2.0.');
+    throw backupError('settings', `"${wanted}" is not a version`, 'Pass a tarball, or a version such as 0.2.0.');
   const name = isFile ? `file-${createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)}` : wanted;
   const folder = path.join(home, 'releases', name);
   if (!existsSync(folder)) {
@@ -88,7 +88,8 @@ export function makeCurrent(home: string, folder: string): string {
 /** The release folder of a program; null if it was installed another way. */
 export function releaseOf(home: string, program: string | null): string | null {
   const releases = `${path.join(home, 'releases')}${path.sep}`;
-  // The data folder names the program. The file belongs to the service's user, who must not choose the folder.
+  // `program` comes from the data folder, which the service's user can write, so it must not lead outside of
+  // `releases`.
   if (program === null || !path.normalize(program).startsWith(releases)) return null;
   return path.join(releases, path.normalize(program).slice(releases.length).split(path.sep)[0]!);
 }

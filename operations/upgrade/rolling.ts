@@ -1,5 +1,6 @@
 // Upgrades this machine to this version of the program while other machines serve: schema first, then drain, restart
-// and wait until it serves again. One machine at a time (turn.ts). Called by `platform upgrade --rolling`.
+// and wait until it serves again. Only one machine is upgraded at a time (turn.ts). Called by `platform upgrade
+// --rolling`.
 import { spawn } from 'node:child_process';
 import { chownSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -38,15 +39,15 @@ interface RollingOptions extends Omit<UpgradeOptions, 'launcher'> {
   readonly restart: string;
   /** How long the machine may take to drain, and to come back. */
   readonly msMax: number;
-  /** A machine that did not come back, and is left out, or null. */
+  /** Name of a machine that did not come back and is ignored, or null. */
   readonly skip: string | null;
   /** User of the data folder, if it differs from the user of this process. */
   readonly owner: { readonly uid: number; readonly gid: number } | null;
   /** Makes a backup. @returns the location of the backup; null if no backup is wanted. */
   readonly backUp: () => Promise<string | null>;
-  /** Lets the next start be of this version. */
+  /** Makes the next start use this version. */
   readonly useThis: () => void;
-  /** Lets the next start be of the version before. @returns false if nobody knows the location of that version. */
+  /** Makes the next start use the previous version. @returns false if the location of that version is unknown. */
   readonly useFormer: () => boolean;
 }
 
@@ -63,7 +64,7 @@ const LOOK_MS = 500;
 /** Edges check every two seconds; an edge that does not respond is not waited for. */
 const EDGES_MS_MAX = 15_000;
 
-/** @throws {Failure} `backup` with the obstacle. Until the machine is drained, nothing has changed. */
+/** @throws {Failure} `backup` with the obstacle. If it throws before the machine is drained, nothing has changed. */
 export async function upgradeRolling(options: RollingOptions): Promise<RollingReport> {
   const { say } = options;
   const { name } = machineSettings(options.environment, {});
@@ -97,7 +98,7 @@ async function upgradeOwn(sql: Postgres, own: UpgradedMachine, options: RollingO
   if (serves && !(await readMachines(sql)).some((one) => one.name !== name && isServing(one)))
     throw backupError(
       'settings',
-      `No other machine serves requests that ${name} could leave to it`,
+      `No other machine serves requests while ${name} is upgraded`,
       'Start another machine, or stop the platform and upgrade with `platform upgrade`.',
     );
   await migrateFirst(sql, options);
@@ -156,7 +157,7 @@ async function findMachine(sql: Postgres, name: string): Promise<UpgradedMachine
   return (await readMachines(sql)).find((one) => one.name === name) ?? null;
 }
 
-/** The tables of this version, on which the version before works too. */
+/** Migrates the tables to this version. The previous version can use these tables too. */
 async function migrateFirst(sql: Postgres, { backUp, say }: RollingOptions): Promise<void> {
   const count = (await countMigrations((text) => sql.all(text))) ?? 0;
   if (count < schemaVersion()) {
@@ -176,7 +177,7 @@ async function migrateFirst(sql: Postgres, { backUp, say }: RollingOptions): Pro
   }
 }
 
-/** Requirements of this version's start on a folder that the previous version has written. */
+/** Prepares a data folder of the previous version for the start of this version. */
 function prepareFolder(
   { folder, environment, version, program, owner }: RollingOptions,
   before: DataFolderRecord | null,
@@ -201,7 +202,7 @@ function prepareFolder(
   giveTo(owner, folder);
 }
 
-/** Files of this process belong to the user of the folder. */
+/** Gives the files that this process has written to the user of the folder. */
 function giveTo(owner: RollingOptions['owner'], folder: string): void {
   if (owner === null) return;
   for (const name of ['platform.json', UPGRADE_FILE])
@@ -212,7 +213,7 @@ function giveTo(owner: RollingOptions['owner'], folder: string): void {
     }
 }
 
-/** Restarts the platform. @returns the problem; null if it serves with that version. */
+/** Restarts the platform. @returns the problem; null if the machine serves with that version. */
 async function restarted(
   sql: Postgres,
   { restart, msMax }: RollingOptions,
@@ -259,7 +260,7 @@ async function isReady(origin: string | null): Promise<boolean> {
   return answer?.ok === true;
 }
 
-/** Runs a command of the operator. @returns the exit code of the process; null if it was ended. */
+/** Runs a command of the operator. @returns the exit code of the process; null if a signal ended it. */
 function run(command: string, msMax: number): Promise<number | null> {
   const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'inherit', 'inherit'], timeout: msMax });
   return new Promise((resolve) => {

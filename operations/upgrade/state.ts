@@ -22,13 +22,13 @@ export interface UpgradeState {
   readonly to: Program;
   /** The backup created before any change; '' if other machines were running. */
   readonly backup: string;
-  /** One machine of several: the previous version works with the tables of this version. */
+  /** Whether this is a rolling upgrade, in which the previous version can use the new tables. */
   readonly isRolling?: boolean;
   /** ISO 8601. */
   readonly startedAt: string;
 }
 
-/** Null if no upgrade is running, and none can be undone. */
+/** Null if no upgrade is running, and no upgrade can be undone. */
 export function readUpgrade(folder: string): UpgradeState | null {
   const state = readJson(path.join(folder, UPGRADE_FILE)) as UpgradeState | null;
   return typeof state?.id === 'string' && typeof state.backup === 'string' ? state : null;

@@ -1,5 +1,5 @@
-// Decides which machine upgrades next: one machine of the installation at a time, by a lock in Postgres. A row shows
-// the others how the last upgrade ended. Called by rolling.ts.
+// Decides which machine upgrades next: one machine of the installation at a time, by a lock in Postgres. A row in
+// Postgres shows other machines how the last upgrade ended. Called by rolling.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Session, Statements } from '#postgres/connection.ts';
 import { backupError } from '../archive/backup-error.ts';
@@ -7,7 +7,7 @@ import { backupError } from '../archive/backup-error.ts';
 /** The current state of a machine. */
 export interface UpgradedMachine {
   readonly name: string;
-  /** A different value for each start of its platform. */
+  /** A different value for each start of the platform on this machine. */
   readonly member: string;
   readonly status: 'up' | 'draining' | 'drained' | 'lost';
   readonly version: string;
@@ -45,9 +45,9 @@ export function isServing({ status, upstream, parts }: UpgradedMachine): boolean
 /**
  * Waits until no other machine is upgraded. The lock is held as long as the session.
  *
- * @returns whether an upgrade of this machine has not come to its end.
+ * @returns `isOwnOpen`: whether an earlier upgrade of this machine is unfinished.
  * @param skip a machine whose failed upgrade does not count, or null.
- * @throws {Failure} `backup` if the machine before did not come back.
+ * @throws {Failure} `backup` if the previously upgraded machine did not come back.
  */
 export async function takeTurn(
   session: Session,
@@ -67,7 +67,7 @@ export async function takeTurn(
   if (turn === null || turn.step === 'done' || turn.machine === skip) return { isOwnOpen: false };
   if (turn.machine === own) return { isOwnOpen: true };
   const machine = (await readMachines(session)).find(({ name }) => name === turn.machine);
-  // Someone has repaired the machine.
+  // The machine was repaired in the meantime.
   if (machine?.status === 'up' && machine.version === turn.to_version) return { isOwnOpen: false };
   const what =
     turn.step === 'failed'
@@ -76,7 +76,7 @@ export async function takeTurn(
   throw backupError(
     'unfinished',
     what,
-    `Mend it, and run \`platform upgrade --rolling\` on ${turn.machine} again. If it is gone for good, add \`--skip ${turn.machine}\` here.`,
+    `Repair it, and run \`platform upgrade --rolling\` on ${turn.machine} again. If it is gone for good, add \`--skip ${turn.machine}\` here.`,
   );
 }
 
@@ -112,7 +112,7 @@ export async function noteStep(
   );
 }
 
-/** The same as an operator's `platform machines drain`: edges send it no new requests, and running ones finish. */
+/** Like `platform machines drain`: edges send the machine no new requests, and running requests finish. */
 export async function drainMachine(sql: Statements, name: string): Promise<void> {
   await sql.all(
     `UPDATE control.machine SET state = 'draining', state_at = clock_timestamp() WHERE name = $1 AND state = 'up'`,

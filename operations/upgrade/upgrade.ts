@@ -1,6 +1,6 @@
 // Upgrades a data folder to this version of the program: a backup, then a trial start, and a rollback to the backup if
-// the trial fails. Each step is recorded first (state.ts). Called by `platform upgrade` and when a newer version
-// starts.
+// the trial fails. Each step is recorded before it runs (state.ts). Called by `platform upgrade` and when a newer
+// version starts.
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -209,6 +209,6 @@ function stopped(folder: string): () => void {
   throw backupError(
     'running',
     `The platform runs on ${folder}`,
-    'Stop it first: two versions must not use the same data folder.',
+    'Stop the platform first: two versions must not use the same data folder.',
   );
 }

@@ -77,7 +77,7 @@ test('a bucket gets what it lacks and no more; what no kept backup names goes, a
     );
     assert.match(
       checkBackups(environment, own, Date.now()).message,
-      /^The last backup failed \(s3:\/\/files\/of\/platform cannot be used: .*; the last good one is 0 h old$/,
+      /^The last backup failed \(s3:\/\/files\/of\/platform cannot be used: .*; the last successful one is 0 h old$/,
     );
   } finally {
     await target.close();

@@ -77,7 +77,7 @@ test('a token brings what all machines share, once, and nothing of it is readabl
   const { FS_PATH, HANDLER_PORT, MACHINE_NAME, ENCRYPTION_KEY } = written[0]!;
   assert.deepEqual([FS_PATH, HANDLER_PORT, MACHINE_NAME, ENCRYPTION_KEY], [folder, undefined, 'm2', key('b')]);
   await assert.rejects(join(token, { MACHINE_NAME: 'm3' }), {
-    message: 'The token was used by machine m2: it is valid for one machine only, create another one',
+    message: 'The token was used by machine m2: it is valid for one machine only, so create another token',
   });
   const rows = await sql.all('SELECT settings FROM control.machine_token');
   assert.deepEqual(rows, [{ settings: null }]);
@@ -91,12 +91,12 @@ test('a token brings what all machines share, once, and nothing of it is readabl
 test('wrong and expired tokens are refused, without their value', async () => {
   const { token } = await makeMachineToken(first);
   const wrong = `${token.slice(0, -5)}${token.endsWith('AAAAA') ? 'BBBBB' : 'AAAAA'}`;
-  const unknown = { message: 'The token is unknown to this installation: create one there' };
+  const unknown = { message: 'The token is unknown to this installation: create a token on one of its machines' };
   await assert.rejects(join(wrong), unknown);
   await assert.rejects(join(token.replace(/^plm_.{16}/, 'plm_0000000000000000')), unknown);
   await assert.rejects(join('plt_x'), { message: /^This is not a token for a machine/ });
   await sql.all('UPDATE control.machine_token SET expires_at = now() WHERE used_at IS NULL');
-  await assert.rejects(join(token), { message: 'The token has expired: create another one' });
+  await assert.rejects(join(token), { message: 'The token has expired: create another token' });
 });
 
 test('what is different is refused by its name, and the token stays unused', async () => {

@@ -68,7 +68,8 @@ test('a machine that did not come back stops the others until it is mended or le
   await step('m1', 'failed', 'it is not ready within 300 s');
   await assert.rejects(turn('m2', quiet), {
     message: 'm1 did not come back with version 1.1.0: it is not ready within 300 s',
-    advice: 'Mend it, and run `platform upgrade --rolling` on m1 again. If it is gone for good, add `--skip m1` here.',
+    advice:
+      'Repair it, and run `platform upgrade --rolling` on m1 again. If it is gone for good, add `--skip m1` here.',
   });
   assert.equal(await turn('m2', (isOwnOpen) => isOwnOpen, { skip: 'm1' }), false);
   assert.equal(await turn('m1', (isOwnOpen) => isOwnOpen), true);

@@ -36,7 +36,7 @@ test('the version before is upgraded by a tarball, serves what it had, and is go
   const running = await data.platform(now, ['upgrade']);
   assert.match(
     running.output,
-    /The platform runs on .*\nStop it first: two versions must not use the same data folder/,
+    /The platform runs on .*\nStop the platform first: two versions must not use the same data folder/,
   );
   const online = await data.platform(now, ['backup', '--out', path.join(work, 'online.tar')]);
   assert.equal(online.code, 0, online.output);

@@ -379,7 +379,7 @@ test('platform doctor says when deployments wait for a migrator that is not ther
       WHERE deployment_id = ${id} RETURNING id`;
     return rows.length > 0;
   });
-  assert.deepEqual(await look('migrator'), ['fail 1 deployments wait for a migrator, and none is at work']);
+  assert.deepEqual(await look('migrator'), ['fail 1 deployments wait for a migrator, and no migrator is running']);
   assert.deepEqual(await look(''), []);
   await startMigratorFor(t, databases.client);
   assert.equal((await ended).error, null);

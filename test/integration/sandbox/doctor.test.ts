@@ -73,7 +73,7 @@ test('a service that answers tells what it finds, one that does not is a failure
     { name: 'sandboxes', status: 'fail', message: 'The engine has no image box', advice: 'Build it.' },
   ]);
   const other = await checkSandboxes({ SANDBOX_URL, SANDBOX_AUTH_TOKEN: TOKEN.replace('b', 'c') });
-  assert.deepEqual(short(other), [`fail The sandbox service at 127.0.0.1:${port} does not take SANDBOX_AUTH_TOKEN`]);
+  assert.deepEqual(short(other), [`fail The sandbox service at 127.0.0.1:${port} does not accept SANDBOX_AUTH_TOKEN`]);
   assert.deepEqual(short(await checkSandboxes({ SANDBOX_URL })), [
     'fail SANDBOX_URL is set, and SANDBOX_AUTH_TOKEN is not',
   ]);
@@ -89,11 +89,11 @@ test('what is no sandbox service is said to be none, whatever it answers', async
   });
   const ask = async (): Promise<string> =>
     short(await checkSandboxes({ SANDBOX_URL: `http://127.0.0.1:${port}`, SANDBOX_AUTH_TOKEN: TOKEN })).join();
-  const none = `fail 127.0.0.1:${port} does not answer as a sandbox service does (status 200)`;
+  const none = `fail 127.0.0.1:${port} does not answer like a sandbox service (status 200)`;
   assert.deepEqual([await ask(), await ask(), await ask(), await ask(), await ask()], Array(5).fill(none));
   assert.equal(
     await ask(),
-    `fail The sandbox service at 127.0.0.1:${port} does not answer: it says more than 65536 bytes`,
+    `fail The sandbox service at 127.0.0.1:${port} does not answer: its response has more than 65536 bytes`,
   );
 });
 

@@ -45,7 +45,7 @@ test('a backup is missed, made, too old, failed', () => {
   const failed = checkBackups({ BACKUP_CRON: '0 3 * * *' }, folder, now);
   assert.deepEqual(
     [failed.status, failed.message],
-    ['fail', 'The last backup failed (The disk is full); the last good one is 0 h old'],
+    ['fail', 'The last backup failed (The disk is full); the last successful one is 0 h old'],
   );
 });
 
@@ -72,8 +72,8 @@ test('AI providers are looked at: their variables, their prices, keys over plain
   assert.deepEqual(said({ ...gpu, AI_PROVIDER_GPU_URL: 'http://127.0.0.1:8000/v1' }), [['ok', 'AI providers: gpu']]);
   const prices = path.join(folder, 'no-prices.json');
   assert.deepEqual(said({ ...gpu, AI_PROVIDER_GPU_URL: 'http://10.0.0.7:8000/v1', AI_PRICES_FILE: prices }), [
-    ['fail', `AI_PRICES_FILE ${prices} is no JSON that can be read`],
-    ['warn', 'The key of the AI provider gpu goes over plain HTTP'],
+    ['fail', `AI_PRICES_FILE ${prices} cannot be read as JSON`],
+    ['warn', 'The key of the AI provider gpu is sent over plain HTTP'],
   ]);
 });
 
@@ -101,7 +101,7 @@ test('secrets that others may read fail, with the command that mends it', () => 
   assert.deepEqual(checkModes(folder), {
     name: 'file modes',
     status: 'fail',
-    message: `Others may read secrets in ${folder}`,
+    message: `Other users can read secrets in ${folder}`,
     advice: `chmod -R go-rwx ${path.join(folder, 'secrets')}`,
   });
 });
@@ -121,7 +121,7 @@ test('a certificate that cannot be read fails', () => {
   writeFileSync(file, 'none');
   assert.equal(
     checkCertificates({ DB_SERVICE_TLS_CERT_FILE: file }, folder, now)[0]!.message,
-    `DB_SERVICE_TLS_CERT_FILE (${file}) is no certificate that can be read`,
+    `DB_SERVICE_TLS_CERT_FILE (${file}) cannot be read as a certificate`,
   );
 });
 
