@@ -30,14 +30,16 @@ import { startSandboxes } from './service/sandboxes.ts';
 const CONNECTIONS_MAX = 8;
 const HEADERS_BYTES_MAX = 64 * 1024;
 /**
- * The same settings as the other listeners. Without `keepAliveTimeoutBuffer`, Node closes a connection a second later
- * than announced.
+ * Idle timeout of connections, with the same settings as the platform's other listeners. Without
+ * `keepAliveTimeoutBuffer`, Node closes a connection a second later than announced.
  */
 const IDLE_MS = 5000;
 const INSTALLATION_CHARS = 12;
 /** Margin for a lease renewed just before its replica died. */
 const LEASE_MARGIN_MS = 1000;
-/** A start is tried twice, and a call may queue behind another. */
+/**
+ * How many start timeouts to allow for a forwarded call: a start is tried twice, and the call may queue behind another.
+ */
 const STARTS = 3;
 
 const log = openLog('sandbox', process.env);
@@ -94,7 +96,7 @@ async function start(): Promise<() => Promise<void>> {
   const { aiUrl } = backend;
   const sandboxes = startSandboxes({
     backend,
-    // Stable across restarts, so that a restarted service finds its rows.
+    // The replica's name is stable across restarts, so that a restarted service finds its rows.
     rows: createPostgresRows({
       sql,
       owner: ownerName(hostname(), config.address),

@@ -19,7 +19,7 @@ export interface RunningCommand {
   readonly stderr: Readable;
   /** Exit code of the command; 128 plus the signal number if a signal ended it. */
   readonly exited: Promise<number>;
-  /** Sends a signal to all of its processes. */
+  /** Sends a signal to all processes of the command. */
   kill(signal: NodeJS.Signals): void;
 }
 

@@ -1,8 +1,8 @@
-// A response with server-sent events: one JSON per `data:` line, with back-pressure.
+// A response with server-sent events: one JSON value per `data:` line, with back-pressure.
 import type { ServerResponse } from 'node:http';
 
 interface EventStream {
-  /** False: the reader is slow, wait for {@link drained}. */
+  /** Returns false if the reader is slow: wait for {@link drained}. */
   send(event: object): boolean;
   /** Calls back once the reader has caught up. */
   drained(then: () => void): void;

@@ -42,10 +42,10 @@ export async function checkOut(
   throw new PlatformError('git_failed', { url, reason: reason || `git ended with ${result.exitCode}` });
 }
 
-/** No prompts, and only safe protocols. */
+/** Git must not prompt, and may only use safe protocols. */
 const environment = { GIT_TERMINAL_PROMPT: '0', GIT_ALLOW_PROTOCOL: 'https:http:file' };
 
-/** The header is sent only to that origin. Credentials do not apply to `file:` URLs. */
+/** The header with the credentials is sent only to the origin of the URL. Credentials do not apply to `file:` URLs. */
 function configuration(url: string, credentials: string): string {
   const header = `Authorization: Basic ${Buffer.from(credentials).toString('base64')}`;
   return `[http "${new URL(url).origin}/"]\n\textraHeader = ${header}\n`;

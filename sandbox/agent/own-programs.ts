@@ -1,4 +1,4 @@
-// Our programs in the PATH of sandbox commands. These programs are last in PATH, so that programs of the image take
+// Our programs in the PATH of sandbox commands. Their folder is last in PATH, so that programs of the image take
 // precedence.
 import path from 'node:path';
 

@@ -42,7 +42,10 @@ export function createPaths({ workspace, confined }: Pick<AgentSettings, 'worksp
   };
 }
 
-/** Also checks symbolic links. Races are not prevented, since commands are not confined either. */
+/**
+ * Whether a file is inside a folder, also after following symbolic links. Races are not prevented, since commands are
+ * not confined either.
+ */
 async function isInside(file: string, folder: string): Promise<boolean> {
   const root = await realpath(folder);
   if (file !== folder && !file.startsWith(`${folder}/`)) return false;

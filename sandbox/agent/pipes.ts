@@ -39,7 +39,10 @@ export interface Pipes {
 }
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
-/** Node cannot create FIFOs, and starting mkfifo is slow: creating all of these takes 4 ms, and one takes 3. */
+/**
+ * Node cannot create FIFOs, and starting mkfifo is slow: creating all of them takes 4 ms, while a single one takes 3
+ * ms.
+ */
 const NAMES_AT_ONCE = 64;
 const NAMES_LEAST = 16;
 const MAKE_MS = 5000;
@@ -56,7 +59,7 @@ export function createPipes(): Pipes {
   let making: Promise<boolean> | null = null;
   const nextName = (): string => path.join((folder ??= mkdtempSync(path.join(tmpdir(), OWN_PREFIX))), `${++made}`);
   const drop = (): void => {
-    // mkfifo may still be creating names there.
+    // mkfifo may still be creating names in the folder.
     if (folder !== null) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     folder = null;
     names = [];
@@ -89,7 +92,8 @@ export function createPipes(): Pipes {
     };
     const pipe = (): { reads: number; writes: number } => {
       const name = names.pop()!;
-      // Opened before the other end, which waits for it. The other end is blocking, as programs expect.
+      // This end is opened first, because opening the other end waits for it. The end for the program is blocking, as
+      // programs expect.
       const reads = keep(name, O_RDONLY | O_NONBLOCK);
       const writes = keep(name, O_WRONLY);
       unlinkSync(name);

@@ -79,7 +79,7 @@ export async function connectToPort(fields: Fields, body: IncomingMessage, respo
   }
   response.writeHead(200, { 'content-type': 'application/octet-stream' });
   response.flushHeaders();
-  // Each direction ends by itself; the connection ends with the server's.
+  // Each direction can end separately. The connection ends when the server ends its direction.
   pipeline(body.iterator({ destroyOnReturn: false }), socket).catch(gone);
   await pipeline(socket, response);
 }
@@ -97,7 +97,7 @@ function reasonOf(error: unknown): string {
   const known = code ?? errors?.[0]?.code;
   if (known === 'ECONNREFUSED') return 'nothing listens there';
   if (known === 'HPE_HEADER_OVERFLOW') return TOO_LARGE;
-  return known?.startsWith('HPE_') === true ? `it does not answer as HTTP has it (${known})` : (known ?? message);
+  return known?.startsWith('HPE_') === true ? `it does not answer with valid HTTP (${known})` : (known ?? message);
 }
 
 /** Resolves when a server listens on a port. */

@@ -3,11 +3,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { MARK_VARIABLE } from './settings.ts';
 
-/** Repeated, since a fork bomb is faster than one scan. */
+/** Scans are repeated, because a fork bomb is faster than one scan. */
 const ROUNDS_MAX = 50;
 
 /**
- * @param group process group of the command; null if not known. @param mark the mark of the command, or of a whole
+ * @param group process group of the command; null if not known. @param mark the marker of the command, or of a whole
  * sandbox.
  */
 export function killTree(group: number | null, mark: string, signal: NodeJS.Signals): void {

@@ -10,7 +10,7 @@ import type { AgentSettings } from './settings.ts';
 const TMPFS = 0x0102_1994;
 
 export interface SecretFiles {
-  /** @returns its path. @throws {PlatformError} `sandbox_unavailable` if there is no folder for it. */
+  /** @returns its path. @throws {PlatformError} `sandbox_unavailable` if no folder is suitable. */
   put(name: string, text: string): Promise<string>;
   remove(name: string): Promise<void>;
 }
@@ -25,7 +25,7 @@ export function createSecretFiles({
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const found = await lstat(folder);
       const isOurs = found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
-      // Sticky as /tmp, so that users cannot replace each other's files.
+      // The folder is sticky like /tmp, so that users cannot replace each other's files.
       const isSticky = found.uid === 0 && (found.mode & 0o1000) !== 0;
       if (!found.isDirectory() || !(isOurs || isSticky)) return false;
       return confined || (await statfs(folder)).type === TMPFS;
@@ -34,7 +34,7 @@ export function createSecretFiles({
     }
   }
 
-  /** Checked each time, since commands may change it. */
+  /** The folder is checked each time, because commands may change it. */
   async function folderOf(): Promise<string> {
     for (const folder of secretFolders) if (await usable(folder)) return folder;
     throw new PlatformError('sandbox_unavailable', {

@@ -109,14 +109,17 @@ async function passBetween(
   await killed;
 }
 
-/** Sends input with back-pressure, and sizes. The end of the input is EOF for the program. */
+/**
+ * Passes the caller's input, with back-pressure, and the terminal's new sizes to the program. The end of the input is
+ * EOF for the program.
+ */
 async function take(request: IncomingMessage, typed: Writable, sizes: Duplex): Promise<void> {
   for await (const frame of terminalFrames(request.iterator({ destroyOnReturn: false }))) {
     if (frame.type === TERMINAL_FRAME.bytes) {
       if (!typed.write(frame.bytes)) await drained(typed);
     } else if (frame.type === TERMINAL_FRAME.size) {
       const size = sizeBytes(toTerminalSize(frameFields(frame) ?? {}));
-      // Sent before the input that follows it, which uses another pipe.
+      // A new size is sent before the input that follows it, because the input uses another pipe.
       await new Promise<void>((resolve) => void sizes.write(size, () => resolve()));
     }
   }

@@ -15,7 +15,7 @@ export interface MachineSpec {
   readonly options: SandboxOptions;
 }
 
-/** `absent`: it does not exist, or was lost with its files. */
+/** `absent`: the machine does not exist, or was lost with its files. */
 export type MachineState = 'running' | 'suspended' | 'stopped' | 'absent';
 
 /**
@@ -54,7 +54,7 @@ export interface SandboxBackend {
   suspend(key: string): Promise<void>;
   /** Ends the machine's processes and keeps its files. */
   stop(key: string): Promise<void>;
-  /** Deletes the machine and its files. No error if it does not exist. */
+  /** Deletes the machine and its files. No error if the machine does not exist. */
   destroy(key: string): Promise<void>;
   state(key: string): Promise<MachineState>;
   /** All existing machines, to find orphans. */
@@ -62,13 +62,13 @@ export interface SandboxBackend {
   /** Bytes that machines use on the platform's disk, by key, if known. */
   sizes?(): Promise<ReadonlyMap<string, number>>;
   /**
-   * Opens a connection to the agent of a running machine, which speaks HTTP/1.1; one per request.
+   * Opens a connection for one HTTP/1.1 request to the agent of a running machine.
    *
    * @throws {PlatformError} `sandbox_lost` when no agent responds.
    */
   connect(key: string): Promise<Duplex>;
   /** Health findings for operators; never throws. */
   checks?(): Promise<readonly SandboxCheck[]>;
-  /** Releases resources of this process. Machines of a `local` backend end; others continue. */
+  /** Releases resources of this process. Machines of the `local` backend end; machines of other backends continue. */
   close(): Promise<void>;
 }

@@ -9,5 +9,8 @@ export interface Call {
   readonly gone: AbortSignal;
 }
 
-/** Handles a call with `here`, or forwards it to the replica that holds the sandbox: `here` throws `heldElsewhere`. */
+/**
+ * Handles a call with `here`; if `here` throws `heldElsewhere`, forwards the call to the replica that holds the
+ * sandbox.
+ */
 export type CallPlacement = (call: Call, here: () => Promise<void>) => Promise<void>;

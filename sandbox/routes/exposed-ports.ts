@@ -11,10 +11,10 @@ import type { Sandboxes } from './held-sandboxes.ts';
 
 /** An exposed port of a sandbox. */
 export interface ExposedPort {
-  /** The name in its host: random and never reused. */
+  /** The name in the port's host: random and never reused. */
   readonly name: string;
   readonly port: number;
-  /** The worker's label for it, or null. */
+  /** Label that the worker gave the port, or null. */
   readonly label: string | null;
   /** Whether the port can be visited without a token. */
   readonly isPublic: boolean;
@@ -31,10 +31,11 @@ export type OwnedPort = ExposedPort & PortOwner;
 /** Rows of exposed ports, deleted with their sandbox. */
 export interface ExposedPortRows {
   /**
-   * Creates or updates the row of a port; an existing row keeps its name. Null if the sandbox has reached its maximum.
+   * Creates or updates the row of a port; an existing row keeps its name. Null if the sandbox has reached its maximum
+   * of exposed ports.
    */
   expose(of: PortOwner, port: ExposedPort, most: number): Promise<ExposedPort | null>;
-  /** No error if it is not exposed. */
+  /** No error if the port is not exposed. */
   remove(place: SandboxPlace, port: number): Promise<void>;
   /** Sorted by port. */
   list(place: SandboxPlace): Promise<readonly ExposedPort[]>;
@@ -58,8 +59,8 @@ export interface ExposedPorts {
   /** The token of the port with this name. */
   tokenOf(name: string): string;
   /**
-   * @param template the template for the addresses of visitors: {@link PORT_ORIGIN_HEADER}. @param read the arguments:
-   * only once the sandbox is held here.
+   * @param template the template for the addresses of visitors: {@link PORT_ORIGIN_HEADER}. @param read reads the
+   * arguments; called only once the sandbox is held here.
    */
   answer(
     operation: PortOperation,

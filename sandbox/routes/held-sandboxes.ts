@@ -9,7 +9,7 @@ import type { SandboxOptionsChange } from '#core/sandbox/options.ts';
 export interface HeldSandbox {
   /** Unique per sandbox: a recreated sandbox has another key. */
   readonly key: string;
-  /** A connection to its agent. @throws {PlatformError} `sandbox_lost`. */
+  /** Opens a connection to the sandbox's agent. @throws {PlatformError} `sandbox_lost`. */
   connect(): Promise<Duplex>;
   /** The sandbox is idle from now on; a second call has no effect. */
   release(): void;
@@ -32,7 +32,7 @@ export function heldElsewhere({ owner, leaseMs }: Holder): PlatformError {
   return new PlatformError('sandbox_unavailable', { reason, owner, leaseMs });
 }
 
-/** The replica named by {@link heldElsewhere}; null means that another error. */
+/** The replica named by {@link heldElsewhere}; null if this is another error. */
 export function holderIn(error: unknown): Holder | null {
   if (!(error instanceof PlatformError) || error.code !== 'sandbox_unavailable') return null;
   const { owner, leaseMs } = error.details;
@@ -52,11 +52,11 @@ export interface Sandboxes {
    */
   hold(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<HeldSandbox>;
   /**
-   * Only the sandbox with this key. @throws {PlatformError} `sandbox_destroyed` if there is another sandbox at the
-   * location, or none.
+   * Like {@link hold}, but only if the sandbox has this key. @throws {PlatformError} `sandbox_destroyed` if there is
+   * another sandbox at the location, or none.
    */
   holdKey(place: SandboxPlace, key: string): Promise<HeldSandbox>;
-  /** Null if there is none. */
+  /** Null if the sandbox does not exist. */
   info(place: SandboxPlace): Promise<SandboxInfo | null>;
   /** Sorted by id, after `cursor`; a `cursor` in the result means that there are more. */
   list(
@@ -65,20 +65,22 @@ export interface Sandboxes {
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
   suspend(place: SandboxPlace): Promise<void>;
   resume(place: SandboxPlace, change?: SandboxOptionsChange | null): Promise<void>;
-  /** Ends the sandbox's processes and running calls, and keeps its files. No error if it does not exist. */
+  /** Ends the sandbox's processes and running calls, and keeps its files. No error if the sandbox does not exist. */
   stop(place: SandboxPlace): Promise<void>;
-  /** Creates a snapshot of its files, with this id or a generated one. Processes are frozen in the meantime. */
+  /**
+   * Creates a snapshot of the sandbox's files, with this id or a generated id. Processes are frozen in the meantime.
+   */
   snapshot(place: SandboxPlace, id: string | null): Promise<SandboxSnapshot>;
   /** Creates another sandbox of the same resource with the files and options of this one. */
   fork(place: SandboxPlace, id: string): Promise<void>;
-  /** Ordered by id, like `list`. */
+  /** Lists snapshots, ordered by id, in pages like `list`. */
   listSnapshots(
     within: Omit<SandboxPlace, 'id'>,
     page: { readonly prefix: string; readonly cursor: string; readonly limit: number },
   ): Promise<{ readonly items: readonly SandboxSnapshot[]; readonly cursor: string | null }>;
-  /** @param snapshot its resource and id. No error if it does not exist. */
+  /** Deletes a snapshot; no error if it does not exist. @param snapshot resource and id of the snapshot. */
   deleteSnapshot(snapshot: SandboxPlace): Promise<void>;
-  /** Running calls fail with `sandbox_destroyed`. No error if it does not exist. */
+  /** Running calls fail with `sandbox_destroyed`. No error if the sandbox does not exist. */
   destroy(place: SandboxPlace): Promise<void>;
   /**
    * Destroys all sandboxes of a project. Sandboxes that are available here are destroyed even if others are in use

@@ -1,5 +1,5 @@
 // Request and response headers of visits to exposed ports: authorization, the request as the server in the sandbox sees
-// it, and the response as the visitor sees it. Both visitor and server are untrusted. Pure; called by port-visits.ts.
+// it, and the response as the visitor sees it. Visitors and servers are both untrusted. Pure; called by port-visits.ts.
 import { PlatformError } from '#core/errors.ts';
 import { PORT_TOKEN_HEADER, type PortVisit } from '#core/sandbox/exposed-port.ts';
 import { RESPONSE_HEADER } from '#core/sandbox/operations.ts';
@@ -29,7 +29,7 @@ const NO_STORE: Pairs = [
   ['referrer-policy', 'no-referrer'],
 ];
 
-/** With the prefix, no other host can set the cookie. */
+/** The prefix of the name prevents other hosts from setting the cookie. */
 const cookieOf = (origin: string): string => (origin.startsWith('https:') ? '__Host-platform-port' : 'platform-port');
 
 /** Whether a visit is allowed: then the request for the server, otherwise a redirect that sets a cookie. */
@@ -60,7 +60,7 @@ export function admit(visit: PortVisit, isToken: ((given: string) => boolean) | 
   throw new PlatformError('sandbox_port_locked', { header: PORT_TOKEN_HEADER });
 }
 
-/** Removes the token parameter from a path; `rest` is the token. `path` is null if there is none. */
+/** Removes the token parameter from a path; `rest` is the token. `path` is null if the path has no token. */
 function withoutToken(path: string, isRight: (given: string) => boolean): { path: string | null; rest: string } {
   const at = path.indexOf('?');
   if (at < 0 || !path.includes(`${PARAMETER}=`, at)) return { path: null, rest: '' };
@@ -123,7 +123,7 @@ export function answerHead(said: string | undefined, origin: string, port: numbe
   const refuse = (reason: string): PlatformError => new PlatformError('port_unreachable', { port, reason });
   const { status, headers } = headIn(said);
   if (!Number.isInteger(status) || (status as number) < 200 || (status as number) > 599)
-    throw refuse('it answers with a status that is none');
+    throw refuse('it sent an invalid status');
   if (!Array.isArray(headers) || headers.length > HEADERS_MAX) throw refuse('it answers with headers that are none');
   const own = new RegExp(`^https?://(?:localhost|127\\.0\\.0\\.1):${port}(?=/|$)`);
   const kept: [string, string][] = [];
@@ -132,10 +132,10 @@ export function answerHead(said: string | undefined, origin: string, port: numbe
     const [given, value] = Array.isArray(pair) ? (pair as unknown[]) : [];
     if (typeof given !== 'string' || typeof value !== 'string') throw refuse('it answers with headers that are none');
     const name = given.toLowerCase();
-    if (!NAME.test(name) || !VALUE.test(value)) throw refuse('it answers with headers that none may have');
+    if (!NAME.test(name) || !VALUE.test(value)) throw refuse('it sent headers that are not allowed');
     if (HOP_HEADERS.test(name) || (name === 'set-cookie' && value.trimStart().startsWith(cookieOf(origin)))) continue;
     if (name === 'content-length') {
-      if (hasLength || !/^\d{1,15}$/.test(value)) throw refuse('it answers with a length that is none');
+      if (hasLength || !/^\d{1,15}$/.test(value)) throw refuse('it sent an invalid content length');
       hasLength = true;
     }
     kept.push([name, name === 'location' ? value.replace(own, origin) : value]);

@@ -65,7 +65,7 @@ export function createPortTunnels(
         signal: ended.signal,
       });
       if (answer.statusCode !== 200) throw await refusalOf(answer);
-      // From here on, the server sends the response.
+      // After this point, the server in the sandbox sends the response.
       begun.add(socket);
       await pipeline(answer, watched, socket);
     } finally {
@@ -79,7 +79,7 @@ export function createPortTunnels(
   /** Forwards a handshake unchanged to the replica that holds the sandbox. */
   async function forward(owner: string, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const there = (await elsewhere?.(owner)) ?? null;
-    if (there === null) throw new PlatformError('sandbox_unavailable', { reason: 'its replica is gone' });
+    if (there === null) throw new PlatformError('sandbox_unavailable', { reason: 'its replica is unavailable' });
     const lines = [`GET ${request.url} HTTP/1.1`, `${FORWARDED_HEADER}: 1`];
     for (let at = 0; at + 1 < request.rawHeaders.length; at += 2)
       lines.push(`${request.rawHeaders[at]}: ${request.rawHeaders[at + 1]}`);

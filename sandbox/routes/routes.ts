@@ -54,7 +54,9 @@ interface SandboxRoutesDeps {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** Status for the forwarding replica when the sandbox is not here either: it looks the sandbox up again. */
+/**
+ * Status that tells a forwarding replica that the sandbox is not here either, so that it looks the sandbox up again.
+ */
 export const ELSEWHERE = 421;
 
 const FIELDS_BYTES_MAX = 64 * 1024;

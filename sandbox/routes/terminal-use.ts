@@ -1,5 +1,5 @@
-// Holds a sandbox while its terminal is in use, for routes.ts. An idle terminal releases it after a while, so that the
-// sandbox can be suspended; the next byte holds it again, which resumes it.
+// Holds a sandbox while its terminal is in use, for routes.ts. An idle terminal releases its sandbox after a while, so
+// that the sandbox can be suspended. The next byte holds the sandbox again, which resumes it.
 import type { SandboxPlace } from '#core/sandbox/operations.ts';
 import type { HeldSandbox, Sandboxes } from './held-sandboxes.ts';
 

@@ -1,6 +1,6 @@
 // Gives running sandboxes a token for the AI gateway. Each sandbox gets a new token when it starts and every 45
-// minutes, in a file written by its agent. When a sandbox stops, the file is deleted and its tokens are revoked. One
-// call at a time per machine (leases.ts). Failures are reported and retried: calls continue without AI.
+// minutes, in a file written by its agent. When a sandbox stops, the file is deleted and its tokens are revoked. Calls
+// for one machine are serialized (leases.ts). Failures are reported and retried: calls continue without AI.
 import type { Duplex } from 'node:stream';
 import type { PrivateOperation } from '#core/sandbox/operations.ts';
 import { askAgent } from '../routes/agent-request.ts';
@@ -35,7 +35,7 @@ export interface AiAccess {
 }
 
 export function createAiAccess({ tokens, url, connect, now = Date.now, report }: AiAccessDeps): AiAccess {
-  /** When a machine needs a new token. */
+  /** The time at which a machine needs a new token. */
   const dueAt = new Map<string, number>();
 
   async function tell(key: string, fields: { readonly url: string; readonly token: string } | null): Promise<void> {
@@ -76,7 +76,7 @@ export function createAiAccess({ tokens, url, connect, now = Date.now, report }:
       });
     },
     async withdraw(key) {
-      // If the agent does not answer, the file stays, with a revoked token.
+      // If the agent does not answer, the file remains, but its token is revoked.
       await tell(key, null).catch(() => {});
       await end(key);
     },

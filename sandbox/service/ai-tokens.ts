@@ -8,7 +8,7 @@ export interface AiTokens {
    * Creates a token for a sandbox; the previous token expires in five minutes.
    *
    * @param key the key of the machine.
-   * @returns null if this sandbox gets none.
+   * @returns null if this sandbox gets no token.
    */
   issue(key: string): Promise<string | null>;
   /** Revokes all tokens of a sandbox immediately. */

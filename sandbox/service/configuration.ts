@@ -13,7 +13,7 @@ export interface SandboxConfig {
   readonly limits: SandboxLimits;
   readonly host: string;
   readonly port: number;
-  /** URL of this replica for the others, such as `http://10.0.0.5:4006` (`SANDBOX_ADDRESS`). */
+  /** URL of this replica for other replicas, such as `http://10.0.0.5:4006` (`SANDBOX_ADDRESS`). */
   readonly address: string;
   /** `SANDBOX_AUTH_TOKEN`. */
   readonly token: string;
@@ -86,7 +86,7 @@ export function sandboxConfig(
     );
   const hostVariable = get('SANDBOX_HOST') === '' ? 'HOST' : 'SANDBOX_HOST';
   const host = get(hostVariable) || '127.0.0.1';
-  // All interfaces: then only private clients are accepted.
+  // If the service listens on all interfaces, only clients with private addresses are accepted.
   const isEverywhere = host === '0.0.0.0' || host === '::';
   if (!isEverywhere && !isInside(host))
     throw new Error(
@@ -128,7 +128,7 @@ function addressFrom(given: string): string | null {
   const url = URL.parse(given);
   if (url?.protocol !== 'http:' || url.href !== `${url.origin}/` || !isInside(url.hostname.replace(/^\[|\]$/g, '')))
     throw new Error(
-      'SANDBOX_ADDRESS must be where other replicas reach this one: http, a loopback or private IP address and the port, such as http://10.0.0.5:4006',
+      'SANDBOX_ADDRESS must be the URL at which other replicas reach this replica, with http, a loopback or private IP address, and a port, such as http://10.0.0.5:4006',
     );
   return url.origin;
 }
@@ -161,7 +161,7 @@ export function containerMachines(environment: Readonly<Record<string, string | 
   const isolation = get('SANDBOX_NETWORK_ISOLATION') || 'true';
   if (isolation !== 'true')
     throw new Error(
-      `SANDBOX_NETWORK_ISOLATION is "${isolation}": sandboxes never have a network of their own. Remove it, or set it to true`,
+      `SANDBOX_NETWORK_ISOLATION is "${isolation}": sandboxes never have a network of their own. Remove this variable, or set it to true`,
     );
   const engine = get('DOCKER_HOST') || DEFAULT_SOCKET;
   if (!/^unix:\/\/\/./.test(engine))

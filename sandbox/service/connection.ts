@@ -23,7 +23,7 @@ export interface Reached<Entry extends Reachable> {
   wake(entry: Entry): Promise<void>;
 }
 
-/** Connects to its agent. The connection ends with the sandbox. @throws {PlatformError} */
+/** Connects to the machine's agent. The connection ends with the sandbox. @throws {PlatformError} */
 export async function connect<Entry extends Reachable>(entry: Entry, reached: Reached<Entry>): Promise<Duplex> {
   const { backend, inTurn } = reached;
   let connection: Duplex;

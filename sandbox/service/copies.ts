@@ -50,7 +50,7 @@ const placeOf = (sandbox: SandboxPlace, id: string): SandboxPlace => ({ ...withi
 
 export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>): Copies<Entry> {
   const { backend, rows, claim, inTurn, own, save, suspend, wake, destroy, release } = deps;
-  /** The last requested copy of each project, because only one is made at a time, since disks are shared. */
+  /** The last requested copy of each project. Copies of a project are made one at a time, because disks are shared. */
   const last = new Map<string, Promise<unknown>>();
 
   /** Call this function inside `inTurn` of the source; it must not wait for another lock. */
@@ -77,7 +77,7 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
     }
   }
 
-  /** Creates a sandbox at an unused place. @param optionsOf its options, by the size of the copy. */
+  /** Copies a sandbox to an unused location. @param optionsOf returns the options of the copy for its size. */
   async function copy(
     of: SandboxPlace,
     target: SandboxPlace,
@@ -137,7 +137,8 @@ export function createCopies<Entry extends CopiedEntry>(deps: CopiesDeps<Entry>)
           throw new PlatformError('snapshot_not_found', { project, name: snapshot });
         await inQueue(entry.place, () => backend.copy(row.key, entry.key));
         await save(entry, 'stopped');
-        // Using a snapshot extends its retention. If another replica holds it, that replica does this.
+        // Using a snapshot extends its retention. If another replica holds the snapshot, that replica extends its
+        // retention.
         if ((await rows.claimKey(row.key)) === null) return;
         await rows.save(row.key, 'stopped', Date.now());
         await rows.release(row.key);

@@ -16,7 +16,7 @@ export interface Entry {
   holds: number;
   /** Aborts the calls that run in the sandbox. */
   readonly destroyed: AbortController;
-  /** The last operation on its machine. */
+  /** The last operation on the sandbox's machine. */
   work: Promise<unknown>;
 }
 
@@ -24,12 +24,12 @@ export interface Entry {
 interface LeasesDeps {
   readonly rows: SandboxRows;
   readonly perProjectMax: number;
-  /** The sandbox with this key is no longer held. */
+  /** Called when the sandbox with this key is no longer held. */
   forgotten(key: string): void;
 }
 
 export interface Leases {
-  /** Follows changes during the iteration. */
+  /** All held sandboxes. Changes during the iteration are included. */
   all(): Iterable<Entry>;
   find(place: SandboxPlace): Entry | undefined;
   has(entry: Entry): boolean;
@@ -41,7 +41,7 @@ export interface Leases {
   renew(): Promise<void>;
   /** Releases the lease when unused here, so that another replica can take the next call. */
   release(entry: Entry): Promise<void>;
-  /** Without releasing the lease, which is lost or ends with the row. */
+  /** Forgets a sandbox without releasing its lease, because the lease was lost or the row was deleted. */
   forget(entry: Entry): void;
   clear(): void;
 }

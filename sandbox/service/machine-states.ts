@@ -67,7 +67,7 @@ export function createMachineStates({ backend, rows, leases, ai }: MachineStates
     async change(entry, wanted) {
       const options = withChange(entry.options, wanted);
       if (isSameOptions(options, entry.options)) return;
-      // Stopped first: if a later step fails, it starts with its old options.
+      // The machine is stopped first: if a later step fails, it starts with its old options.
       await stop(entry);
       if (!(await rows.saveOptions(entry.key, options))) throw taken(entry);
       entry.options = options;

@@ -37,7 +37,7 @@ export function ownerName(machine: string, address: string): string {
   return `${machine} ${address}`;
 }
 
-/** The address of a replica; null if it has none that may receive the token. */
+/** The address of a replica; null if it has no address that may receive the token. */
 export function addressOf(owner: string): { readonly host: string; readonly port: number } | null {
   const url = URL.parse(owner.split(' ').at(-1) ?? '');
   const host = url?.hostname.replace(/^\[|\]$/g, '') ?? '';
@@ -97,7 +97,7 @@ export function createReplicas({ token, waitMs, startMs }: ReplicasDeps): CallPl
       answer.destroy();
       if (statusCode === ELSEWHERE) return false;
       throw new PlatformError('sandbox_unavailable', {
-        reason: `another replica of the service has it (${owner}), and another SANDBOX_AUTH_TOKEN`,
+        reason: `another replica of the service has it (${owner}), which uses another SANDBOX_AUTH_TOKEN`,
       });
     }
     const kept = ANSWER_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]));

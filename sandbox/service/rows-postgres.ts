@@ -42,7 +42,7 @@ export function createPostgresRows(given: {
   const { sql, owner, provider, perProjectMax, leaseMs, times } = given;
   const lease = `now() + ${leaseMs} * interval '1 millisecond'`;
 
-  /** The holder of a sandbox; null if there is none, undefined if the sandbox does not exist. */
+  /** The holder of a sandbox; null if no replica holds it, undefined if the sandbox does not exist. */
   async function holderOf({ project, resource, id }: SandboxPlace) {
     const [row] = await sql.all<{ owner: string | null; lease_ms: number }>(
       `SELECT owner, ${MS.replace('%', '(lease_until - now())')} AS lease_ms
@@ -85,7 +85,7 @@ export function createPostgresRows(given: {
         if (row !== undefined) return { is: 'ours', row: rowOf(row) };
         const holder = await holderOf(place);
         if (holder === undefined) return { is: (await isStorageFull(project)) ? 'storage_full' : 'full' };
-        // Released in between: it can be claimed now.
+        // The sandbox was released in the meantime, so it can be claimed now.
         if (holder !== null && holder.owner !== owner) return { is: 'held', ...holder };
       }
     },

@@ -17,8 +17,8 @@ export interface SandboxRow {
 }
 
 /**
- * Result of a claim. `held`: another replica holds it, for `leaseMs` unless it renews its lease. `full`: the project
- * has reached its maximum; `storage_full`: its organization has reached its storage limit.
+ * Result of a claim. `held`: another replica holds the sandbox, for `leaseMs` unless that replica renews its lease.
+ * `full`: the project has reached its maximum; `storage_full`: its organization has reached its storage limit.
  */
 type Claim =
   | { readonly is: 'ours'; readonly row: SandboxRow }
@@ -85,7 +85,7 @@ export function dueFor(row: SandboxRow, times: IdleTimes, now: number): DueFor |
   const sleeps = row.state === 'suspended' || row.state === 'stopped' || row.state === 'error';
   if (sleeps && isOver(times.destroyMs)) return 'destroy';
   if (row.state === 'suspended' && isOver(times.stopMs)) return 'stop';
-  // Left over from a replica that died while creating it; it holds no data.
+  // A row in the state `creating` is from a replica that died, and has no data yet.
   if (row.state === 'running' || row.state === 'creating') return isOver(times.idleMs) ? 'suspend' : null;
   return null;
 }

@@ -29,7 +29,7 @@ interface SandboxesDeps {
   readonly leaseMs: number;
   readonly sweepMs: number;
   readonly perProjectMax: number;
-  /** The largest machine size that may be requested; without it, any. */
+  /** The largest machine size that may be requested; if undefined, any size. */
   readonly machineMax?: MachineSize;
   /** Without this access, sandboxes have no AI gateway. */
   readonly ai?: AiAccess | null;

@@ -36,7 +36,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
       // A call arrived in the meantime.
       if (entry.holds > 0) return;
       if (what === 'suspend') {
-        // Left over from a dead replica; only the machine knows its state.
+        // The row was left by a dead replica, so only the machine itself knows its state.
         if (entry.state === 'creating' || (await backend.state(key)) === 'absent') return machines.destroy(entry);
         await machines.suspend(entry);
       } else await machines.halt(entry);
@@ -50,7 +50,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
       if (entry.state === 'running') await rows.save(entry.key, entry.state, entry.lastActiveAt);
     for (const { key, what } of await rows.due())
       await tend(key, what).catch((error: unknown) => report(`${what} of ${key}: ${(error as Error).message}`));
-    // A row is written before its machine is created, and deleted after the machine is.
+    // A row is written before its machine is created, and deleted after its machine was deleted.
     const keys = await backend.keys();
     const known = await rows.known(keys);
     for (const key of keys) {

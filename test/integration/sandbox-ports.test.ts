@@ -318,7 +318,7 @@ test('what does not answer, or answers garbage or too much, is told as such', as
     await BOX.get('web').waitForPort(${nobody});`);
   assert.deepEqual(await refused(closed.url, '/'), [
     502,
-    `Port ${nobody} of the sandbox cannot be reached: it does not answer as HTTP has it (HPE_INVALID_STATUS)`,
+    `Port ${nobody} of the sandbox cannot be reached: it does not answer with valid HTTP (HPE_INVALID_STATUS)`,
   ]);
 });
 

@@ -79,7 +79,7 @@ test('one that has another token is said to', async (t) => {
   assert.deepEqual(await b.exec('token', 'true'), {
     error: {
       code: 'sandbox_unavailable',
-      message: `The sandbox is unavailable: another replica of the service has it (${other.owner}), and another SANDBOX_AUTH_TOKEN`,
+      message: `The sandbox is unavailable: another replica of the service has it (${other.owner}), which uses another SANDBOX_AUTH_TOKEN`,
     },
   });
 });

@@ -27,7 +27,7 @@ const refusals: readonly (readonly [title: string, more: Record<string, string>,
     'an unrestricted key where one must be restricted',
     { HOSTED_REQUIRE_SCOPED_KEY: 'true' },
     OPEN_KEY,
-    'HOSTED_REQUIRE_SCOPED_KEY: HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
+    'HOSTED_REQUIRE_SCOPED_KEY: HOSTED_API_KEY is not restricted to certain actions; create a key with only the actions that docs/sandbox-provider.md lists',
   ],
   [
     'a template at another snapshot than the pinned one',
@@ -45,7 +45,7 @@ const refusals: readonly (readonly [title: string, more: Record<string, string>,
     'containers without isolation',
     { SANDBOX_PROVIDER: 'container', SANDBOX_NETWORK_ISOLATION: 'false', FS_PATH: '/nonexistent' },
     SCOPED_KEY,
-    'SANDBOX_NETWORK_ISOLATION is "false": sandboxes never have a network of their own. Remove it, or set it to true',
+    'SANDBOX_NETWORK_ISOLATION is "false": sandboxes never have a network of their own. Remove this variable, or set it to true',
   ],
 ];
 

@@ -22,8 +22,9 @@ export function createAiProxy(aiUrl: string): (connection: Duplex) => void {
 
   async function pass(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const below = pathBelow(asked.url ?? '');
-    if (below === null) return refuse(answer, 403, `Sandboxes reach ${PREFIX} here, and nothing else`);
-    if (calls >= CALLS_MAX) return refuse(answer, 429, `A sandbox has ${CALLS_MAX} calls of the AI gateway at a time`);
+    if (below === null) return refuse(answer, 403, `Sandboxes can only reach ${PREFIX} at this address`);
+    if (calls >= CALLS_MAX)
+      return refuse(answer, 429, `A sandbox can have ${CALLS_MAX} concurrent calls to the AI gateway`);
     calls++;
     try {
       const gone = new AbortController();
@@ -60,7 +61,7 @@ export function createAiProxy(aiUrl: string): (connection: Duplex) => void {
   return (connection) => void server.emit('connection', connection);
 }
 
-/** Resolves a path without traversal; null means it leads outside. */
+/** Resolves a path; null means that it leads outside of the allowed URL. */
 function pathBelow(target: string): string | null {
   const url = target.startsWith('/') ? URL.parse(target, 'http://sandbox') : null;
   if (url === null || url.host !== 'sandbox') return null;

@@ -170,7 +170,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
     let device: string | null = null;
     if (disks !== null) {
       device = await disks.attach(key);
-      // With the current device of its disk.
+      // Recreates the volume, because the disk's device may have changed.
       await present(api.call('DELETE', `/volumes/${name}`));
       await api.call('POST', '/volumes/create', {
         Name: name,
@@ -222,7 +222,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
     lookup: limitedLookup(egress.lookup, LOOKUPS_MAX),
   });
 
-  /** One proxy per container, since it counts the sandbox's concurrent requests. */
+  /** Each container has its own proxy, which counts the sandbox's concurrent requests. */
   const aiDoor = (): ReturnType<typeof createAiProxy> | null => (aiUrl === null ? null : createAiProxy(aiUrl));
 
   function keep(key: string, opening: Promise<Channel>): void {
@@ -314,7 +314,7 @@ export async function openContainerBackend(deps: ContainerBackendDeps): Promise<
     stop: (key) =>
       doing('stopping the sandbox', async () => {
         await removeContainer(key);
-        // Keeps its disk; if there is no other disk, that is the engine's volume.
+        // Keeps the sandbox's disk. Without separate disks, the engine's volume is the disk.
         if (disks !== null) await present(api.call('DELETE', `/volumes/${nameOf(key)}`));
       }),
     destroy: (key) => doing('destroying the sandbox', () => remove(key)),

@@ -24,7 +24,7 @@ export async function checkContainers({ api, image, labels, diskMb }: ContainerC
     const found = await api.call<{ Version?: unknown } | null>('GET', '/version');
     version = String(found?.Version).slice(0, 50);
   } catch (error) {
-    const advice = 'Start it, and check DOCKER_HOST and the permissions of its socket.';
+    const advice = 'Start the container engine, and check DOCKER_HOST and the permissions of its socket.';
     return [{ name: 'engine', status: 'fail', message: (error as Error).message, advice }];
   }
   return [
@@ -36,7 +36,8 @@ export async function checkContainers({ api, image, labels, diskMb }: ContainerC
           name: 'disks',
           status: 'warn',
           message: 'SANDBOX_DISK_MB=0: sandboxes share the disk of the engine, without a limit',
-          advice: 'Set it where the machine has loop devices: one sandbox can fill the disk for all.',
+          advice:
+            'One sandbox can fill the disk for all sandboxes: set SANDBOX_DISK_MB if the machine has loop devices.',
         }
       : { name: 'disks', status: 'ok', message: `Each sandbox has a disk of ${diskMb} MB`, advice: null },
   ];
@@ -57,7 +58,7 @@ async function checkImage(api: EngineApi, image: string): Promise<SandboxCheck> 
   }
 }
 
-/** Not every engine includes this in lists, so each container is inspected. */
+/** Not every engine includes networks in its lists, so each container is inspected. */
 async function checkNetworks(api: EngineApi, labels: Readonly<Record<string, string>>): Promise<SandboxCheck> {
   const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
   const filters = encodeURIComponent(JSON.stringify({ label }));

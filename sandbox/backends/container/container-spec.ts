@@ -23,7 +23,7 @@ export interface ContainerSettings {
   readonly tasksMax: number;
   /** Size of `/tmp`, which counts as memory. */
   readonly temporaryMb: number;
-  /** The same for sandboxes of builds. */
+  /** Other settings for the sandboxes of builds. */
   readonly builds?: BuildSettings;
 }
 
@@ -68,7 +68,7 @@ export function egressOf(labels: Readonly<Record<string, string>> | null): Egres
     const { mode, allow } = JSON.parse(written) as EgressChoice;
     if (mode === 'all' || (mode === 'allow' && Array.isArray(allow))) return { mode, allow };
   } catch {
-    // Falls through to deny everything.
+    // An unreadable label denies everything.
   }
   return { mode: 'none', allow: [] };
 }

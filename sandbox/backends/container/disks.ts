@@ -22,11 +22,14 @@ const DEVICE_TRIES = 5;
 export interface Disks {
   /** Attaches the disk to a loop device, and creates it if missing. @returns the device. */
   attach(key: string): Promise<string>;
-  /** Call once the engine has mounted the device: from then on its last user frees it. */
+  /**
+   * Call this function once the engine has mounted the device: from then on, the kernel frees the device after its last
+   * use.
+   */
   release(device: string): Promise<void>;
   /**
-   * Copies a disk, sharing blocks if possible. No process may write to it in the meantime. @returns the size of the
-   * copy.
+   * Copies a disk, sharing blocks if possible. No process may write to the disk in the meantime. @returns the size of
+   * the copy.
    */
   copy(from: string, to: string): Promise<number>;
   has(key: string): boolean;
@@ -165,7 +168,7 @@ export async function openDisks(folder: string, megabytes: number, user: number)
     },
   };
   for (const name of readdirSync(folder)) if (!name.endsWith(SUFFIX)) rmSync(path.join(folder, name), { force: true });
-  // Fails now, rather than in the first worker, if a program or device is missing.
+  // A trial at the start: if a program or device is missing, the service fails now rather than with the first sandbox.
   const trial = `trial${process.pid}`;
   const empty = path.join(folder, `empty-${randomUUID()}`);
   try {

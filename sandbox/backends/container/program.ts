@@ -21,14 +21,15 @@ export const PROGRAM_COMMAND = [
   `${PROGRAM_FOLDER}/${ENTRY}`,
 ];
 
-/** The program's compile cache for Node: saves 310 of 460 ms CPU per start. */
+/** The program's compile cache for Node: saves 310 of 460 ms of CPU time per start. */
 export const COMPILED_VARIABLE = 'NODE_COMPILE_CACHE';
 export const COMPILED_FOLDER = `${PROGRAM_FOLDER}/compiled`;
 
 /**
  * Creates the volume with the program if it does not exist.
  *
- * @param given `image`: for the containers that fill the volume. `user`: runs the program and owns its compile cache.
+ * @param given `image`: the image of the containers that fill the volume. `user`: runs the program and owns its compile
+ * cache.
  */
 export async function openProgram(
   api: EngineApi,

@@ -107,7 +107,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
 
   const typeOf = ({ machine }: SandboxOptions): string => machine ?? settings.machineType;
 
-  /** Provider errors are logged for operators; tenants only see that it failed. */
+  /** Provider errors are logged for operators; tenants only see that the operation failed. */
   async function doing<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -154,7 +154,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
     if (!isDone) throw new Error(`the agent cannot be installed (${output.trim().slice(-300)})`);
   }
 
-  /** The last line of its output is its exit code, since a stream has none. */
+  /** The last line of the output is the exit code of the command, because the stream does not have one. */
   async function run(id: string, command: readonly string[]): Promise<{ isDone: boolean; output: string }> {
     const stream = await provider.exec(id, ['/bin/sh', '-c', '"$@" 2>&1; printf "\\n%s" "$?"', 'sh', ...command]);
     let output = '';
@@ -173,7 +173,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
     aiUrl: settings.aiUrl,
     check,
     checkCopy,
-    // The caller has checked before.
+    // Always throws, because copies are not supported; callers check this first.
     copy: async () => checkCopy(),
     create: ({ key, place, options }) =>
       doing('making the sandbox', async () => {
@@ -234,7 +234,7 @@ export async function openHostedBackend(deps: HostedBackendDeps): Promise<Sandbo
     close: () => provider.close(),
   };
 
-  /** A machine created by a repeated request is the requested machine. */
+  /** If a repeated request fails because the machine exists, the first request has created it. */
   async function created(asked: Promise<ProviderMachine>, key: string): Promise<ProviderMachine> {
     try {
       return await asked;

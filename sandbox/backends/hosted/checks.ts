@@ -6,14 +6,14 @@ import type { HostedSettings, PinnedTemplate } from './settings.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_SOON = 30;
-const ADVICE = 'make a key with the actions of docs/sandbox-provider.md, and no others';
+const ADVICE = 'create a key with only the actions that docs/sandbox-provider.md lists';
 
 /** The permissions that the key should not have, or null. */
 export function keyExcess(key: ProviderKey): string | null {
   const what = !key.isScoped
-    ? 'HOSTED_API_KEY is not restricted to actions'
+    ? 'HOSTED_API_KEY is not restricted to certain actions'
     : key.actions.includes('snapshot.write')
-      ? 'HOSTED_API_KEY may write snapshots, which only the building of templates needs'
+      ? 'HOSTED_API_KEY may write snapshots, which is only needed to build templates'
       : null;
   return what === null ? null : `${what}; ${ADVICE}`;
 }
@@ -54,7 +54,7 @@ export async function checkProvider(
     return [
       well,
       excess === null
-        ? { name: 'key', status: 'ok', message: 'HOSTED_API_KEY is restricted to actions', advice: null }
+        ? { name: 'key', status: 'ok', message: 'HOSTED_API_KEY is restricted to certain actions', advice: null }
         : { name: 'key', status: 'warn', message: excess, advice: make },
       ...(expiry === null ? [] : [{ name: 'key', status: 'warn', message: expiry, advice: make } as const]),
       ...(mismatch === null

@@ -1,6 +1,6 @@
-// HTTPS requests to a provider's API: JSON, limited in size and time, retried when the provider asks for it. Used by
-// provider-api.ts with the service's key, and by scoped-key.ts with an admin key. A key is only sent in the header of
-// these requests.
+// HTTPS requests to a provider's API: JSON, limited in size and time, and retried if the provider's status allows it.
+// Used by provider-api.ts with the service's key, and by scoped-key.ts with an admin key. A key is only sent in the
+// header of these requests.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { Failure } from '#core/failure.ts';

@@ -2,7 +2,10 @@
 // another implementation. Types only.
 import type { Duplex } from 'node:stream';
 
-/** `starting` becomes `running` by itself. `suspended` keeps memory and files, `stopped` files alone. */
+/**
+ * `starting` becomes `running` by itself. `suspended` machines keep their memory and files, `stopped` machines keep
+ * only their files.
+ */
 export type ProviderState = 'starting' | 'running' | 'suspended' | 'stopped';
 
 /** A machine of the organization. */
@@ -45,7 +48,7 @@ export interface HostedProvider {
   update(id: string, changes: { readonly machineType: string }): Promise<void>;
   resume(id: string, ttlSeconds: number): Promise<void>;
   stop(id: string, keepsMemory: boolean): Promise<void>;
-  /** No error if it does not exist. */
+  /** No error if the machine does not exist. */
   remove(id: string): Promise<void>;
   writeFile(id: string, path: string, bytes: Uint8Array): Promise<void>;
   /** Starts a program, connected to its input and output. The stream ends with the program. */

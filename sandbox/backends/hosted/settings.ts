@@ -19,7 +19,10 @@ export interface HostedSettings extends PinnedTemplate {
   readonly apiKey: string;
   /** `HOSTED_ORG`. */
   readonly organization: string;
-  /** `BUILD_SANDBOX_TEMPLATE` and its pinned snapshot, for build sandboxes; null means the same as others. */
+  /**
+   * `BUILD_SANDBOX_TEMPLATE` and its pinned snapshot, for build sandboxes; null means the template of all other
+   * sandboxes.
+   */
   readonly builds: PinnedTemplate | null;
   /** `HOSTED_MACHINE_TYPE`. */
   readonly machineType: 'small' | 'default' | 'large';
@@ -89,7 +92,7 @@ function publicUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Names without a dot and private network names; addresses have no certificate. */
+/** Whether a host is an address, which has no certificate, a name without a dot, or a name of a private network. */
 function isInternal(host: string): boolean {
   if (isIP(host.replace(/^\[|\]$/g, '')) !== 0 || !host.includes('.')) return true;
   return /\.(?:localhost|local|internal|lan|home|test|invalid)\.?$/.test(host);

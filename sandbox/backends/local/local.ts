@@ -1,4 +1,4 @@
-// Sandboxes for `platform dev` without a container engine: local processes, with a folder each. These sandboxes are NOT
+// Sandboxes for `platform dev` without a container engine: local processes, with a folder each. Local sandboxes are NOT
 // isolated: commands run as the developer, with access to the developer's files and network.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -50,7 +50,7 @@ export function createLocalBackend(deps: LocalDeps): SandboxBackend {
 
   const folderOf = (key: string): string => path.join(folder, key);
   const workspaceOf = (key: string): string => path.join(folderOf(key), 'workspace');
-  // The key alone is not unique: another installation on this machine may use the same.
+  // The key alone is not unique: another installation on this machine may use the same key.
   const markOf = (key: string): string => `${Buffer.from(folder).toString('base64url')}-${key}`;
 
   function warnOnce(what: string, message: string): void {

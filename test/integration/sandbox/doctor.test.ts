@@ -149,13 +149,13 @@ test('a provider is looked at: its key, its template, and whether it answers', a
   const host = new URL(provider.baseUrl).host;
   assert.deepEqual(short(await backend.checks!()), [
     `ok ${host} answers over HTTPS`,
-    'ok HOSTED_API_KEY is restricted to actions',
+    'ok HOSTED_API_KEY is restricted to certain actions',
   ]);
   provider.key = { scoped: false, actions: [], expiresAt: '2020-02-03T00:00:00Z' };
   provider.templates.set('node', 's2');
   assert.deepEqual(short(await backend.checks!()), [
     `ok ${host} answers over HTTPS`,
-    'warn HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
+    'warn HOSTED_API_KEY is not restricted to certain actions; create a key with only the actions that docs/sandbox-provider.md lists',
     'warn HOSTED_API_KEY expires on 2020-02-03: create a new one',
     'fail Template node is at snapshot s2, and HOSTED_TEMPLATE_SNAPSHOT_ID pins s1: look at what changed, then pin the new one',
   ]);

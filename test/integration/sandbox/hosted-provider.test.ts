@@ -39,12 +39,12 @@ test('a key that is not restricted is warned of, or refused where it must be', a
   provider.key = { scoped: false, actions: [], expiresAt: null };
   const { reports } = await open(context, provider);
   assert.deepEqual(reports, [
-    'HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
+    'HOSTED_API_KEY is not restricted to certain actions; create a key with only the actions that docs/sandbox-provider.md lists',
     'HOSTED_API_KEY never expires: create one that expires within 365 days',
   ]);
   await assert.rejects(openFakeHostedBackend(provider, { environment: { HOSTED_REQUIRE_SCOPED_KEY: 'true' } }), {
     message:
-      'HOSTED_REQUIRE_SCOPED_KEY: HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
+      'HOSTED_REQUIRE_SCOPED_KEY: HOSTED_API_KEY is not restricted to certain actions; create a key with only the actions that docs/sandbox-provider.md lists',
   });
 });
 

@@ -23,7 +23,7 @@ test('it starts with an unrestricted key, and warns of it', async () => {
   assert.deepEqual(await processes.start({}), {
     code: 0,
     said: [
-      'HOSTED_API_KEY is not restricted to actions; make a key with the actions of docs/sandbox-provider.md, and no others',
+      'HOSTED_API_KEY is not restricted to certain actions; create a key with only the actions that docs/sandbox-provider.md lists',
       'Sandbox service listening',
     ],
   });

@@ -1,6 +1,6 @@
 // Multiplexes byte streams over one stream: a container's standard input and output carry all connections to its agent
-// and out of the sandbox. Used on both sides (../channel.ts, main.ts); neither trusts the other. Either process may
-// restart at any byte, so a session begins with a greeting.
+// and out of the sandbox. Used on both sides (../channel.ts, main.ts), which do not trust each other. Either process
+// may restart at any byte, so a session begins with a greeting.
 import { randomBytes } from 'node:crypto';
 import { Duplex } from 'node:stream';
 
@@ -29,7 +29,7 @@ const GREETING_BYTES = 16;
 
 /** One side of the connection. */
 interface Streams {
-  /** Opens a stream to the other side, which gets `onOpen`. Opening a stream fails when the connection is lost. */
+  /** Opens a stream to the other side, whose `onOpen` is called. Opening a stream fails when the connection is lost. */
   open(topic: string): Duplex;
   /** Ends everything. */
   close(): void;
@@ -131,7 +131,7 @@ class OneStream extends Duplex {
     done(error);
   }
 
-  /** Receives data. False: it exceeds the credit. */
+  /** Receives data. Returns false if the data exceeds the credit. */
   accept(chunk: Buffer): boolean {
     this.unread += chunk.length;
     if (this.unread > WINDOW_BYTES || this.#hasEnded) return false;
@@ -152,7 +152,7 @@ class OneStream extends Duplex {
     return true;
   }
 
-  /** No more data follows. */
+  /** Records that no more data follows. */
   finish(): void {
     this.#hasEnded = true;
     this.#pass();
@@ -333,7 +333,7 @@ export function openStreams({ channel, greets, onOpen, onGreeted, onLost }: Stre
   }
   let needed = 0;
 
-  /** Continues after other tasks had their turn. */
+  /** Continues after other tasks have run. */
   function goOnLater(left: Buffer): void {
     pending = [];
     pendingBytes = 0;

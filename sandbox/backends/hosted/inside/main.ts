@@ -1,5 +1,5 @@
 // The agent on a hosted machine, where the provider can only start programs. `call` connects its input and output to
-// the agent, one connection each. If no agent listens, it starts one (`serve`), which runs in the background.
+// the agent, one connection each. If no agent listens, `call` starts one (`serve`), which runs in the background.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, renameSync, rmSync } from 'node:fs';

@@ -73,7 +73,7 @@ const refusals: readonly (readonly [title: string, environment: Record<string, s
   [
     'a public address for replicas',
     { ...least, SANDBOX_ADDRESS: 'http://203.0.113.7:4006' },
-    /SANDBOX_ADDRESS must be where other replicas reach this one/,
+    /SANDBOX_ADDRESS must be the URL at which other replicas reach this replica/,
   ],
   ['a name for replicas', { ...least, SANDBOX_ADDRESS: 'http://sandbox:4006' }, /SANDBOX_ADDRESS must be/],
   ['a path for replicas', { ...least, SANDBOX_ADDRESS: 'http://10.0.0.5:4006/x' }, /SANDBOX_ADDRESS must be/],
