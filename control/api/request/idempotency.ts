@@ -1,5 +1,5 @@
 // `Idempotency-Key`: a request that changes something runs once per key; repeated requests get the stored response.
-// Responses are stored sealed, since some contain a secret.
+// Responses are stored encrypted, since some contain a secret.
 import { createHash } from 'node:crypto';
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -47,8 +47,8 @@ export function fingerprint(method: string, address: string, body: string): Buff
 /**
  * Runs a request once per key, or repeats the stored response.
  *
- * @throws {ApiError} `idempotency_mismatch` for another request under the key, `idempotency_running` while the first
- *   runs.
+ * @throws {ApiError} `idempotency_mismatch` if the key was used for another request, `idempotency_running` while the
+ * first request runs.
  */
 export async function answerOnce(
   { sql, keys }: { readonly sql: Sql; readonly keys: EncryptionKeys },

@@ -1,5 +1,5 @@
-// Event streams and sockets stay open after their request was authorized. The platform closes them when the caller
-// loses access, which is checked again at intervals. Used by middleware.ts.
+// Event streams and sockets stay open after their request was authorized. The platform closes such connections when the
+// caller loses access, which is checked again at intervals. Used by middleware.ts.
 import { guardSocket } from '#resources/offered-socket.ts';
 
 /** How access is checked again. */
@@ -12,8 +12,8 @@ interface AccessCheck {
 const POLICY_VIOLATION = 1008;
 
 /**
- * The response, which ends once access is lost if it is an event stream. A socket that the request opens ends in the
- * same way.
+ * Returns the response. If it is an event stream, it ends once the caller loses access. A socket that the request opens
+ * ends in the same way.
  */
 export function whileAllowed(request: Request, response: Response, check: AccessCheck): Response {
   guardSocket(request, (socket) => {

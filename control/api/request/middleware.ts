@@ -123,7 +123,7 @@ async function isAllowedStill(ctx: Ctx): Promise<boolean> {
 function subjectId(subject: Subject, params: Readonly<Record<string, string>>): string {
   const id = params[`${subject}Id`] ?? (subject === 'organization' ? params['orgId'] : undefined) ?? params['id'];
   if (id === undefined) throw new Error(`The route's path does not contain the id of its ${subject}`);
-  // Ids are shorter, and Postgres text cannot contain NUL.
+  // Refuses texts that cannot be ids: ids are short, and Postgres text cannot contain NUL.
   if (id.length > 64 || id.includes('\0')) throw new ApiError('not_found');
   return id;
 }

@@ -74,7 +74,7 @@ export const account = platform<Dependencies, RequestState>()
     const { sql } = ctx.env;
     const [user] = await sql<UserRow[]>`SELECT * FROM control.account WHERE id = ${accountId}`;
     if (user === undefined) throw new ApiError('unauthorized');
-    // A token bound to an organization lists only that one.
+    // With a token that is bound to an organization, only that organization is listed.
     const organizations = await sql<OrganizationRow[]>`
       SELECT o.id, o.slug, o.name, m.role FROM control.membership m JOIN control.organization o ON o.id = m.organization_id
       WHERE m.account_id = ${accountId} AND (${asked?.organizationId ?? null}::text IS NULL OR o.id = ${asked?.organizationId ?? null})

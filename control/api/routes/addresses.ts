@@ -6,7 +6,7 @@ import type { RequestState } from '../request/middleware.ts';
 import { needs } from '../request/needs.ts';
 
 const Addresses = Type.Object({
-  // Without a trailing slash, like all addresses.
+  // Addresses have no trailing slash.
   api: Type.String(),
   dashboard: Type.String(),
   // Address of the project <project>.

@@ -11,7 +11,7 @@ import { needs } from '../request/needs.ts';
 import { Id, nullable, Timestamp } from '../../http/schemas.ts';
 
 const LIFE_MS = 7 * 86_400_000;
-/** Per account and organization; a new token replaces the oldest. */
+/** Maximum number of tokens per account and organization; a new token replaces the oldest. */
 const TOKENS_MAX = 10;
 
 const DevToken = Type.Object({

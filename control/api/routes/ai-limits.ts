@@ -3,7 +3,7 @@ import Type from '#core/typebox/typebox.mjs';
 import type { SetLimit } from '#gateway/accounts/accounts.ts';
 import { ApiError } from '../../http/errors.ts';
 
-/** Exact in both JSON and Postgres, also in millionths for a cost. */
+/** Numbers up to these maxima are exact in JSON and in Postgres, also a cost in millionths. */
 const [MOST_MAX, COST_MAX] = [1_000_000_000_000, 100_000_000];
 
 export const LimitSchema = Type.Object(

@@ -1,4 +1,4 @@
-// AI model providers of organizations, in addition to those of the operator. Keys are stored sealed and never shown
+// AI model providers of organizations, in addition to those of the operator. Keys are stored encrypted and never shown
 // again.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { aiProviderKinds } from '#core/ai-settings.ts';
@@ -100,7 +100,7 @@ export const aiProviders = platform<Dependencies, RequestState>()
         }
         const providerId = before ?? newId('aiProvider');
         const sealed = typeof key === 'string' ? seal(keys, key, providerContext(providerId)) : null;
-        // The key is kept if none is given, but never sent to a changed address.
+        // Without a new key, the old key is kept, but it is never sent to a changed address.
         const [made] = await tx<ProviderRow[]>`
           INSERT INTO control.ai_provider AS p (id, organization_id, name, kind, url, key, models, enabled, created_by)
           VALUES (${providerId}, ${id}, ${name}, ${kind}, ${url}, ${sealed}, ${models}, ${enabled}, ${ctx.state.access.actor!.accountId})

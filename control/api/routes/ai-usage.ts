@@ -33,7 +33,7 @@ const counts = {
   completionTokens: Type.Integer(),
   cachedTokens: Type.Integer(),
   reasoningTokens: Type.Integer(),
-  // In millionths of the currency, for calls whose model has a price.
+  // The cost in millionths of the currency, of calls whose model has a price.
   costMicros: Type.Integer(),
   // Calls to models without a price.
   unpriced: Type.Integer(),
@@ -45,7 +45,7 @@ const Usage = Type.Object({
   from: Timestamp,
   to: Timestamp,
   totals: Type.Object(counts),
-  // Ordered by tokens, descending; by day and hour, the oldest first. At most 1000.
+  // Groups with the most tokens come first; groups by day or hour are sorted by time. At most 1000.
   items: Type.Array(
     Type.Object({
       at: nullable(Timestamp),
@@ -62,7 +62,8 @@ const Month = Type.Object({
   to: Timestamp,
   spentMicros: Type.Integer(),
   forecastMicros: Type.Integer({
-    description: 'Spent at the end of the month, if each remaining day costs as much as the average of the last seven',
+    description:
+      'Expected cost at the end of the month, if each remaining day costs as much as the average of the last seven',
   }),
   budgetMicros: nullable(Type.Integer({ description: 'The limit on cost per month; null: none' })),
   // Calls of the month to models without a price.

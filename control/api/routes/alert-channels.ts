@@ -63,7 +63,7 @@ export async function createChannel(scope: RequestScope, owner: Owner, body: Sta
   return { ...toChannel(row), secret: 'secret' in secret ? secret.secret : null };
 }
 
-/** The visible and the sealed part of a channel. */
+/** The visible and the encrypted part of a channel. */
 function targetOf(
   { env: { mail } }: RequestScope,
   { kind, url, to }: Static<typeof NewChannelSchema>,

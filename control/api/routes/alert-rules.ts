@@ -22,7 +22,7 @@ const table: OwnedTable = {
 const CHANNELS_OF_RULE_MAX = 5;
 const FIRING_MAX = 50;
 const MINUTE = 60;
-/** Default thresholds: days for certificates, milliseconds for latency, percent for the others. */
+/** Default thresholds: days for certificates, milliseconds for latency, percent for other rules. */
 const thresholds: Readonly<Record<RuleKind, number>> = {
   error_rate: 5,
   latency: 1000,
@@ -38,7 +38,7 @@ export const RuleSchema = Type.Object({
   id: Id,
   name: Type.String(),
   kind: Type.Enum([...new Set([...projectRuleKinds, ...operatorRuleKinds])]),
-  // Percent; for latency, milliseconds; for certificates, days left.
+  // In percent; for latency in milliseconds, for certificates in days left.
   threshold: Type.Number(),
   clearBelow: Type.Number(),
   windowMinutes: Type.Integer(),

@@ -44,7 +44,7 @@ const Tested = Type.Object({ eventId: nullable(Id) });
 interface AlertAccess {
   readonly reads: Needs;
   readonly writes: Needs;
-  /** These permissions also let operators allow private addresses. */
+  /** With the permissions of operators, private addresses can be allowed. */
   readonly creates: Needs;
   /** @throws {ApiError} without the permission. */
   ownerOf(ctx: RequestContext<Dependencies, RequestState>, permission: Permission): Owner | Promise<Owner>;

@@ -1,5 +1,5 @@
 // Analytics of a project: requests by status class, failures, latency and CPU, over time, by route, and of two
-// deployments side by side; the same of the calls of its bindings.
+// deployments side by side. Also measures calls of bindings.
 import Type from '#core/typebox/typebox.mjs';
 import { measuredKinds } from '#core/bindings/kinds.ts';
 import { branchSlug } from '#core/names.ts';
@@ -43,7 +43,7 @@ const counts = {
   // CPU of the most expensive invocation; the budget limits each one.
   cpuMsMax: Type.Number(),
   firstByteMs: LatencySchema,
-  // Time to the end of the response; without WebSockets.
+  // Time to the end of the response, of requests other than WebSockets.
   answerMs: LatencySchema,
 };
 const measured = {
@@ -71,7 +71,7 @@ function timeOf({ range, from, to }: Asked) {
   return analyticsTime(begin, end, now);
 }
 
-/** The name of a branch's previews in usage. */
+/** The name under which usage is counted for a branch's previews. */
 async function readPreview(sql: Sql, projectId: string, branch: string): Promise<string> {
   const [project] = await sql<{ name: string }[]>`SELECT name FROM control.project WHERE id = ${projectId}`;
   return branchSlug(branch, project?.name ?? '');
@@ -122,7 +122,7 @@ export const analytics = platform<Dependencies, RequestState>().get(
           lastAt: Timestamp,
         }),
       ),
-      // When production moved to another deployment, oldest first; the last 100.
+      // The last 100 times when production moved to another deployment, oldest first.
       releases: Type.Array(
         Type.Object({
           at: Timestamp,

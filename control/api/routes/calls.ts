@@ -23,7 +23,7 @@ export const calls = platform<Dependencies, RequestState>().get(
   {
     ...needs('log:read', 'project'),
     tags: ['traces'],
-    summary: 'Count the traced calls of services and objects of other projects, and those by other projects',
+    summary: 'Count the traced calls to services and objects of other projects, and the calls from other projects',
     query: Type.Object({ from, to }),
     response: Type.Object({
       calls: Type.Array(Counts, { description: 'Calls from this project to other projects' }),

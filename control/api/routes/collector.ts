@@ -1,4 +1,4 @@
-// The OTLP collector of a project, which receives its spans in addition to the operator's. Header values are sealed
+// The OTLP collector of a project, which receives its spans in addition to the operator's. Header values are encrypted
 // and never shown.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
@@ -23,7 +23,7 @@ const Collector = Type.Object({
   sent: Type.Integer({ description: 'Spans since the collector was set' }),
   dropped: Type.Integer({ description: 'Spans that the collector did not accept in time' }),
   sentAt: nullable(Timestamp),
-  error: nullable(Type.String({ description: 'Reason of the last drop' })),
+  error: nullable(Type.String({ description: 'Why spans were last dropped' })),
   errorAt: nullable(Timestamp),
 });
 

@@ -1,4 +1,5 @@
-// Homes of project databases, for the operator of the installation: which machine has a project's, and moves.
+// Homes of project databases, for the operator of the installation: which machine has the databases of a project, and
+// moves to another machine.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { ApiError } from '../../http/errors.ts';

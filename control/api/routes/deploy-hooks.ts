@@ -29,7 +29,7 @@ const table: OwnedTable = {
   table: 'control.deploy_hook',
   id: 'id',
   owner: 'project_id',
-  // The error of the library has another code.
+  // The routes check the limit themselves, because this error has another code.
   limit: null,
 };
 
@@ -41,7 +41,7 @@ export const deployHooks = platform<Dependencies, RequestState>()
       tags: ['deploy hooks'],
       summary: 'Create a deploy hook',
       description:
-        '`url` is shown once. Anyone with the URL can deploy the branch. It is revoked when its creator leaves the organization or becomes a viewer.',
+        '`url` is shown once. Anyone with the URL can deploy the branch. The URL is revoked when its creator leaves the organization or becomes a viewer.',
       body: Type.Object({
         name: Label,
         branch: Type.String({ minLength: 1, maxLength: 255 }),

@@ -31,7 +31,7 @@ const Text = nullable(Type.String());
 const Seen = nullable(
   Type.Object({
     requests: Type.Integer(),
-    // Answered with a status of 5xx.
+    // Requests that were answered with a 5xx status.
     failures: Type.Integer(),
     p99Ms: nullable(Type.Number()),
     cpuMs: nullable(Type.Number()),
@@ -250,7 +250,7 @@ export function deployments(streams: EventStreams) {
         tags,
         summary: 'Read the build log, or follow it as server-sent events (`follow=true`, or Accept: text/event-stream)',
         description:
-          'JSON has the lines after the number `after`. A stream has the events `line` (the id is the line number), `status` and `end`.',
+          'A JSON response has the lines after the line number `after`. A stream has the events `line` (the id is the line number), `status` and `end`.',
         query: Type.Object({
           after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
           limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LINES_MAX, default: LINES_MAX })),
@@ -258,7 +258,7 @@ export function deployments(streams: EventStreams) {
         }),
         response: Type.Object({
           items: Type.Array(Line),
-          // Pass as `after` in the next request.
+          // Pass this number as `after` in the next request.
           nextAfter: Type.Integer(),
           status: Status,
           reason: Text,

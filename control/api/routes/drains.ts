@@ -1,4 +1,4 @@
-// Log drains of a project: target, state, test delivery. Headers and keys are stored sealed and never shown again.
+// Log drains of a project: target, state, test delivery. Headers and keys are stored encrypted and never shown again.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { invocationKinds } from '#core/plans.ts';
 import { platform } from '#packages/worker/index.ts';
@@ -150,7 +150,7 @@ export const drains = platform<Dependencies, RequestState>()
       const { drainId } = ctx.params;
       const { name, target, level, kinds, branch, enabled } = ctx.body;
       const row = await changeOwned<Row>(ctx, drainKind, owner, drainId, async (tx, before) => {
-        // Only an operator may use a private address.
+        // Only operators may use private addresses.
         if (target !== undefined && before.is_private) ctx.state.access.operator();
         const kept = target === undefined ? null : keepTarget(ctx.env, drainId, target, before.is_private);
         const isRestarted = enabled === true || kept !== null;

@@ -35,7 +35,7 @@ const Status = Type.Object({
    * `platform`: created in the dashboard; `environment`: variables, which override it. Null if there is no application.
    */
   source: nullable(Type.Enum(['environment', 'platform'])),
-  /** Where an operator creates the application in a browser; null means that variables configure it, or it exists. */
+  /** The page on which an operator creates the application; null if variables configure it, or if it exists. */
   createUrl: nullable(Type.String()),
   url: Type.Union([Type.String(), Type.Null()]),
   webhookUrl: Type.String(),
@@ -94,7 +94,7 @@ export const gitHost = platform<Dependencies, RequestState>()
         nextCursor: nullable(Type.String()),
         // Accounts of the Git host whose repositories cannot be deployed.
         problems: Type.Array(Type.Object({ account: Type.String(), reason: Type.String() })),
-        // Where the application gets access to repositories; null if it is not known, and after the first page.
+        // The page that gives the application access to repositories; null if unknown, and after the first page.
         installUrl: nullable(Type.String()),
       }),
     },
@@ -164,7 +164,7 @@ export const gitHost = platform<Dependencies, RequestState>()
       tags: ['git hosts'],
       summary: 'Remove the GitHub App that was created in the dashboard; deployments stay',
       description:
-        'This does not delete the app on GitHub: delete it there. An application that is configured by variables cannot be removed here.',
+        'The app still exists on GitHub: delete it there. An application that is configured by variables cannot be removed here.',
       query: Type.Object({
         disconnect: Type.Optional(
           Type.Boolean({

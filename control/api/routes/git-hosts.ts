@@ -278,7 +278,7 @@ export const gitHosts = platform<Dependencies, RequestState>()
             details: { name },
           }),
       );
-      ctx.env.background('Revocation of a grant', revoke);
+      ctx.env.background('Revoking a grant', revoke);
       return ctx.json(null, 204);
     },
   )

@@ -83,7 +83,7 @@ export const invocations = platform<Dependencies, RequestState>()
         ...storedPage,
         order: Type.Optional(
           Type.Enum([...invocationOrders], {
-            description: 'Orders by `cpu` and `wall` return one page, the largest first',
+            description: 'With the order `cpu` or `wall`, there is only one page, with the largest values first',
           }),
         ),
       }),
@@ -133,7 +133,7 @@ export const invocations = platform<Dependencies, RequestState>()
       summary: 'Read one invocation, with its request and its first 1000 lines',
       response: Type.Object({
         ...fields,
-        // Null means an event, or from before this field.
+        // Null for events, and for invocations that were stored before this field existed.
         request: nullable(Request),
         lines: Type.Array(StoredLineSchema),
       }),

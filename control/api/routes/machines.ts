@@ -48,7 +48,7 @@ export const machines = platform<Dependencies, RequestState>()
       tags,
       summary: 'Drain a machine',
       description:
-        'Edges send no new requests to the machine, running requests finish, and WebSockets close with 1012. Then the machine is `drained`. To use the machine again, restart it.',
+        'Edges send no new requests to the machine, running requests finish, and WebSockets close with 1012. When this is done, the status of the machine is `drained`. To use the machine again, restart it.',
       response: Machine,
     },
     async (ctx) => {
@@ -63,7 +63,7 @@ export const machines = platform<Dependencies, RequestState>()
           throw new ApiError('conflict', { reason: `${name} serves no requests: just stop it` });
         if (!others.some(isServing))
           throw new ApiError('conflict', {
-            reason: `No other machine serves requests that ${name} could leave to it: start one first`,
+            reason: `No other machine serves requests that ${name} could hand over to: start another machine first`,
           });
         await drainMachine(tx, name);
         await audit(ctx.state, tx, 'machine.drain', name);
@@ -78,7 +78,7 @@ export const machines = platform<Dependencies, RequestState>()
       tags,
       summary: 'Remove a machine that is lost or drained',
       description:
-        'If the machine still runs, it stops. The machine keeps the secrets of the installation, so it joins again at its next start.',
+        'If the machine is still running, it stops. The machine keeps the secrets of the installation, so it joins again at its next start.',
       response: { 204: null },
     },
     async (ctx) => {

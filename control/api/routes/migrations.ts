@@ -21,7 +21,7 @@ const Migration = Type.Object({
   file: Type.String(),
   // Hash of the deployment's migration file.
   sha256: Type.String(),
-  // `changed`: it was applied earlier with another content, and is skipped.
+  // `changed`: the migration was applied earlier with another content, and is skipped.
   result: Type.Enum(results),
   errorMessage: Text,
   requestedBy: Type.Object({ accountId: Text, login: Text, author: Text }),

@@ -1,6 +1,6 @@
-// How the CLI gets its token: RFC 6749 with PKCE, RFC 8628 and RFC 7009. Errors have the fields of OAuth and those of
-// this API (control/http/failures.ts adds them to errors of the framework). Members that no field declares are ignored,
-// as RFC 6749 requires. The pages are served from the dashboard's origin, which has the sessions.
+// How the CLI gets its token: RFC 6749 with PKCE, RFC 8628 and RFC 7009. Errors have the fields of OAuth and of this
+// API (control/http/failures.ts adds the fields of OAuth to errors of the framework). Members that no field declares
+// are ignored, as RFC 6749 requires. The pages are served from the dashboard's origin, which has the sessions.
 import { Failure, isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';

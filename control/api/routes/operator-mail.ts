@@ -1,4 +1,4 @@
-// Emails of the installation, for its operator: whether they leave, and a test.
+// Emails of the installation, for its operator: whether they are sent, and a test.
 import type { MailSettings } from '#core/mail-target.ts';
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
@@ -25,7 +25,7 @@ const MailState = Type.Object({
   kind: nullable(Type.Enum(['smtp', 'post'])),
   server: nullable(Type.String({ description: 'Host and port, or the host of the endpoint' })),
   from: nullable(Type.String()),
-  // Queued: for a retry, or just now.
+  // Number of queued emails: new ones, and those that wait for a retry.
   waiting: Type.Integer(),
   lastSent: nullable(Outcome),
   lastFailure: nullable(Outcome),
@@ -97,7 +97,7 @@ function checkOn({ mail }: Dependencies): void {
   if (!mail.isOn()) throw new ApiError('not_available', { reason: NO_MAIL });
 }
 
-/** @throws {ApiError} `unavailable` with the reply of the mail server: operators may read it. */
+/** @throws {ApiError} `unavailable` with the reply of the mail server, which operators may read. */
 function refuse({ error, reply }: MailResult): void {
   if (error !== null) throw new ApiError('unavailable', { reason: reply === null ? error : `${error}: ${reply}` });
 }

@@ -80,7 +80,7 @@ export const operatorSetup = platform<Dependencies, RequestState>()
       await sql.begin(async (tx) => {
         await tx`SELECT FROM control.account WHERE id = ${accountId} FOR UPDATE`;
         if ((await readPassword(tx, accountId)) !== null)
-          throw new ApiError('conflict', { reason: 'You have a password: change it on the page of your account' });
+          throw new ApiError('conflict', { reason: 'You already have a password: change it on your account page' });
         if (!(await saveNewPassword(tx, accountId, next))) throw new ApiError('conflict', { reason: USERNAME_TAKEN });
       });
       return ctx.json(null, 204);

@@ -49,7 +49,7 @@ const Overview = Type.Object({
       }),
     ),
   ]),
-  // In the last hour: the twenty projects with the most invocations, and the twenty with the most failures.
+  // The twenty projects with the most invocations in the last hour, and the twenty with the most failures.
   projects: Type.Array(
     Type.Object({
       projectId: Type.String(),
@@ -204,7 +204,7 @@ export const operator = platform<Dependencies, RequestState>()
       tags: ['operator'],
       summary: 'Re-encrypt stored secrets with the first key of ENCRYPTION_KEY',
       description:
-        'Call this after you have put a new key before the earlier one. `unreadable` counts values that no listed key can decrypt. When `resealed` is 0, you can remove the earlier key.',
+        'Call this after you have added a new key before the earlier key. `unreadable` counts values that no listed key can decrypt. When `resealed` is 0, you can remove the earlier key.',
       response: Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer() }),
     },
     async (ctx) => {

@@ -53,7 +53,7 @@ export async function listOwned<Row extends object>(
 /**
  * Locks a row until the end of the transaction.
  *
- * @throws {ApiError} `not_found`, also for a row of another owner.
+ * @throws {ApiError} `not_found`, also if the row belongs to another owner.
  */
 export async function lockOwned<Row extends object>(
   tx: Transaction,
@@ -70,7 +70,7 @@ export async function lockOwned<Row extends object>(
 /**
  * Creates a row.
  *
- * @param first further checks and writes, before the row exists.
+ * @param first further checks and writes, which run before the row is created.
  * @throws {ApiError} `limit_reached`.
  */
 export async function createOwned<Row extends object>(
@@ -94,7 +94,7 @@ export async function createOwned<Row extends object>(
 async function checkLimit(tx: Transaction, table: OwnedTable, owner: Owner, limits: ControlLimits): Promise<void> {
   if (table.limit === null) return;
   const { what, of } = table.limit;
-  // One request at a time, so that the limit is not exceeded.
+  // Creations are serialized, so that the limit is not exceeded.
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${table.table}:${ownerId(table, owner) ?? ''}`}, 0))`;
   const [row] = await tx<{ count: number }[]>`
     SELECT count(*)::int AS count FROM ${tx(table.table)} WHERE ${ofOwner(tx, table, owner)}`;

@@ -17,7 +17,7 @@ export const projectIcons = platform<Dependencies, RequestState>().get(
     tags: ['projects'],
     summary: 'Read the icons of the live sites of your projects',
     description:
-      'The icon that `index.html` links to, or else `favicon.svg`, `favicon.ico` or `favicon.png`, of at most 32 KB. Projects without one are left out, as are those beyond the 500 deployed last or 1 MB in total.',
+      'The icon that `index.html` links to, or else `favicon.svg`, `favicon.ico` or `favicon.png`, of at most 32 KB. Projects without an icon are omitted. Only the 500 projects that were deployed last are included, up to 1 MB in total.',
     response: Type.Object({
       items: Type.Array(
         Type.Object({ projectId: Id, icon: Type.String({ description: 'A `data:` URL of an image' }) }),

@@ -255,7 +255,7 @@ export const projects = platform<Dependencies, RequestState>()
           details: { name: row.name },
         });
       });
-      // Wait until the routes no longer have its hosts.
+      // Wait until no route has hosts of the project.
       await writeRoute(ctx.env, projectId);
       return ctx.json(null, 204);
     },

@@ -29,14 +29,14 @@ const RolledBack = Type.Object({
   restored: Type.Array(Type.String()),
 });
 const now = Type.Optional(
-  Type.Boolean({ description: 'Send all visitors to it at once, even if a guarded release is configured' }),
+  Type.Boolean({ description: 'Send all visitors to the deployment at once, even if a guarded release is configured' }),
 );
 const confirm = Type.Optional(Type.Boolean({ description: 'Continue even if a running deployment may break' }));
 
 const Files = Type.Object(Ran);
 const Names = Type.Array(Type.String());
 const Preview = Type.Object({
-  // `rollback`: it was production before. `none`: it is production.
+  // `rollback`: the deployment was production before. `none`: it is production.
   way: Type.Enum(['promote', 'rollback', 'none']),
   // Why the promotion is not possible now.
   objection: Type.Union([Type.String(), Type.Null()]),

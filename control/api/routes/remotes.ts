@@ -27,12 +27,12 @@ const Remote = Type.Object({
   url: Type.String(),
   /** Public key of the generated deploy key, or null. */
   publicKey: nullable(Type.String()),
-  /** Fingerprints of the keys of its host, which must stay the same. */
+  /** Fingerprints of the host's keys, which must not change. */
   hostKeys: Type.Array(Type.String()),
   pollSeconds: nullable(Type.Integer()),
   polledAt: nullable(Timestamp),
   nextPollAt: nullable(Timestamp),
-  /** Why the remote could not be read the last time, or null. */
+  /** Why the last attempt to read the remote failed, or null. */
   problem: nullable(Type.String()),
 });
 
@@ -104,7 +104,7 @@ export const remotes = platform<Dependencies, RequestState>()
     {
       ...needs('project:read'),
       tags: ['repositories'],
-      summary: 'Read the keys, the polls and the problem of a plain remote',
+      summary: 'Read the keys, the polling state and the last error of a plain remote',
       response: Remote,
     },
     async (ctx) => {

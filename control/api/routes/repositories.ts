@@ -221,7 +221,7 @@ export const repositories = platform<Dependencies, RequestState>()
           subjectId: ctx.params.id,
         });
       });
-      ctx.env.background('Removal of a webhook', removeWebhook);
+      ctx.env.background('Removing a webhook', removeWebhook);
       return ctx.json(null, 204);
     },
   )
@@ -235,7 +235,7 @@ export const repositories = platform<Dependencies, RequestState>()
         repositoryId: Type.String(),
         /** Folder of the project in the repository; '' is its root. */
         configPath: Type.Optional(Type.String({ maxLength: 255 })),
-        /** The production branch. By default, it is the default branch of the repository. */
+        /** The production branch. The default is the default branch of the repository. */
         defaultBranch: Type.Optional(Type.String({ maxLength: 255 })),
         /** Whether to deploy that branch immediately. */
         deploy: Type.Optional(Type.Boolean()),

@@ -18,7 +18,7 @@ const Storage = Type.Object({
   // Null: no limit.
   limitBytes: nullable(Type.Integer()),
   bytes: Type.Integer(),
-  // No more data is accepted: the limit of the plan, or the organization's share of the disk, is reached.
+  // Whether no more data is accepted, because the limit of the plan or the organization's share of the disk is reached.
   isFull: Type.Boolean(),
   // Null if not counted yet.
   countedAt: nullable(Timestamp),

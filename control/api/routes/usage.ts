@@ -25,7 +25,7 @@ const usageQuery = Type.Object({
   groupBy: Type.Optional(Type.Enum([...usageGroups])),
   kind: Type.Optional(Type.Enum([...invocationKinds])),
   route: Type.Optional(
-    Type.String({ maxLength: 300, description: 'A route from a response that is grouped by route' }),
+    Type.String({ maxLength: 300, description: 'A route, as returned by a request that groups by route' }),
   ),
 });
 const budgets = Object.fromEntries(budgetKinds.map((kind) => [kind, Type.Integer()]));
@@ -62,7 +62,7 @@ const Usage = Type.Object({
   to: Timestamp,
   budget: Budget,
   totals: Type.Object(counts),
-  // Ordered by CPU, descending; by day and hour, the oldest first. At most 1000.
+  // Groups with the most CPU come first; groups by day or hour are sorted by time. At most 1000.
   items: Type.Array(
     Type.Object({
       at: nullable(Timestamp),

@@ -98,7 +98,7 @@ async function change<Result>(
     await changeProject(tx, projectId, { settings: {} });
     const event = { organizationId, projectId, action, subjectKind: 'variable', subjectId, details };
     await ctx.state.audit(tx, event);
-    // Live deployments keep their variables until redeployed, which happens automatically if the project is set up
+    // Live deployments keep their variables until they are redeployed, which is automatic if the project's settings say
     // so.
     await redeployOnVariables(tx, projectId, places, actor.accountId, ctx.state.audit);
     return result;
@@ -180,7 +180,7 @@ export const variables = platform<Dependencies, RequestState>()
         );
       const rows = await change(ctx, reached, 'variable.import', async (tx) => {
         const { keys, limits } = ctx.env;
-        // Read with the lock, so that no other change intervenes.
+        // The count is read under the lock, so that no other change intervenes.
         const existing = await listVariables(tx, reached.projectId);
         if (inputs.some((input) => input.kind === 'secret' || replacesSecret(existing, input)))
           await access.project('secret:write', reached.projectId);

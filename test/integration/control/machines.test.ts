@@ -214,7 +214,7 @@ test('a machine drains when another one serves, and only once edges have read th
   const drain = () => control.call('POST', '/operator/machines/m1/drain');
   assert.deepEqual(
     [(await drain()).status, (await drain()).body.message],
-    [409, 'No other machine serves requests that m1 could leave to it: start one first'],
+    [409, 'No other machine serves requests that m1 could hand over to: start another machine first'],
   );
   let readAt: string | null = null;
   const edge = await machine(

@@ -99,7 +99,7 @@ test('the operator sets a first password, and none over an existing one', async 
   const again = await set({ username: 'ada', password: `${PASSWORD} 2` });
   assert.deepEqual(
     [again.status, again.body.message],
-    [409, 'You have a password: change it on the page of your account'],
+    [409, 'You already have a password: change it on your account page'],
   );
   const browser = site.browser();
   await browser.submit('/api/auth/sign-in/password', { username: 'ada', password: PASSWORD });
