@@ -30,7 +30,7 @@ const asked = {
   redirect: Type.Optional(Type.String({ maxLength: 2048 })),
 };
 
-/** Content of a state. */
+/** Data stored with the OAuth state of a visit to the host. */
 interface Subject {
   readonly hostId: string;
   readonly organizationId: string;
@@ -111,7 +111,7 @@ export const accountPages = platform<UiRequest>()
       return goTo(flow.redirect, [cookies.clear(cookies.flow)]);
     } catch (error) {
       if (!isFailure(error, 'git_host') && !(error instanceof ApiError)) throw error;
-      env.log.warn({ reason: error.message, host: host.id }, 'Account of a Git host not connected');
+      env.log.warn({ reason: error.message, host: host.id }, 'The account of a Git host could not be connected');
       if (grant !== null) await revoked(env, host, client, grant);
       return explained(`${error.message}.`.replace(/\.\.$/, '.'), flow.redirect, 422);
     }
@@ -154,7 +154,7 @@ async function revoked({ git, log }: UiRequest, host: HostRow, client: OAuthClie
   try {
     await revokeGrant(git, host, client, grant);
   } catch (error) {
-    log.warn({ reason: (error as Error).message, host: host.id }, 'Grant not revoked on the Git host');
+    log.warn({ reason: (error as Error).message, host: host.id }, 'The grant could not be revoked on the Git host');
   }
 }
 

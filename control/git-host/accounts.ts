@@ -14,7 +14,7 @@ import { disconnectReasons } from './installations.ts';
 
 /** Accounts of an organization on one host. */
 const ACCOUNTS_MAX = 20;
-/** Permissions of a token with the scopes of its kind, in the terms of GitHub Apps. */
+/** The permissions that every such token has, as GitHub Apps name them. */
 const granted = { contents: 'read', statuses: 'write', pull_requests: 'write' };
 
 /** An account's row, with its host. */
@@ -23,7 +23,7 @@ export interface AccountRow {
   readonly git_host_id: string;
   readonly host_name: string;
   readonly account_login: string;
-  /** Null means unknown, or never; also of a grant, which is renewed. */
+  /** Null if the expiry is unknown, if the token never expires, and for a grant, which is renewed. */
   readonly token_expires_at: Date | null;
   readonly is_grant: boolean;
   readonly problem: string | null;
@@ -37,7 +37,8 @@ type Credential = { readonly token: string } | { readonly grant: Grant };
  * Connects the account of a token or a grant, or replaces its token.
  *
  * @returns the id of the account's record
- * @throws {ApiError} `unprocessable` for a token that is refused or lacks scopes, `unavailable` if the host is away.
+ * @throws {ApiError} `unprocessable` for a token that is refused or lacks scopes, `unavailable` if the host does not
+ * respond.
  */
 export async function connectAccount(
   deps: Pick<Dependencies, 'sql' | 'keys' | 'git'>,
@@ -77,7 +78,7 @@ export async function connectAccount(
       ON CONFLICT (id) DO UPDATE
          SET token = excluded.token, is_grant = excluded.is_grant, token_expires_at = excluded.token_expires_at,
              problem = NULL`;
-    // Reports and checks that the earlier token could not do.
+    // Checks the repositories again, because the previous token may not have worked.
     if (known !== undefined) await tx`UPDATE control.repository SET checked_at = NULL WHERE installation_id = ${id}`;
     await note(tx, id, `${account.login} on ${host.name}`);
     return id;
@@ -135,7 +136,7 @@ export async function revocation(
         const grant = openGrant(keys, { id: row.account_id, token: row.token });
         if (client !== null) await revokeGrant(git, row, client, grant);
       } catch (error) {
-        log.warn({ reason: (error as Error).message, host: row.id }, 'Grant not revoked on the Git host');
+        log.warn({ reason: (error as Error).message, host: row.id }, 'The grant could not be revoked on the Git host');
       }
     }
   };

@@ -1,4 +1,4 @@
-// Pages on which an operator creates the platform's application on a host of GitHub's kind: they redirect there with a
+// Pages on which an operator creates the platform's application on a host with GitHub's API: they redirect there with a
 // manifest, and handle the returned code.
 import { isFailure } from '#core/failure.ts';
 import Type from '#core/typebox/typebox.mjs';
@@ -101,7 +101,7 @@ export const applicationPages = platform<UiRequest>()
       const install = `${url}/apps/${encodeURIComponent(application.slug)}/installations/new`;
       const cookies = cookiesOf(env.addresses.ui);
       const answer = page(
-        'The GitHub App is created',
+        'The GitHub App was created',
         html`<p>
             <strong>${application.slug}</strong> works at once, without a restart. Install it for the repositories that
             you want to deploy.
@@ -115,7 +115,7 @@ export const applicationPages = platform<UiRequest>()
       return answer;
     } catch (error) {
       if (!isFailure(error, 'git_host')) throw error;
-      env.log.warn({ reason: error.message }, 'Application of the Git host not created');
+      env.log.warn({ reason: error.message }, 'The application of the Git host could not be created');
       return explained(`${error.message}. Begin again.`, `${APPLICATION_PATH}?${new URLSearchParams({ url })}`, 502);
     }
   });

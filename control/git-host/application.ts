@@ -27,7 +27,7 @@ export function creationProblem({ settings }: Pick<Deps, 'settings'>): string | 
 }
 
 /**
- * The URL of a host of GitHub's kind, without a slash at its end.
+ * The URL of a host with GitHub's API, without a slash at its end.
  *
  * @throws {ApiError} `bad_request` for a URL that is invalid or not allowed, `unprocessable` if the host's webhooks
  *   cannot reach the platform.
@@ -35,7 +35,7 @@ export function creationProblem({ settings }: Pick<Deps, 'settings'>): string | 
 export function githubUrl({ git, addresses }: Pick<Deps, 'git' | 'addresses'>, text: string): string {
   const parsed = URL.parse(text === '' ? PUBLIC_GITHUB : text);
   if (parsed === null || parsed.search !== '' || parsed.hash !== '')
-    throw new ApiError('bad_request', { reason: 'The URL must be one such as https://github.example.com' });
+    throw new ApiError('bad_request', { reason: 'The URL must look like https://github.example.com' });
   const url = parsed.href.replace(/\/+$/, '');
   const problem = urlProblem(url, isPrivateHost(url, git.privateHosts));
   if (problem !== null)
@@ -78,7 +78,7 @@ export async function storeApplication(
 
 /**
  * Removes the application's record, with its installations and connected repositories; deployments are kept. The
- * application stays on the host.
+ * application still exists on the host.
  *
  * @param disconnect whether its repositories may be disconnected.
  * @throws {ApiError} `not_found`; `conflict` if there are repositories, and they must not be disconnected.

@@ -1,5 +1,5 @@
 // Pull requests from forks contain untrusted code: a member reviews it and approves the deployment, which is built only
-// then. Each further commit needs its own approval.
+// then. Each later commit of the pull request needs its own approval.
 import { ApiError } from '../http/errors.ts';
 import { addBuild } from '../releases/create-deployment.ts';
 import { systemAudit, tell, type Audit } from '../releases/audit-entries.ts';

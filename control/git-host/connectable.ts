@@ -21,7 +21,7 @@ interface Connectable extends HostRepository {
 
 interface ConnectablePage {
   readonly repositories: readonly Connectable[];
-  /** Null if there are no more. */
+  /** Null on the last page. */
   readonly nextCursor: string | null;
   /** Accounts whose repositories cannot be deployed, and why. */
   readonly problems: readonly { readonly account: string; readonly reason: string }[];
@@ -29,9 +29,9 @@ interface ConnectablePage {
   readonly installUrl: string | null;
 }
 
-/** A page ends with the list of the Git host in which it has at least this many repositories. */
+/** Once a page has this many repositories, no further list is requested from the Git host. */
 const FOUND_MIN = 30;
-/** Number of lists of the Git host, of 100 repositories each, that are read for one page. */
+/** Maximum number of lists, of 100 repositories each, that are requested from the Git host for one page. */
 const LISTS_MAX = 10;
 
 /**
@@ -39,7 +39,8 @@ const LISTS_MAX = 10;
  *
  * @param token the person's token for the Git host's API.
  * @param search part of `owner/name`; case does not matter. @param cursor the cursor that the previous page returned.
- * @throws {ApiError} `not_available` without a Git host; `unprocessable` if it refuses; `unavailable` if it is away.
+ * @throws {ApiError} `not_available` without a Git host; `unprocessable` if it refuses the request; `unavailable` if it
+ * does not respond.
  */
 export async function listConnectable(
   deps: Pick<Dependencies, 'git'>,
@@ -53,7 +54,7 @@ export async function listConnectable(
     const all = await installationsOf(host, token);
     const readable = all.filter((one) => problemOf(one) === null);
     const found: Connectable[] = [];
-    // An installation that is gone by now ends the list.
+    // If the installation of the cursor no longer exists, the list ends.
     let at = start === null ? 0 : indexOf(readable, start.order);
     let page = start === null ? 1 : Math.max(1, Number(start.id) || 1);
     for (let lists = 0; at < readable.length && lists < LISTS_MAX && found.length < FOUND_MIN; lists++) {

@@ -12,16 +12,16 @@ import { refreshRemote, type RemotePush } from './remote-refresh.ts';
 import { handleRepository } from './repository-changes.ts';
 
 const POLL_MS = 5000;
-/** Deliveries of different subjects that are processed concurrently. */
+/** Number of deliveries of different subjects that are processed concurrently. */
 const TOGETHER = 4;
 /** Deliveries of a process that died become due after this time. */
 const LEASE_MS = 60_000;
-/** With these pauses, a delivery is still retried after an hour without a response of the host. */
+/** With these pauses, a delivery is still retried when the host has not responded for an hour. */
 const ATTEMPTS_MAX = 24;
 const pauses = { backoffMs: 1000, backoffMsMax: 5 * 60_000 };
 const KEPT_DAYS = 90;
 /**
- * Events that remove something and have no timestamp. The hashes of such events are kept forever to prevent replays.
+ * Events that remove something and have no timestamp. The hashes of their bodies are kept forever to prevent replays.
  */
 const REMOVING = ['delete', 'repository', 'installation', 'installation_repositories'];
 const FORGET_MS = 3_600_000;
@@ -44,7 +44,7 @@ export function followDeliveries(deps: Dependencies): Promise<void> {
 
 /** Processes the due deliveries, several at a time. @returns the number of processed deliveries */
 export async function workOnDeliveries(deps: Dependencies): Promise<number> {
-  // A delivery that is running or waits for a retry blocks later deliveries of the same subject.
+  // A delivery that is being processed or waits for a retry blocks later deliveries of the same subject.
   const claimed = await deps.sql<Row[]>`
     UPDATE control.webhook_received AS row
        SET attempt = attempt + 1, due_at = now() + ${`${LEASE_MS} ms`}::interval
@@ -75,7 +75,7 @@ async function workOnOne(deps: Dependencies, row: Row): Promise<void> {
     await deps.sql`UPDATE control.webhook_received SET due_at = NULL, outcome = ${outcome}
                      WHERE delivery_id = ${deliveryId} AND attempt = ${attempt}`;
   } catch (error) {
-    deps.log.error({ err: error, delivery: deliveryId }, 'Delivery of the Git host not processed');
+    deps.log.error({ err: error, delivery: deliveryId }, 'A delivery of the Git host could not be processed');
     const isLast = attempt >= ATTEMPTS_MAX;
     const pause = `${backoffMs(pauses, attempt)} ms`;
     await deps.sql`

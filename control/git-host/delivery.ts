@@ -8,7 +8,7 @@ export interface StoredDelivery {
   readonly receivedAt: Date;
 }
 
-/** Subject of a delivery. Deliveries of one subject are processed in the order of arrival. */
+/** The subject of a delivery, such as a branch. Deliveries of one subject are processed in the order of arrival. */
 export function subjectOf(delivery: Delivery): string {
   if (delivery.event === 'installation' || delivery.event === 'installation_repositories')
     return `installation:${delivery.installationId}`;

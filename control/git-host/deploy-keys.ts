@@ -1,5 +1,5 @@
 // Deploy keys of plain remotes: the platform generates a key, and a person adds its public half on the host, then
-// connects the remote with it. Until then, the private half is stored encrypted, for a day.
+// connects the remote with it. Until the remote is connected, the private half is stored encrypted, for a day at most.
 import { seal, unseal } from '#core/encryption.ts';
 import { newDeployKey } from '#git/deploy-key.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
@@ -38,7 +38,7 @@ export async function makeDeployKey(
   return { id, publicKey, expiresAt: new Date(Date.now() + KEY_SECONDS * 1000) };
 }
 
-/** Reads a key, which stays stored: the host may not have it yet. @throws {ApiError} `unprocessable` */
+/** Reads a key without deleting it, because the host may not have it yet. @throws {ApiError} `unprocessable` */
 export async function readDeployKey(
   { sql, keys }: Pick<Dependencies, 'sql' | 'keys'>,
   organizationId: string,
@@ -53,7 +53,7 @@ export async function readDeployKey(
   return { publicKey, privateKey: unseal(keys, Buffer.from(sealed, 'base64'), contextOf(organizationId)) };
 }
 
-/** Deletes a key that is stored with its repository by now. */
+/** Deletes a key that is now stored with its repository. */
 export async function dropDeployKey(sql: Sql, id: string): Promise<void> {
   await sql`DELETE FROM control.single_use WHERE hash = ${onceHash(KIND, id)} AND kind = ${KIND}`;
 }

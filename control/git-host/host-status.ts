@@ -1,5 +1,5 @@
 // The state of a Git host that is used with access tokens, for the operator and `platform doctor`: accounts whose token
-// does not work or expires soon, and reports that wait for the host.
+// does not work or expires soon, and reports that the host has not accepted yet.
 import type { Sql } from '#postgres/sql.ts';
 
 /** Counts and problems of a host. */
@@ -8,7 +8,7 @@ interface HostStatus {
   readonly repositories: number;
   /** Reports of deployments that the host has not accepted yet, after at least one attempt. */
   readonly waitingReports: number;
-  /** Sentences, at most ten; no problem: empty. */
+  /** At most ten sentences; empty if there is no problem. */
   readonly problems: readonly string[];
 }
 

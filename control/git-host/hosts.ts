@@ -30,7 +30,7 @@ export interface HostRow {
   readonly name: string;
   readonly url: string;
   readonly webhook_secret: Uint8Array;
-  /** The client of its OAuth application, or null. */
+  /** The client of the host's OAuth application, or null. */
   readonly oauth_client_id: string | null;
   readonly oauth_client_secret: Uint8Array | null;
   readonly created_at: Date;
@@ -45,10 +45,11 @@ export function hostContext(hostId: string): string {
 export type Noted = (tx: Transaction, id: string, name: string) => Promise<void>;
 
 /**
- * Creates the record of a host, once it answers.
+ * Creates the record of a host, if the host responds.
  *
- * @param url null: where the kind has its public service.
- * @throws {ApiError} `bad_request` for an invalid URL, `unprocessable` if it does not answer, `conflict` if it exists.
+ * @param url null means the public service of this kind of host.
+ * @throws {ApiError} `bad_request` for an invalid URL, `unprocessable` if the host does not respond, `conflict` if it
+ * already has a record.
  */
 export async function createHost(
   deps: Pick<Dependencies, 'sql' | 'keys' | 'git'>,
@@ -162,14 +163,15 @@ export function webhookOf(
 ): HostWebhook {
   return {
     url: `${addresses.api}/webhooks/git-host/${host.id}/${encodeURIComponent(repositoryId)}`,
-    // Some hosts show a webhook's secret to who administers the repository: it must not open other repositories.
+    // Some hosts show a webhook's secret to the administrators of its repository, so each repository has its own
+    // secret.
     secret: createHmac('sha256', unseal(keys, host.webhook_secret, hostContext(host.id)))
       .update(repositoryId)
       .digest('hex'),
   };
 }
 
-/** The columns of a connected repository that opening it needs, of a row of {@link hostedColumns}. */
+/** A connected repository with the columns that are needed to open it, as {@link hostedColumns} selects them. */
 export interface HostedRow {
   readonly repository_id: string;
   readonly host_id: string;
@@ -183,7 +185,7 @@ export interface HostedRow {
   readonly is_grant: boolean;
 }
 
-/** The columns of {@link HostedRow}, of `repository`, `installation` and `git_host` in a query. */
+/** Selects the columns of {@link HostedRow} from `repository`, `installation` and `git_host`. */
 export function hostedColumns(sql: Sql) {
   return sql`repository.id AS repository_id, repository.host_id, repository.full_name, installation.id AS account_id,
     git_host.id AS git_host_id, git_host.kind AS host_kind, git_host.name AS host_name, git_host.url AS host_url,
@@ -200,7 +202,7 @@ export function openHosted(
   return openAccount({ sql, keys, privateHosts: git.privateHosts }, host, { id, token, is_grant });
 }
 
-/** Stores why an account's token does not work; null if it does. */
+/** Stores why an account's token does not work, or null if it works. */
 export async function noteProblem(sql: Sql, accountId: string, problem: string | null): Promise<void> {
   await sql`UPDATE control.installation SET problem = ${problem?.slice(0, 500) ?? null}
              WHERE id = ${accountId} AND problem IS DISTINCT FROM ${problem?.slice(0, 500) ?? null}`;

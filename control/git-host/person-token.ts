@@ -4,7 +4,7 @@ import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { gitHostTokenOf } from '../sign-in/git-host-token.ts';
 
-/** @throws {ApiError} `unprocessable` if the account has to sign in at the Git host, or to do so again. */
+/** @throws {ApiError} `unprocessable` if the account has to sign in at the Git host first, or again. */
 export async function personToken(
   deps: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   accountId: string,

@@ -63,7 +63,7 @@ async function noteNumber(
     return 'closed';
   }
   await sql.begin(async (tx) => {
-    // Stored even before the first deployment, because pushes look up the number here.
+    // The number is stored even before the first deployment, because pushes look it up here.
     await tx`
       INSERT INTO control.branch (project_id, name, pull_request) VALUES (${id}, ${branch}, ${number})
       ON CONFLICT (project_id, name) DO UPDATE SET pull_request = ${number}, updated_at = now()`;

@@ -23,7 +23,7 @@ export function skipReason(
 
 /**
  * Whether a file belongs to a project or is shared: at the root, or in a folder of no project, such as a shared
- * package. Text documents at the root do not concern projects in folders.
+ * package. Text documents at the root belong to no project in a folder.
  */
 function concerns(file: string, folder: string, folders: readonly string[]): boolean {
   if (isIn(file, folder)) return true;
@@ -44,9 +44,9 @@ export interface PushOrder {
 
 /**
  * Whether a later push was received before this one, because deliveries may arrive out of order. The host's clock
- * decides; within one second, the decision is whether other pushes start at the commit where this push ends. If those
- * pushes lead back to where this one starts (the branch was reset), the order of arrival decides, and this push is the
- * last one.
+ * decides. Within one second, a push that starts at the commit where this push ends is later. If such pushes lead back
+ * to the commit where this push starts (the branch was reset), the order of arrival decides, and this push is the last
+ * one.
  */
 export function isOvertaken(push: PushOrder, others: readonly PushOrder[]): boolean {
   if (others.some(({ pushedAt }) => pushedAt > push.pushedAt)) return true;

@@ -14,7 +14,7 @@ import type { StoredDelivery } from './delivery.ts';
 import { isOvertaken, skipReason, type PushOrder } from './push-rules.ts';
 import { currentRepository } from './token-repositories.ts';
 
-/** Maximum number of other pushes of the branch to compare with. */
+/** Maximum number of other pushes of the branch that a push is compared with. */
 const OTHERS_MAX = 50;
 /** The host reports a deleted branch twice, within this many seconds. */
 const TOLD_TWICE_SECONDS = 60;
@@ -38,7 +38,7 @@ export async function handlePush(deps: Dependencies, push: Push, stored: StoredD
   return [...new Set(outcomes)].join(', ');
 }
 
-/** Whether a later push of the branch was received before. */
+/** Whether a later push of the branch was received before this push. */
 async function isOlder({ sql }: Dependencies, push: Push, { subject, deliveryId }: StoredDelivery): Promise<boolean> {
   const others = await sql<{ details: PushOrder }[]>`
     SELECT details FROM control.webhook_received
@@ -51,9 +51,10 @@ async function isOlder({ sql }: Dependencies, push: Push, { subject, deliveryId 
 }
 
 /**
- * The branch's commit on a host that is used with a token. Such hosts do not report the time of a push, so the current
- * state of the host decides which push is the last, even for a repeated delivery. Null if the branch was deleted.
- * Undefined for another kind of host, or if the host refuses the token, which the deployment then reports.
+ * The branch's commit on a host that is used with a token. Hosts that are used with tokens do not report the time of a
+ * push, so the current commit of the branch decides which push is the last, even for a repeated delivery. Null if the
+ * branch was deleted. Undefined for another kind of host, or if the host refuses the token, which the deployment then
+ * reports.
  */
 async function tipOf(
   deps: Dependencies,
@@ -143,7 +144,7 @@ export async function handleDeletion(
   return [...new Set(outcomes)].join(', ') || 'no project';
 }
 
-/** Removes a branch of a project. The production branch stays, even if it was deleted in the repository. */
+/** Removes a branch of a project. The production branch is never removed, even if it was deleted in the repository. */
 export async function removeUnlessProduction(
   deps: Dependencies,
   project: Pick<ConnectedProject, 'id'>,

@@ -1,5 +1,5 @@
 // Receives a delivery of a Git host: limits its size, checks the signature over the raw bytes, and stores each delivery
-// once. The response is sent once it is stored; deliveries.ts processes it later, also after a restart.
+// once. The response is sent once the delivery is stored; deliveries.ts processes it later, even after a restart.
 import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
 import { isFailure } from '#core/failure.ts';
 import type { TokenHostKind } from '#git/host/access.ts';
@@ -15,12 +15,12 @@ import { findHost, webhookOf } from './hosts.ts';
 /** Result: `accepted`, `ignored` (nothing to do), or `replayed` (received before). */
 type Received = 'accepted' | 'ignored' | 'replayed';
 
-/** Larger bodies are not read to the end; the host sends none. */
+/** Larger bodies are not read to the end, because the host never sends them. */
 const BODY_BYTES_MAX = 25_000_000;
 /** Larger bodies are not kept in memory: only their signature is checked. */
 const PARSED_BYTES_MAX = 5_000_000;
 const RECEIVE_MS = 20_000;
-/** Two deliveries within this time may have the same content. */
+/** Two different deliveries within this time may have the same content. */
 const ALIKE_MS = 5000;
 const DELIVERY_ID = /^[\w-]{8,100}$/;
 
@@ -63,7 +63,7 @@ export async function receiveHosted(
   needJson(request);
   const event = headerOf(request, [kind.event], /^[\w: ]{1,64}$/);
   const deliveryId = `${gitHostId}:${headerOf(request, kind.deliveryIds, DELIVERY_ID)}`;
-  // Bodies of two repositories may be alike.
+  // Includes the repository, because two repositories may send equal bodies.
   const hash = createHash('sha256').update(`${gitHostId}:${repositoryId}\n`);
   const bytes = await readSigned(request, kind.signature, webhookOf(deps, host, repositoryId).secret, hash);
   const deliveries = parse(event, bytes, kind.readDeliveries);
@@ -113,7 +113,7 @@ async function readSigned(
   return bytes;
 }
 
-/** The first of these headers that is present. */
+/** Returns the value of the first of these headers that is present. */
 function headerOf(request: Request, names: readonly string[], pattern: RegExp): string {
   const name = names.find((each) => request.headers.has(each)) ?? names[0]!;
   const value = request.headers.get(name) ?? '';
@@ -170,8 +170,8 @@ function parse<Parsed>(event: string, bytes: Buffer, read: (event: string, body:
 
 /**
  * The signature covers neither the id of the delivery nor the name of its event, so a known body is also refused under
- * another id or name. Timestamps in bodies are in seconds, so two bodies are equal if the same happens twice within a
- * second.
+ * another id or name. Timestamps in bodies are in seconds, so two bodies are equal if the same event happens twice
+ * within a second.
  */
 async function storeDelivery(
   sql: Dependencies['sql'],

@@ -1,5 +1,6 @@
-// Polls plain remotes on a schedule, each repository once regardless of its projects. A repository whose branches moved
-// is refreshed as if its webhook had reported this. Failures in a row lengthen the pause. Started by the API process.
+// Polls plain remotes on a schedule, each repository once regardless of its projects. If branches of a repository have
+// moved, it is refreshed as if its webhook had reported a push. Consecutive failures lengthen the pause. Started by the
+// API process.
 import { backoffMs } from '#core/backoff.ts';
 import { isFailure } from '#core/failure.ts';
 import { runRounds } from '#core/process/rounds.ts';
@@ -31,14 +32,14 @@ interface Row {
 
 /** Polls until the process ends. */
 export function followPolls(deps: Dependencies): Promise<void> {
-  return runRounds(deps, { failure: 'Remotes not polled: retrying', pollMs: POLL_MS }, async () => {
+  return runRounds(deps, { failure: 'Remotes could not be polled: retrying', pollMs: POLL_MS }, async () => {
     return (await workOnPolls(deps)) === TOGETHER;
   });
 }
 
 /** Polls the remotes that are due. @returns the number of polled remotes */
 export async function workOnPolls(deps: Dependencies): Promise<number> {
-  // This prevents other API processes from taking them too.
+  // A new due time prevents other API processes from polling the same remotes.
   const rows = await deps.sql<Row[]>`
     UPDATE control.repository SET poll_due_at = now() + ${`${LEASE_SECONDS} seconds`}::interval
      WHERE id IN (
@@ -62,11 +63,11 @@ async function poll(deps: Dependencies, row: Row): Promise<void> {
     if (!isFailure(error, 'remote_refused', 'remote_unreadable')) throw error;
     problem = error.message.slice(0, 500);
     if (row.poll_failures === 0)
-      log.warn({ repository: row.id, reason: problem }, 'Remote not readable, polled less often');
+      log.warn({ repository: row.id, reason: problem }, 'A remote cannot be read, and is polled less often');
   }
   const failures = problem === null ? 0 : row.poll_failures + 1;
   const pauses = { backoffMs: row.poll_seconds * 1000, backoffMsMax: Math.max(PAUSE_MS_MAX, row.poll_seconds * 1000) };
-  // With jitter, so that remotes connected at the same time are not all polled at the same time.
+  // Pauses have jitter, so that remotes that were connected at the same time are not polled at the same time.
   const pauseMs = backoffMs(pauses, failures + 1);
   await sql`
     UPDATE control.repository

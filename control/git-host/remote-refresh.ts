@@ -1,5 +1,5 @@
-// Plain remotes report pushes to a URL of their own, in any format. The platform then looks up which branches moved,
-// so the body need not be trusted. Runs as a stored delivery.
+// Plain remotes report pushes to a URL of their own, in any format. The platform then reads the branches of the remote,
+// so it does not rely on the body. A refresh is stored and processed like a delivery.
 import { randomUUID } from 'node:crypto';
 import { isFailure } from '#core/failure.ts';
 import { openCredentials, remoteSource } from '#git/clone-source.ts';

@@ -1,5 +1,5 @@
-// Texts that the Git host shows for a deployment: the commit status and the comment on the pull request. Such texts
-// contain no user-written text except names of projects, which are plain text. Pure.
+// Texts that the Git host shows for a deployment: the commit status and the comment on the pull request. These texts
+// contain no text of users except names of projects, which are plain text. Pure.
 import type { CommitStatus } from '#git/host/access.ts';
 import type { GuardedState } from '../records/guarded-releases.ts';
 
@@ -11,8 +11,8 @@ export interface ReportedDeployment {
   readonly isFork: boolean;
   readonly isApproved: boolean;
   /**
-   * The deployment's newest guarded release; absent if there is none, or if the deployment became production after
-   * that.
+   * The deployment's newest guarded release; absent if the deployment has no guarded release, or became production
+   * after it.
    */
   readonly guarded?: {
     readonly state: GuardedState;
@@ -78,7 +78,7 @@ export interface CommentLine extends ReportedDeployment {
   /** URL of the branch's newest deployment that is served, or null. */
   readonly url: string | null;
   readonly logUrl: string;
-  /** Null means still in progress. */
+  /** Null while the deployment is in progress. */
   readonly endedAt: Date | null;
 }
 

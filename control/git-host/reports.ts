@@ -38,7 +38,7 @@ interface Claimed {
   readonly told: string | null;
 }
 
-/** Sends due reports. @returns how many rows there were */
+/** Sends due reports. @returns the number of reports that were due */
 export async function workOnReports(deps: Dependencies): Promise<number> {
   const { sql } = deps;
   const claimed = await sql<Claimed[]>`
@@ -46,7 +46,7 @@ export async function workOnReports(deps: Dependencies): Promise<number> {
      WHERE deployment_id IN (SELECT deployment_id FROM control.git_report WHERE due_at <= now()
                              ORDER BY due_at LIMIT ${TOGETHER} FOR UPDATE SKIP LOCKED)
     RETURNING deployment_id, version, attempt, told`;
-  // An unresponsive host delays reports to other hosts once, not for each of its deployments.
+  // An unresponsive host delays the reports to other hosts only once, not for each of its deployments.
   const away = new Map<string, Error>();
   for (const row of claimed) {
     if (deps.stopping.aborted) break;
@@ -63,7 +63,7 @@ export async function workOnReports(deps: Dependencies): Promise<number> {
       const waitMs = Math.max(backoffMs(pauses, attempt), isHost ? (error.retryAfterMs ?? 0) : 0);
       if (isHost && error.status === 401 && reported?.git_host_id != null)
         await noteProblem(sql, reported.account_id, error.message);
-      deps.log.warn({ err: error, deployment: id }, 'Deployment not reported to the Git host');
+      deps.log.warn({ err: error, deployment: id }, 'A deployment could not be reported to the Git host');
       await sql`
         UPDATE control.git_report SET error = ${(error as Error).message.slice(0, 500)},
                due_at = ${isOver ? null : sql`now() + ${`${waitMs} ms`}::interval`}

@@ -7,8 +7,8 @@ import { followChecks } from './token-repositories.ts';
 
 /** Processes deliveries, sends reports, checks repositories and polls remotes until the process ends. */
 export function startGitHost(deps: Dependencies): void {
-  deps.background('Deliveries of the Git host', () => followDeliveries(deps));
-  deps.background('Reports to the Git host', () => followReports(deps));
+  deps.background('Processing deliveries of the Git host', () => followDeliveries(deps));
+  deps.background('Sending reports to the Git host', () => followReports(deps));
   deps.background('Polls of remotes', () => followPolls(deps));
   deps.background('Checks of repositories', () => followChecks(deps));
 }

@@ -125,7 +125,7 @@ function checkedRows(sql: Sql, condition: ReturnType<Sql>) {
 
 /** Result of a check. */
 interface Checked {
-  /** Null if the repository is no longer there. */
+  /** Null if the repository no longer exists. */
   readonly webhook: WebhookState | null;
 }
 
@@ -181,7 +181,7 @@ async function followRepository(
 ): Promise<HostRepository | null> {
   const found = await access.readRepository({ id: row.host_id, fullName: row.full_name });
   if (found === null) {
-    // If the host has lost its data, or a proxy answers instead, the account would be unknown as well.
+    // The account is checked as well: if the host has lost its data, or a proxy answers instead, it is also unknown.
     await access.readAccount();
     await disconnect(sql, row.repository_id, 'gone');
     return null;
@@ -209,14 +209,16 @@ async function disconnect(sql: Sql, repositoryId: string, reason: 'gone' | 'arch
 
 /** Checks repositories that were not checked for a day, until the process ends. */
 export function followChecks(deps: Dependencies): Promise<void> {
-  return runRounds(deps, { failure: 'Repositories not checked: retrying', pollMs: POLL_MS }, () => workOnChecks(deps));
+  return runRounds(deps, { failure: 'Repositories could not be checked: retrying', pollMs: POLL_MS }, () =>
+    workOnChecks(deps),
+  );
 }
 
 /** Checks the repositories that are due. @returns whether more repositories may be due */
 export async function workOnChecks(deps: Dependencies): Promise<boolean> {
   const { sql } = deps;
-  // This prevents other API processes from taking them too. Repositories that are not checked now are due again after
-  // RETRY_HOURS.
+  // A new due time prevents other API processes from checking the same repositories. A repository whose check fails is
+  // due again after RETRY_HOURS.
   const due = await sql<{ id: string }[]>`
     UPDATE control.repository SET checked_at = now() - ${`${CHECK_HOURS - RETRY_HOURS} hours`}::interval
      WHERE id IN (
@@ -227,7 +229,7 @@ export async function workOnChecks(deps: Dependencies): Promise<boolean> {
     RETURNING id`;
   if (due.length === 0) return false;
   const rows = await checkedRows(sql, sql`repository.id IN ${sql(due.map(({ id }) => id))}`);
-  // An unresponsive host delays other hosts once, not for each of its repositories.
+  // An unresponsive host delays the checks of other hosts only once, not for each of its repositories.
   const away = new Set<string>();
   for (const row of rows) {
     if (deps.stopping.aborted) break;
@@ -257,7 +259,7 @@ export async function webhookRemoval(deps: Deps & Pick<Dependencies, 'log'>, rep
       await openHosted(deps, row).removeWebhook({ id: row.host_id, fullName: row.full_name }, url);
     } catch (error) {
       if (!isFailure(error, 'git_host')) throw error;
-      deps.log.warn({ err: error, repository: row.full_name }, 'Webhook not removed from the Git host');
+      deps.log.warn({ err: error, repository: row.full_name }, 'The webhook could not be removed from the Git host');
     }
   };
 }
@@ -269,7 +271,7 @@ interface Current {
 }
 
 /**
- * Opens the repository of a delivery and follows its name.
+ * Opens the repository of a delivery and updates its name.
  *
  * @returns null where the host refuses the token, or no organization has connected the repository.
  * @throws {Failure} `git_host` if the host does not answer: the delivery is then retried.

@@ -20,7 +20,7 @@ export async function readDeletion(request: Request): Promise<Uint8Array | null>
   let checked = 0;
   for await (const chunk of request.body ?? []) {
     if (!isPossible) continue;
-    // The size is doubled, so that many small chunks cost no more than one large chunk, for copies and for checks.
+    // The size of the buffer is doubled, so that many small chunks cost no more than one large chunk.
     if (length + chunk.length > bytes.length)
       bytes = Buffer.concat([bytes.subarray(0, length)], 2 * (length + chunk.length));
     bytes.set(chunk, length);

@@ -16,7 +16,7 @@ import { projectRepository } from './project-repository.ts';
 import { openPushes } from './pushes.ts';
 import { ensureRepository } from '../repositories/repositories.ts';
 
-/** `retry-after` when all slots are taken. */
+/** The value of `retry-after` when all slots are taken. */
 const AGAIN_SECONDS = 5;
 const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
 
@@ -40,7 +40,7 @@ export async function openGitPush(deps: Dependencies): Promise<GitPush> {
   };
 }
 
-/** Takes a slot of an account. @returns a function that releases it, once. @throws {ApiError} */
+/** Takes a slot of an account. @returns a function that releases the slot once. @throws {ApiError} */
 type Slots = (account: string) => () => void;
 
 function createSlots(most: number): Slots {

@@ -1,4 +1,5 @@
-// Runs Git's CGI program for smart HTTP as a fetch handler: the request's body goes in, headers and body come out.
+// Runs Git's CGI program for smart HTTP as a fetch handler: it gets the request's body and writes the response's
+// headers and body.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -57,7 +58,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
       PLATFORM_PUSH_FAILED: failed,
     },
     stdio: ['pipe', 'pipe', 'ignore'],
-    // A separate process group, so that its children are killed with it.
+    // The program gets its own process group, so that its children are killed with it.
     detached: true,
   });
   const kill = (): void => {
@@ -70,7 +71,7 @@ export async function gitHttpBackend(request: Request, call: BackendCall, read?:
     }
   };
   request.signal.addEventListener('abort', kill);
-  // The client may have left before.
+  // The client may have disconnected already.
   if (request.signal.aborted) kill();
   child.once('exit', () => request.signal.removeEventListener('abort', kill));
   child.once('exit', call.onEnd).once('error', call.onEnd);
@@ -111,13 +112,13 @@ async function* withFailure(answer: AsyncIterable<Buffer>, file: string): AsyncG
     let end: Buffer = Buffer.alloc(0);
     for await (const chunk of answer) {
       const bytes = Buffer.concat([end, chunk]);
-      // Hold back only a possible flush packet, so that the log is streamed.
+      // Only a possible flush packet is held back, so that the log is streamed.
       const zeros = /0*$/.exec(bytes.toString('latin1', Math.max(0, bytes.length - FLUSH.length)))![0].length;
       end = bytes.subarray(bytes.length - zeros);
       if (bytes.length > zeros) yield bytes.subarray(0, bytes.length - zeros);
     }
     const isFailed = existsSync(file) && end.toString('latin1') === FLUSH;
-    // In one chunk, because Git stops reading at the error.
+    // The error and the end are sent in one chunk, because Git stops reading at the error.
     yield isFailed ? Buffer.concat([errorPacket('The push was stored, but its deployment failed'), end]) : end;
   } finally {
     await rm(file, { force: true });

@@ -2,7 +2,7 @@
 import type { Transaction } from '#postgres/sql.ts';
 import { newId } from '../records/ids.ts';
 
-/** A repository as `git push` needs it. */
+/** The fields of a repository that `git push` needs. */
 interface ProjectRepository {
   readonly id: string;
   /** `builtin`: on this platform. */

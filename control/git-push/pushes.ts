@@ -1,7 +1,7 @@
 // Handles pushes reported by hooks. A hook leaves a note in `<FS_PATH>/repositories/pushes/` and sends its name over a
 // Unix socket in a private folder of this process. Each pushed branch becomes a deployment, whose log is written back
-// until it ends. Notes left while no API process ran are handled at start. A note whose deployments could not be
-// created, for example because Postgres was unavailable, is retried.
+// until it ends. Notes that were left while no API process ran are handled at the start. A note whose deployments could
+// not be created, for example because Postgres was unavailable, is retried.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -43,7 +43,7 @@ const LINE_BYTES_MAX = 200;
 const REFS_MAX = 50;
 const pauses = { backoffMs: 1000, backoffMsMax: 60_000 };
 
-/** Listens, and handles notes left before. */
+/** Listens for hooks, and handles notes that were left before. */
 export async function openPushes(deps: Dependencies): Promise<Pushes> {
   const folder = path.join(repositoriesFolder(deps.folder), 'pushes');
   const signals = await openDeploymentSignals(deps);
@@ -106,8 +106,8 @@ export async function openPushes(deps: Dependencies): Promise<Pushes> {
   const address = path.join(sockets, 'push.sock');
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(address, resolve));
   await writeFile(path.join(repositoriesFolder(deps.folder), 'socket'), `${address}\n`, { mode: 0o600 });
-  deps.background('Pushes from before a restart', async () => {
-    // Independent of each other, since they belong to different projects.
+  deps.background('Handling pushes from before a restart', async () => {
+    // These notes are handled concurrently, because they belong to different projects.
     for (const name of await readdir(folder))
       await take(name, null).catch((error: unknown) =>
         deps.log.error({ err: error, name }, 'A push could not be accepted'),
@@ -148,7 +148,7 @@ async function deploy(
   if (branches.length > REFS_MAX)
     say(
       `A push is deployed up to ${REFS_MAX} branches: ${branches.length - REFS_MAX} more are stored, and not deployed. ` +
-        'Deploy one with: platform deploy --remote <branch>',
+        'Deploy a branch with: platform deploy --remote <branch>',
     );
   let isFailed = false;
   for (const { name, after } of branches.slice(0, REFS_MAX)) {
@@ -189,7 +189,7 @@ async function deploy(
   for (const deployment of made.values())
     if (deployment !== null && !(await follow(deps, signals, say, deployment.id, deployment.branch, signal)))
       isFailed = true;
-  // Read by the post-receive hook; log lines contain no NUL.
+  // The post-receive hook reads this NUL; log lines contain none.
   if (isFailed) socket.write('\0');
 }
 
@@ -215,7 +215,7 @@ async function follow(
       say(`Deployment ${id} ended: ${status}${reason === null ? '' : ` (${reason})`} ${errorMessage ?? ''}`);
     else say(`Status: ${status}`);
   }
-  if (signal.aborted && last !== 'success') say(`It continues: platform deployments view ${id}`);
+  if (signal.aborted && last !== 'success') say(`The deployment continues: platform deployments view ${id}`);
   return last !== 'failure' && last !== 'timeout';
 }
 

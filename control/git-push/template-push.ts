@@ -62,7 +62,7 @@ export async function pushTemplate(deps: Dependencies, given: TemplatePush): Pro
   return id;
 }
 
-/** @returns the commit, which the branch points to. */
+/** @returns the new commit, to which the branch now points. */
 async function commitTemplate(
   repository: string,
   branch: string,

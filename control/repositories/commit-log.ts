@@ -13,7 +13,7 @@ const OUTPUT_BYTES_MAX = 256 * 1024;
 interface LoggedCommit {
   readonly sha: string;
   readonly author: string;
-  /** First line of its message. */
+  /** First line of the commit message. */
   readonly message: string;
 }
 

@@ -35,8 +35,8 @@ const settings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates a repository atomically if it does not exist. Rewrites outdated hooks of an existing one: a restored backup
- * has none, and after an upgrade they point to the previous version.
+ * Creates a repository atomically if it does not exist. Rewrites missing or outdated hooks: a restored backup has no
+ * hooks, and after an upgrade they point to the previous version.
  */
 export async function ensureRepository(dataFolder: string, id: string, defaultBranch: string): Promise<string> {
   const folder = repositoryFolder(dataFolder, id);
@@ -68,13 +68,14 @@ async function ensureHooks(repository: string): Promise<void> {
   const texts = {
     'pre-receive': await readFile(path.join(hooks, 'pre-receive'), 'utf8'),
     update: await readFile(path.join(hooks, 'update'), 'utf8'),
-    // The hook does not run Git, and Node reserves more address space than it uses.
+    // This hook gets no limit of its address space: it does not run Git, and Node reserves more address space than it
+    // uses.
     'post-receive': `#!/bin/sh\nulimit -S -v unlimited 2>/dev/null\nexec '${process.execPath}' '${path.join(hooks, 'post-receive.mjs')}'\n`,
   };
   for (const [name, text] of Object.entries(texts)) {
     const file = path.join(folder, name);
     if ((await readFile(file, 'utf8').catch(() => null)) === text) continue;
-    // Replaced by renaming, since another push may be running it.
+    // The hook is replaced by renaming, because another push may be running it.
     const beside = `${file}.${randomUUID()}`;
     await writeFile(beside, text, { mode: 0o755 });
     await rename(beside, file);

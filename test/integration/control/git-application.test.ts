@@ -194,7 +194,7 @@ test('addresses, ways back and answers of the host are checked', async () => {
     [{ url: 'https://ada:pw@github.example' }, /must not hold a user or a password/],
     [{ url: 'https://10.0.0.1' }, /must not lead to a private address, unless GIT_REMOTE_PRIVATE_HOSTS/],
     [{ url: 'http://github.example' }, /must begin with https:\/\//],
-    [{ url: 'https://github.example/?x=1' }, /must be one such as/],
+    [{ url: 'https://github.example/?x=1' }, /must look like/],
     [{ url: '' }, /GitHub cannot send webhooks to http:\/\/localhost:\d+: set PUBLIC_API_URL/],
     [{ organization: '../x' }, /That did not work/],
   ];
