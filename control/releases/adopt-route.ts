@@ -67,8 +67,8 @@ export async function adoptRoute(
 }
 
 /**
- * Whether a name without a project is reserved: a route record from before the control plane serves it, which belongs
- * to the operator.
+ * Whether a name without a project is reserved: it is served by a route record that is older than the control plane and
+ * belongs to the operator.
  */
 export async function isNameReserved(
   tx: Transaction,
@@ -85,7 +85,7 @@ async function hasRecord(routes: Dependencies['routes'], name: string): Promise<
   try {
     return (await routes.unmanaged(name)) !== null;
   } catch {
-    // An unreadable record exists, too.
+    // An unreadable record counts as existing.
     return true;
   }
 }

@@ -1,5 +1,5 @@
 // AI gateway tokens of deployments: created when a deployment with `ai: true` is released, stored as a hash for the
-// gateway, and sealed with its variables for its route record. A trigger deletes the tokens with the deployment.
+// gateway, and encrypted with its variables for its route record. A trigger deletes the tokens with the deployment.
 import { statementsOf, type Transaction } from '#postgres/sql.ts';
 import { issueToken, revokeDeploymentTokens } from '#gateway/accounts/postgres/tokens.ts';
 import { ApiError } from '../http/errors.ts';
@@ -15,10 +15,10 @@ interface Owned {
   readonly branch: string;
 }
 
-/** In this time, workers of engines that do not have the new token yet can use the former token. */
+/** How long the old token stays valid, for workers of engines that do not have the new token yet. */
 const OVERLAP_SECONDS = 60;
 
-/** @returns the token, to be sealed with the deployment's variables. */
+/** @returns the token, to be encrypted with the deployment's variables. */
 export async function issueAiToken(
   tx: Transaction,
   { id, project_id, organization_id, branch }: Owned,
@@ -43,7 +43,7 @@ export async function revokeAiTokens(tx: Transaction, deploymentId: string): Pro
  * Replaces the token of a deployment.
  *
  * @returns whether all engines have the new token; otherwise the old token expires after a minute.
- * @throws {ApiError} `not_found`; `conflict` if it has no token.
+ * @throws {ApiError} `not_found`; `conflict` if the deployment has no token.
  */
 export async function rotateAiToken(
   deps: Dependencies,

@@ -1,4 +1,4 @@
-// Applies the migrations of a deployment before any URL points to it, to production's databases or its branch's.
+// Applies the migrations of a deployment to production's or its branch's databases, before any URL points to it.
 // Migrations are recorded with the deployment, so that a rollback can list them. Called by release.ts and promote.ts.
 import { Failure, isFailure } from '#core/failure.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -40,7 +40,8 @@ export async function applyMigrations(
   try {
     plan = await migrate(deps, name, artifact, branch, true);
     const pending = plan.flatMap(({ resource, pending: files }) => (files.length > 0 ? [{ resource, files }] : []));
-    // The migrations are recorded before they run: after a crash, the next process would find none pending.
+    // The migrations are recorded before they run, because after a crash the next process would find no pending
+    // migrations.
     if (pending.length > 0) await noteMigrations(deps, id, on, pending);
     if (pending.length > 0 && branch === null) {
       const resources = pending.map(({ resource }) => resource);

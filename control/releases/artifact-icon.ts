@@ -9,7 +9,7 @@ import { assetPathProblem } from '#artifacts/archive/artifact-path.ts';
 const ICON_BYTES_MAX = 32_768;
 /** Part of `index.html` in which the link to the icon is searched. */
 const HEAD_BYTES_MAX = 65_536;
-/** Links that are looked at. */
+/** Maximum number of links that are examined. */
 const LINKS_MAX = 50;
 const usualNames = ['favicon.svg', 'favicon.ico', 'favicon.png'] as const;
 
@@ -83,7 +83,7 @@ function decoded(text: string): string | null {
   }
 }
 
-/** Determined by the content, since names and declared types may be wrong. */
+/** Detects the image type from the content, since names and declared types may be wrong. */
 function imageType(bytes: Buffer): string | null {
   const begins = (hex: string, at = 0): boolean => bytes.subarray(at, at + hex.length / 2).toString('hex') === hex;
   if (begins('89504e470d0a1a0a')) return 'image/png';

@@ -5,7 +5,7 @@ import { writeAudit, type AuditEvent } from '../records/audit.ts';
 /** Writes an audit log row as the caller; `ctx.state.audit` of a route is such a function. */
 export type Audit = (tx: Transaction, event: AuditEvent) => Promise<void>;
 
-/** Writes as the platform itself. */
+/** Writes audit entries with the platform itself as the actor. */
 export const systemAudit: Audit = (tx, event) => writeAudit(tx, { actor: null, address: null, requestId: null }, event);
 
 /** Notifies followers of a deployment. */

@@ -23,7 +23,7 @@ interface RemovedBranch {
   readonly branch: string;
   /** Number of deployments that are no longer served. */
   readonly deployments: number;
-  /** Number of deleted items by kind; null if no engine was available, they are deleted later. */
+  /** Number of deleted items by kind; null if no engine was available, so that the items are deleted later. */
   readonly removed: Readonly<Record<string, number>> | null;
 }
 

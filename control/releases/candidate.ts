@@ -1,5 +1,5 @@
-// Checks whether a deployment can become production, and which steps come first. Variables are frozen, the worker is
-// started with them, production's databases are migrated. Called by promote.ts.
+// Checks whether a deployment can become production, and prepares the promotion. Freezes the variables of the
+// deployment, starts its worker with them, and migrates production's databases. Called by promote.ts.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { isFailure } from '#core/failure.ts';
 import { previewOf } from '#core/preview.ts';
@@ -30,7 +30,10 @@ interface Readied {
   readonly warnings: readonly string[];
 }
 
-/** Reads a deployment that may become production. @throws {ApiError} `not_found`; `conflict` if it may not. */
+/**
+ * Reads a deployment that may become production. @throws {ApiError} `not_found`; `conflict` if the deployment may not
+ * become production.
+ */
 export async function readCandidate(deps: Dependencies, projectId: string, id: string): Promise<Candidate> {
   const { sql, folder } = deps;
   const [row] = await sql<(Candidate & { status: string; is_fork: boolean; removed_at: Date | null })[]>`

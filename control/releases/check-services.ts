@@ -1,4 +1,4 @@
-// Checks before a release that the projects whose workers and objects it calls exist in its organization. Called by
+// Before a release, checks that its organization has the projects whose workers and objects it calls. Called by
 // release.ts.
 import { objectOwners } from '#core/bindings/object.ts';
 import { parseServiceTarget } from '#core/bindings/service.ts';

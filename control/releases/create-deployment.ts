@@ -21,7 +21,7 @@ interface NewDeployment {
   readonly source: 'push' | 'pull_request' | 'redeploy' | 'hook';
   /** Account; null if triggered from outside. */
   readonly createdBy: string | null;
-  /** Writes the audit log entry. By default, as the platform does. */
+  /** Writes the audit log entry. By default, the platform is the actor. */
   readonly audit?: Audit;
   /** Further options for the builder, such as `{clearCache: true}`. */
   readonly input?: Readonly<Record<string, unknown>> | undefined;
@@ -31,7 +31,7 @@ interface NewDeployment {
 interface CreatedDeployment {
   readonly id: string;
   readonly target: 'production' | 'preview';
-  /** False: the same commit of the branch is already being deployed. */
+  /** False if the same commit of the branch is already being deployed. */
   readonly isNew: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Lines that a release appends to its deployment's log, after those of the build. Only the holder of the job's lease
-// writes lines. Inserted lines are permanent, and numbered after the build's.
+// Lines that a release appends to its deployment's log, after the lines of the build. Only the holder of the job's
+// lease writes lines. Inserted lines are permanent, and their numbers follow the numbers of the build's lines.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 type Step = 'queue' | 'upload' | 'migrate' | 'release';

@@ -1,5 +1,5 @@
 // Calls to the engines during a release, over the supervisor's private port: start a deployment, migrate, snapshot and
-// restore databases, remove the data of a branch or project. All may be repeated.
+// restore databases, remove the data of a branch or project. Every call may be repeated.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { Failure } from '#core/failure.ts';
 import type { Plan } from '#core/plans.ts';
@@ -12,7 +12,7 @@ type EngineDeps = Pick<Dependencies, 'privatePort' | 'folder'>;
 interface Started {
   readonly isStarted: boolean;
   readonly error: string | null;
-  /** Output of its top level. */
+  /** Output of the worker's top-level code. */
   readonly lines: readonly { readonly level: string; readonly text: string }[];
 }
 
@@ -128,7 +128,8 @@ export async function removeBranchData(
 /**
  * Deletes the data of a deleted project once no route points to it.
  *
- * @param known its branches, and the databases that they declared. @returns the number of deleted items by kind.
+ * @param known the project's branches, and the databases that they declared. @returns the number of deleted items by
+ * kind.
  */
 export async function removeProjectData(
   deps: EngineDeps,
@@ -150,7 +151,11 @@ interface InProduction {
   readonly deployment: string;
 }
 
-/** Name or id of an object of a class in production, or null. @param firstName the first name of the class. */
+/**
+ * Finds an object of a class in production. @param firstName the original name of the class, which stays the same after
+ * a rename.
+ * @returns the object's name or id, or null.
+ */
 export async function heldObject(deps: EngineDeps, of: InProduction, firstName: string): Promise<string | null> {
   for (let cursor: string | null = null; ;) {
     const args = { class: firstName, ...(cursor !== null && { cursor }) };
@@ -161,7 +166,9 @@ export async function heldObject(deps: EngineDeps, of: InProduction, firstName: 
   }
 }
 
-/** Deletes all objects of a class that production no longer has. @returns how number of objects with stored data. */
+/**
+ * Deletes all objects of a class that production no longer has. @returns the number of objects that had stored data.
+ */
 export async function clearObjects(deps: EngineDeps, of: InProduction, firstName: string): Promise<number> {
   let removed = 0;
   for (let cursor: string | null = null; ;) {

@@ -1,5 +1,5 @@
 // The variables of a deployment, frozen at its release: a rollback restores them, and changed variables take effect
-// with the next release only. Encrypted like the variables themselves.
+// with the next release only. Frozen variables are encrypted like the variables themselves.
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { AI_TOKEN_VARIABLE, AI_URL_VARIABLE } from '#core/ai-caller.ts';
 import { variableContext } from '#core/variable-context.ts';

@@ -16,13 +16,13 @@ import { readFigures, type Figures, type StepFigures } from './guarded/figures.t
 import { judge, type Verdict } from './guarded/judge.ts';
 
 const POLL_MS = 2000;
-/** Interval between two looks at a release: usage arrives every few seconds. */
+/** Interval between two checks of a release: usage arrives every few seconds. */
 const LOOK_SECONDS = 5;
 const LOCK_WAIT_MS = 20_000;
 
 /** Judges releases until the process ends. */
 export function judgeReleases(deps: Dependencies): Promise<void> {
-  return runRounds(deps, { failure: 'Guarded release not judged', pollMs: POLL_MS }, () => judgeNext(deps));
+  return runRounds(deps, { failure: 'A guarded release could not be judged', pollMs: POLL_MS }, () => judgeNext(deps));
 }
 
 interface DueRow extends GuardedRow {
@@ -35,7 +35,7 @@ interface DueRow extends GuardedRow {
   readonly minutes: number;
 }
 
-/** Judges the release that is due first. @returns false if none is due. */
+/** Judges the release that is due first. @returns false if no release is due. */
 export async function judgeNext(deps: Dependencies): Promise<boolean> {
   const { sql } = deps;
   const [row] = await sql<DueRow[]>`

@@ -29,7 +29,7 @@ interface State {
   readonly status: 'queued' | 'running' | 'success' | 'failure' | 'canceled';
   readonly error: string | null;
   readonly databases: readonly MigratedDatabase[] | null;
-  /** No migrator has reported for a while. */
+  /** Whether no migrator has reported for a while. */
   readonly isLonely: boolean;
 }
 

@@ -1,6 +1,6 @@
-// Classes of durable objects across deployments. A deployment that lacks a class of which production has objects is
-// refused before anything changes. If such a deployment names a class as deleted, the objects of this class are deleted
-// when the deployment becomes production. Called by release.ts and promote.ts.
+// Rules for the classes of durable objects across deployments. A deployment that lacks a class of which production has
+// objects is refused before anything changes. If such a deployment names a class as deleted, the objects of this class
+// are deleted when the deployment becomes production. Called by release.ts and promote.ts.
 import { openArtifact } from '#artifacts/artifact-source.ts';
 import { ownClasses } from '#core/bindings/object.ts';
 import {
@@ -36,8 +36,8 @@ const LOCK_WAIT_MS = 20_000;
 type ReadDeps = Pick<Dependencies, 'folder' | 'artifacts'>;
 
 /**
- * Why a deployment cannot use production's objects; null if it can, or production's objects cannot be looked at because
- * its deployment is broken.
+ * Why a deployment cannot use production's objects; null if it can, or if production's deployment is broken, so that
+ * its objects cannot be read.
  *
  * @throws {Failure} `engines_away`
  */
@@ -120,7 +120,7 @@ interface Production {
   readonly project: string;
   readonly deployment: string;
   readonly now: ObjectClasses;
-  /** First names of the classes of which it may have objects. */
+  /** Classes that may have objects, by their original names, which stay the same after a rename. */
   readonly known: readonly string[];
 }
 
@@ -201,7 +201,7 @@ async function clearClasses(deps: Dependencies, projectId: string): Promise<void
       ON p.id = c.project_id AND p.production_deployment_id = c.deletion
     WHERE p.id = ${projectId} AND p.deleted_at IS NULL`;
   if (due.length === 0) return;
-  // Code of the previous deployment could write to them again.
+  // Until then, code of the previous deployment could write to the objects again.
   if (!(await untilRouted(deps, projectId))) throw new Error('Not all engines have the new route yet');
   for (const { class: name, project, deployment, organization_id: organizationId } of due) {
     const removed = await clearObjects(deps, { project, deployment }, name);

@@ -1,4 +1,5 @@
-// Pointers of production and of branch URLs. Updated in the transaction of a release, promotion or rollback.
+// Pointers: which deployment is production, and which deployment each branch URL serves. They are updated in the
+// transaction of a release, promotion or rollback.
 import type { Transaction } from '#postgres/sql.ts';
 import { addProductionChange } from '../records/production-changes.ts';
 import { endGuarded, runningGuarded } from './guarded/changes.ts';

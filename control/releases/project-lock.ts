@@ -40,7 +40,7 @@ export async function withProject<Result>(
         // The work is done, even if the connection that held the lock has been lost.
         end ??= { error };
       }
-      // Assigned in a callback, which the type checker does not see.
+      // The type checker does not see that a callback assigns `end`.
       const ended = end as { readonly result: Result } | { readonly error: unknown } | null;
       if (ended !== null) {
         if ('error' in ended) throw ended.error;

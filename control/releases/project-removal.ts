@@ -15,7 +15,9 @@ import { untilRouted, writeRoute } from './project-routes.ts';
 
 const POLL_MS = 60_000;
 const TOGETHER = 100;
-/** Kinds of storage that this removes. Sandboxes and repositories of deleted projects are removed elsewhere. */
+/**
+ * Kinds of stored data that a removal deletes. Sandboxes and repositories of deleted projects are removed elsewhere.
+ */
 const REMOVED_KINDS: readonly StorageKind[] = ['files', 'databases', 'state', 'queues', 'workflows', 'artifacts'];
 
 /**
@@ -87,11 +89,11 @@ async function removeData(deps: Dependencies, projectId: string): Promise<void> 
   await sql.begin(async (tx) => {
     await tx`
       UPDATE control.project SET data_removal = ${tx.json(removed)}, updated_at = now() WHERE id = ${projectId}`;
-    // Retention deletes its artifacts.
+    // Retention deletes the project's artifacts later.
     await tx`
       UPDATE control.deployment SET removed_at = now(), updated_at = now()
       WHERE project_id = ${projectId} AND removed_at IS NULL`;
-    // Valid until the next count.
+    // The deleted kinds count as empty until the next periodic count.
     await tx`DELETE FROM control.storage WHERE project_id = ${projectId} AND kind = ANY(${[...REMOVED_KINDS]})`;
     await systemAudit(tx, {
       organizationId,

@@ -1,5 +1,6 @@
 // Keeps the handlers' route records in sync with the database: after each change, on NOTIFY, by polling, and for all
-// projects at start. Handlers need only these files. Records of projects unknown to the database are not touched.
+// projects at start. Handlers need nothing but the route records. Records of projects unknown to the database are not
+// touched.
 import { createWake } from '#core/process/wake.ts';
 import type { Sql, Transaction } from '#postgres/sql.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -25,7 +26,7 @@ export async function touchRoute(tx: Sql | Transaction, projectId: string): Prom
 
 /** Writes a project's record if it differs from the database. */
 export function writeRoute(deps: RouteDeps, projectId: string): Promise<void> {
-  // Serialized: a record read before a change must not be written after it.
+  // Writes are serialized, so that a record that was read before a change is not written after it.
   return deps.mutex.exclusive(`route:${projectId}`, async () => {
     const [rows] = await readProjectRows(deps.sql, [projectId]);
     if (rows !== undefined) await writeOne(deps, rows);
@@ -103,7 +104,9 @@ export async function followRoutes(deps: Dependencies): Promise<void> {
   }
 }
 
-/** Compares every project's record with the database and writes outdated records. @returns how many were written */
+/**
+ * Compares every project's record with the database and writes outdated records. @returns the number of written records
+ */
 export async function writeAllRoutes(deps: RouteDeps): Promise<number> {
   let written = 0;
   for (let after = ''; ;) {

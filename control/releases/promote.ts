@@ -98,8 +98,8 @@ export function promote(
  * Returns to the previous production deployment, or to a given one. If a guarded release is running, the previous
  * deployment is the one that is still production: the release ends.
  *
- * @param restoreDatabase restores production's databases from the snapshot taken before the first migration since then.
- * Data that was written since is lost, so this requires `confirm`.
+ * @param restoreDatabase restores production's databases from the snapshot that was taken before the first migration
+ * after the target deployment. Data that was written after that snapshot is lost, so this requires `confirm`.
  * @throws {ApiError} `conflict`, `confirmation_needed`
  */
 export function rollback(

@@ -130,7 +130,10 @@ export async function previewPromotion(
   };
 }
 
-/** Why production's objects prevent the promotion; null if they do not, or engines cannot be asked at the moment. */
+/**
+ * Why production's objects prevent the promotion; null if they do not prevent it, or if no engine is available to
+ * check.
+ */
 async function objectsObjection(deps: Dependencies, projectId: string, artifact: string): Promise<string | null> {
   try {
     return await classesObjection(deps, projectId, openArtifact(deps.folder, artifact).manifest);
@@ -188,7 +191,7 @@ async function commitsOfRepository(
   };
 }
 
-/** Commits of the deployments that are undone, without those of the remaining ones. */
+/** Commits of the deployments that a rollback undoes, without commits that remaining deployments contain. */
 async function commitsSince(
   { sql }: Dependencies,
   kept: readonly string[],

@@ -49,8 +49,8 @@ export async function redeploy(
 }
 
 /**
- * Redeploys the live deployments that use the changed variables, if the project is set up so. Call this function in the
- * transaction of the change.
+ * Redeploys the live deployments that use the changed variables, if the project's settings say so. Call this function
+ * in the transaction of the change.
  *
  * @returns the ids of the new deployments; if there are none, the change needs a manual redeploy.
  */
@@ -65,8 +65,8 @@ export async function redeployOnVariables(
     SELECT settings, production_deployment_id FROM control.project WHERE id = ${projectId} AND deleted_at IS NULL`;
   if (project?.settings.redeployOnVariables !== true) return [];
   const live = new Set<string>();
-  // If two deployments share the visitors of production, the newer one, because a redeployment of the older one would
-  // replace it.
+  // If two deployments share the visitors of production, only the newer one is redeployed, because a redeployment of
+  // the older one would replace it.
   const production = (await runningGuarded(tx, projectId)) ?? project.production_deployment_id;
   if (changed.some(({ scope }) => scope === 'production') && production !== null) live.add(production);
   const allPreviews = changed.some(({ scope }) => scope === 'preview');

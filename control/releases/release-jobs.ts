@@ -31,7 +31,7 @@ export async function runReleases(deps: Dependencies): Promise<void> {
     void sql`
       UPDATE control.job SET lease_until = now() + ${LEASE_MS} * interval '1 ms'
       WHERE lease LIKE ${`${member}.%`} AND id = ANY(${[...running.keys()]})`.catch((error: unknown) =>
-      log.warn({ err: error }, 'Leases of releases not renewed'),
+      log.warn({ err: error }, 'The leases of releases could not be renewed'),
     );
   }, LEASE_MS / 3);
   // The supervisor starts one API process, so earlier holders of these leases have died.
@@ -105,8 +105,8 @@ async function runOne(deps: Dependencies, job: ReleaseJob): Promise<void> {
           attempt = attempt - ${isWaiting ? 1 : 0}
         WHERE id = ${job.id} AND lease = ${job.lease}`;
     } catch (failure) {
-      // The lease expires by itself.
-      log.error({ err: failure, deployment: job.deploymentId }, 'Release lease could not be released');
+      // If the lease cannot be released, it expires by itself.
+      log.error({ err: failure, deployment: job.deploymentId }, 'The lease of a release could not be released');
     }
   }
 }

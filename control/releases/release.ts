@@ -53,7 +53,7 @@ interface Row {
 }
 
 /**
- * Runs a release to its end. The result is recorded with that of the job, in one transaction.
+ * Runs a release to its end. The results of the release and of its job are recorded in one transaction.
  *
  * @throws {Failure} `engines_away` or `not_routed`, to be retried; `lease_lost`, to be dropped.
  */
@@ -131,7 +131,7 @@ async function readDeployment({ sql }: Dependencies, { deploymentId }: ReleaseJo
   return row ?? null;
 }
 
-/** Checks that it still needs a release. */
+/** Checks that the deployment still needs a release. */
 async function checkWanted({ sql }: Dependencies, { id, lease }: ReleaseJob, row: Row): Promise<void> {
   if (row.deleted_at !== null)
     throw new Failure('release_ended', 'The project was deleted', { status: 'canceled', reason: 'project_deleted' });
@@ -162,7 +162,7 @@ async function storeArtifact({ artifacts, log }: Dependencies, { artifact }: Row
     await artifacts.upload(artifact);
   } catch (error) {
     if (!isFailure(error, 'artifact_store') || error.reason === 'away') throw error;
-    log.error({ artifact, reason: error.message }, 'Artifact of a release not stored');
+    log.error({ artifact, reason: error.message }, 'The artifact of a release could not be stored');
     throw new Failure('release_ended', storeProblem('The artifact could not be stored', error), {
       status: 'failure',
       reason: error.reason === 'refused' ? 'artifact_not_stored' : 'artifact_invalid',
@@ -190,7 +190,7 @@ async function checkClasses(deps: Dependencies, row: Row, manifest: Manifest): P
   const reason = await classesObjection(deps, row.project_id, manifest);
   if (reason === null) return;
   if (isProduction(row)) throw new Failure('release_ended', reason, { status: 'failure', reason: 'artifact_invalid' });
-  await addLogLines(deps.sql, row.id, 'release', [['warn', `It cannot become production. ${reason}`]]);
+  await addLogLines(deps.sql, row.id, 'release', [['warn', `This deployment cannot become production. ${reason}`]]);
 }
 
 /** Freezes the variables of the deployment, and records the bindings of its branch. */
@@ -270,7 +270,7 @@ async function migrateDatabases(deps: Dependencies, job: ReleaseJob, row: Row): 
   }
 }
 
-/** From here on it receives requests; in a guarded release, a share of production's. */
+/** Now the deployment receives requests; in a guarded release, a share of production's requests. */
 async function movePointer(deps: Dependencies, job: ReleaseJob, row: Row, manifest: Manifest): Promise<void> {
   const { id: deploymentId, project_id: projectId } = row;
   await deps.sql.begin(async (tx) => {

@@ -2,7 +2,7 @@
 // request to the supervisor as a function.
 import type { Dependencies } from '../process/dependencies.ts';
 
-/** In case a notification was lost, and while builds are waiting. */
+/** Interval of the checks that find builds after a lost notification, or while builds wait. */
 const POLL_MS = 2000;
 
 /**

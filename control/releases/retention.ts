@@ -19,7 +19,7 @@ const LEFTOVER_MS = 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
 const TOGETHER = 200;
 
-/** Result of a round. */
+/** How much one round of the cleanup removed. */
 interface Retired {
   readonly deployments: number;
   readonly artifacts: number;

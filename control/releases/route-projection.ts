@@ -66,7 +66,7 @@ export interface DeploymentRow {
  * The route record for handlers.
  *
  * @param api `PUBLIC_API_URL`, where the AI gateway is.
- * @throws {Error} if a value cannot be unsealed.
+ * @throws {Error} if a value cannot be decrypted.
  */
 export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows, api: string): RouteRecord {
   const { project } = rows;

@@ -1,7 +1,7 @@
 // Reads the icons of live sites out of their artifacts, for lists of projects. Called by api/routes/project-icons.ts.
 import { readArtifactIcon } from './artifact-icon.ts';
 
-/** Icons that are read at a time. */
+/** Number of icons that are read concurrently. */
 const READ_TOGETHER = 16;
 const CHARS_MAX = 1_000_000;
 

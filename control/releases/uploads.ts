@@ -18,7 +18,7 @@ import { uploadArtifact } from './stored-artifacts.ts';
 /** The deployment that an upload creates. */
 interface UploadInput {
   readonly branch: string;
-  /** Null means that production for the project's default branch, else a preview. */
+  /** Null means production for the project's default branch, and a preview for any other branch. */
   readonly target: 'production' | 'preview' | null;
   readonly commit: string | null;
   readonly message: string | null;
@@ -74,7 +74,7 @@ export async function beginUpload(
   if (bytes > bytesMax) throw new ApiError('payload_too_large', { allowed: bytesMax });
   await mkdir(folderOf(folder), { recursive: true, mode: 0o700 });
   const { bavail, bsize } = await statfs(folderOf(folder));
-  // Twice the size: the archive and its extracted files.
+  // Needs twice the size of the archive, for the archive and for its extracted files.
   if (bavail * bsize < 2 * bytes + limits.diskFreeBytesMin)
     throw new ApiError('unavailable', { reason: 'The disk of the platform has no space for this upload' });
   return sql.begin(async (tx) => {

@@ -32,7 +32,7 @@ export async function startGuarded(
   await setSplit(tx, projectId, { deploymentId, percent: settings.steps[0]! });
 }
 
-/** Ends the project's release that runs, if any. The caller changes the split. */
+/** Ends the project's running guarded release, if there is one. The caller changes the split. */
 export async function endGuarded(
   tx: Transaction,
   projectId: string,

@@ -6,7 +6,7 @@ import type { Sql, Transaction } from '#postgres/sql.ts';
 /** Requests of a deployment during a step, without requests answered by files. */
 export interface Figures {
   readonly requests: number;
-  /** Answered with a status of 5xx. */
+  /** Requests that were answered with a 5xx status. */
   readonly failures: number;
   /**
    * Requests for the comparison of latency and CPU: those after the first, partial minute of the step, in which caches
@@ -17,7 +17,9 @@ export interface Figures {
   readonly firstByte: SparseCounts;
   /** Total CPU of these requests, in ms. */
   readonly cpuMs: number;
-  /** At least the sum of the squares of their CPU, in ms^2, because the ledger only has sums and maxima. */
+  /**
+   * An upper bound of the sum of the squares of their CPU times, in ms^2, because the ledger only has sums and maxima.
+   */
   readonly cpuSquares: number;
 }
 

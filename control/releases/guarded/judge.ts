@@ -4,13 +4,13 @@ import { bucketOf, latencyOf, latencyScale, type SparseCounts } from '#core/hist
 import { limitsOf, type ReleaseSettings } from '#core/release-settings.ts';
 import type { Figures, StepFigures } from './figures.ts';
 
-/** Next action, and a sentence for people. */
+/** The next action of a guarded release, and its reason as a sentence for people. */
 export interface Verdict {
   readonly action: 'wait' | 'advance' | 'roll_back';
   readonly reason: string;
 }
 
-/** Measured requests that a step needs before it ends. If there are fewer, the step is extended. */
+/** Measured requests that a step needs before it ends. With fewer requests, the step is extended. */
 const REQUESTS_MIN = 100;
 /** A step takes at most this many times its minutes; then the release continues with the available metrics. */
 const EXTENSION_MAX = 6;
@@ -88,8 +88,8 @@ function findSlower(settings: ReleaseSettings, { now, before }: StepFigures, dev
 type Counted = readonly [count: number, of: number];
 
 /**
- * The least difference between two shares that their counts allow (Newcombe's limit, from two limits of Wilson): for
- * small counts it is cautious where a ratio is not. Without earlier requests, their share is zero.
+ * The lower confidence limit of the difference between two shares (Newcombe's method, from Wilson's limits of both).
+ * For small counts it is more cautious than a ratio. Without earlier requests, their share is zero.
  */
 function excess(now: Counted, before: Counted, deviations: number): number {
   const [part, partBefore] = [shareOf(now), shareOf(before)];

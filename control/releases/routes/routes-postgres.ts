@@ -1,4 +1,4 @@
-// Files of `routes/` as sealed rows, for machines without a shared folder. Each change has a number and a NOTIFY, so
+// Files of `routes/` as encrypted rows, for machines without a shared folder. Each change has a number and a NOTIFY, so
 // that mirrors read only new changes.
 import { createHash } from 'node:crypto';
 import { readRoute, recordText } from '#artifacts/route-records.ts';

@@ -34,7 +34,10 @@ test('a deployment without a class that has objects fails before anything moves'
   assert.equal(renamed.status, 'failure');
   assert.equal(await says('forgets'), first.replace('1', '2'));
   const preview = await deployed(all, id, plain, 'next');
-  assert.match((await all.log(preview)).join('\n'), /It cannot become production\. Production has durable objects/);
+  assert.match(
+    (await all.log(preview)).join('\n'),
+    /This deployment cannot become production\. Production has durable objects/,
+  );
   const { body } = await all.control.call('GET', `/deployments/${preview}/promotion`);
   assert.match(body.objection, /^Production has durable objects of the class Room/);
   const promoted = await all.control.call('POST', `/projects/${id}/promote`, { deploymentId: preview });
