@@ -9,7 +9,7 @@ import { permissions, roleMay, scopeMay, type Permission } from './permissions.t
 /** The kind of record that an id in a route's path identifies. */
 export type Subject = 'organization' | 'project' | 'deployment';
 
-/** A project, as access checks need it. */
+/** The fields of a project that access checks need. */
 export interface Reached {
   readonly organizationId: string;
   readonly projectId: string;
@@ -84,7 +84,7 @@ export class Access {
   }
 
   /**
-   * The actor, if it has the permission in the organization.
+   * Returns the actor if it has the permission in the organization.
    *
    * @throws {ApiError} `not_found` if the actor is no member, whether or not the organization exists.
    */
@@ -97,7 +97,7 @@ export class Access {
     return actor;
   }
 
-  /** The project, if the actor has the permission. @throws {ApiError} */
+  /** Returns the project if the actor has the permission. @throws {ApiError} */
   async project(permission: Permission, projectId: string): Promise<Reached> {
     this.account(permission);
     const sql = this.#sql;
@@ -108,7 +108,7 @@ export class Access {
     });
   }
 
-  /** The project of a deployment, if the actor has the permission. @throws {ApiError} */
+  /** Returns the project of a deployment if the actor has the permission. @throws {ApiError} */
   async deployment(permission: Permission, deploymentId: string): Promise<Reached> {
     this.account(permission);
     const sql = this.#sql;

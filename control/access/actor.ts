@@ -1,4 +1,4 @@
-// The actor of a request: an account, authenticated by a session or token. Looked up once, before routing.
+// The actor of a request: an account, authenticated by a session or token. The actor is looked up once, before routing.
 import type { Sql } from '#postgres/sql.ts';
 import { hashOf } from './secrets.ts';
 import type { Role, TokenScope } from './permissions.ts';
@@ -51,7 +51,7 @@ export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | nu
     FROM control.token JOIN control.account ON account.id = token.account_id
     WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
   if (row === undefined) return null;
-  // At most one write per minute.
+  // The time of the last use is written at most once per minute.
   if (row.used_long_ago) await sql`UPDATE control.token SET last_used_at = now() WHERE id = ${row.id}`;
   return {
     accountId: row.account_id,

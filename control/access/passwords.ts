@@ -7,9 +7,12 @@ import { ApiError } from '../http/errors.ts';
 
 /** The passwords of an installation. */
 export interface Passwords {
-  /** @throws {ApiError} `unavailable` if too many are waiting; so does `verify`. */
+  /** @throws {ApiError} `unavailable` if too many requests are waiting, as `verify` does. */
   hash(password: string): Promise<string>;
-  /** @param hash null if there is no such account. Takes as long as for an existing account. */
+  /**
+   * @param hash null if the account does not exist. For an unknown account, this takes as long as for an existing
+   * account.
+   */
   verify(password: string, hash: string | null): Promise<boolean>;
   /** Why a new password is refused, as a sentence; null if it is accepted. */
   problemOf(password: string, username: string): Promise<string | null>;
@@ -24,17 +27,17 @@ const RUNNING_MAX = 2;
 const WAITING_MAX = 50;
 export const PASSWORD_CHARS_MIN = 10;
 export const PASSWORD_CHARS_MAX = 128;
-/** Digits and signs around a common word that do not make it less common. */
+/** A common word with up to this many digits and signs around it still counts as common. */
 const AROUND_MAX = 6;
 const DIGITS_MIN = 16;
 const LIST = path.join(import.meta.dirname, 'common-passwords.txt');
 
-/** @param cost N of scrypt; tests hash many passwords, and set it lower. */
+/** @param cost N of scrypt; tests hash many passwords, and use a lower cost. */
 export function createPasswords(cost: number = COST): Passwords {
   const turns: (() => void)[] = [];
   let running = 0;
   let list: Promise<ReadonlySet<string>> | null = null;
-  // An account that does not exist is compared with this hash.
+  // If the account does not exist, the password is compared with this hash, which takes as long.
   const decoy = `${randomBytes(16).toString('hex')}:${randomBytes(KEY_BYTES).toString('hex')}`;
 
   async function keyOf(password: string, salt: string): Promise<Buffer> {

@@ -54,7 +54,7 @@ export function roleMay(role: Role, permission: Permission): boolean {
   return least !== 'operator' && roles.indexOf(role) <= roles.indexOf(least);
 }
 
-/** Whether a token scope grants a permission. Null is a session, which grants all. */
+/** Whether a token scope grants a permission. Null means a session, which grants every permission. */
 export function scopeMay(scope: TokenScope | null, permission: Permission): boolean {
   return scope === null || tokenScopes.indexOf(scope) >= tokenScopes.indexOf(permissions[permission][1]);
 }

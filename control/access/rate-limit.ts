@@ -29,7 +29,7 @@ export async function countActor(
   return countRequest(sql, who, limits.requestsPerMinute);
 }
 
-/** Counts a request. @param who such as `token:tok_1` or `address:192.0.2.1`. */
+/** Counts a request. @param who the caller, such as `token:tok_1` or `address:192.0.2.1`. */
 async function countRequest(sql: Sql, who: string, limit: number): Promise<Rate & { readonly isOver: boolean }> {
   const [row] = await sql<{ count: number; left: number }[]>`
     INSERT INTO control.rate AS rate (key, window_start, count)

@@ -1,5 +1,5 @@
 // Session storage: one interface with two implementations (Postgres; Redis if CACHE_URL is set) and one contract test
-// suite. A store only sees the hash of a session's secret. All other logic is in sessions.ts.
+// suite. A store only sees the hash of a session's secret. The other logic of sessions is in sessions.ts.
 
 /** A stored session. */
 export interface StoredSession {

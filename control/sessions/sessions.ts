@@ -30,7 +30,7 @@ export interface Sessions {
   renew(value: string): Promise<string | null>;
   list(accountId: string): Promise<readonly Session[]>;
   end(value: string): Promise<void>;
-  /** @returns whether the account had such a session. */
+  /** @returns whether the account had this session. */
   endOne(accountId: string, id: string): Promise<boolean>;
   endAll(accountId: string): Promise<void>;
   sweep(): Promise<void>;

@@ -14,9 +14,9 @@ type Admission = { readonly accountId: string } | { readonly refused: 'not_invit
 
 /** Data of a person at a sign-in. */
 interface Claims {
-  /** Account that was signed in at the start: gets this identity. */
+  /** The account that was signed in when the sign-in began, to which this identity is added; or null. */
   readonly linkTo: string | null;
-  /** Hash of an invitation's link. */
+  /** Hash of an invitation link. */
   readonly invitation: Buffer | null;
 }
 
@@ -68,7 +68,7 @@ async function isInvited(tx: Transaction, login: string): Promise<boolean> {
   return found !== undefined;
 }
 
-/** Existing roles are kept. */
+/** Members keep their existing roles. */
 async function takeInvitations(tx: Transaction, accountId: string, login: string): Promise<void> {
   await tx`
     WITH taken AS (

@@ -9,7 +9,10 @@ interface AttemptLimit {
   readonly seconds: number;
 }
 
-/** Limits by kind. Most are counted by address, `mail` and `factor` by account, `code` and `password` by both. */
+/**
+ * Limits by kind. Most attempts are counted by client address, `mail` and `factor` by account, `code` and `password` by
+ * both.
+ */
 const attemptLimits = {
   /** Starting and ending a sign-in at the Git host. */
   'sign-in': { most: 30, seconds: 300 },

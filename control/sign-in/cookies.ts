@@ -1,5 +1,5 @@
-// Cookies of sign-in. Over https their names have the prefix `__Host-`, so that no other host, such as a project's, can
-// set them. Pure.
+// Cookies of sign-in. Over https, cookie names have the prefix `__Host-`, so that no other host, such as the host of a
+// project, can set the cookies. Pure.
 
 /** Cookies of one origin. */
 interface Cookies {

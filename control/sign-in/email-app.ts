@@ -1,6 +1,6 @@
-// The page on which an account sets the address for lost passwords. The address counts once the account has opened the
-// link that was sent there, signed in. An email address neither identifies an account nor allows a sign-in. Part of
-// ui-app.ts.
+// The page on which a user sets the email address for recovering a lost password. The address is used once the
+// signed-in user has opened the link that was sent there. An email address neither identifies an account nor allows a
+// sign-in. Part of ui-app.ts.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { EmailAddress } from '../http/schemas.ts';
@@ -75,11 +75,11 @@ export const emailApp = platform<UiRequest>()
     const { accountId } = env.session;
     const hash = onceHash(KIND, ctx.body.code);
     const isSet = await env.sql.begin(async (tx) => {
-      // A link of another account stays open.
+      // The link of another account is not used up.
       if ((await holdOnce<Asked>(tx, KIND, hash))?.accountId !== accountId) return false;
       const { email } = (await takeOnce<Asked>(tx, KIND, hash))!;
       await tx`UPDATE control.account SET email = ${email}, email_proven_at = now() WHERE id = ${accountId}`;
-      // The emails were sent to the address before.
+      // Recovery links that were sent to the previous address end.
       await endRecovery(tx, accountId);
       await recordSignIn(tx, accountId, 'account.email_set');
       return true;

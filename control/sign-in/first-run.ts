@@ -23,8 +23,9 @@ const LOGIN = 'admin';
 const LOCK = 5_209_131_301;
 
 /**
- * Creates the first admin if there is no account. Otherwise a new token is issued if the file is empty, which revokes
- * the earlier token, or if its token was revoked: write access to the folder is access to the platform.
+ * Creates the first admin if there is no account. If there is one, a new token is issued when the token in the file was
+ * revoked, or when the file is empty; the earlier token is then revoked. Write access to the folder already implies
+ * every permission.
  *
  * @example const { token, isNew } = await ensureFirstRun(parts);
  */

@@ -1,4 +1,4 @@
-// Sign-in at the Git host: the way there, and the way back. Used by the pages of sign-in.
+// Sign-in at the Git host: the redirect to it, and the return from it. Used by the pages of sign-in.
 import { isFailure } from '#core/failure.ts';
 import { ApiError } from '../http/errors.ts';
 import { admit } from './accounts.ts';

@@ -6,7 +6,7 @@ import type { GitHostSettings } from '../process/configuration.ts';
 
 /** A user of the Git host. */
 export interface GitHostPerson {
-  /** Has the host's user id, which is stable when the login changes. */
+  /** Contains the host's user id, which stays the same when the login changes. */
   readonly subject: string;
   readonly login: string;
   readonly name: string;
@@ -89,7 +89,7 @@ async function askForToken(host: GitHostSettings, form: Record<string, string>):
   };
 }
 
-/** The owner of a token. @throws {Failure} `sign_in_refused` */
+/** Reads the user that a token belongs to. @throws {Failure} `sign_in_refused` */
 export async function personOf(host: GitHostSettings, accessToken: string): Promise<GitHostPerson> {
   const found = await ask(`${host.apiUrl}/user`, { headers: { authorization: `Bearer ${accessToken}` } });
   const { id, login, name, email, avatar_url: avatarUrl } = found;

@@ -1,5 +1,5 @@
-// The OAuth grants of the CLI: authorization code with PKCE (RFC 6749, 7636, 8252) and device code (RFC 8628). Stored
-// in control.single_use and control.token; pages and routes are in other files.
+// The OAuth grants of the CLI: authorization code with PKCE (RFC 6749, 7636, 8252) and device code (RFC 8628). The
+// grants are stored in control.single_use and control.token; pages and routes are in other files.
 import { createHash, randomInt } from 'node:crypto';
 import { Failure, isFailure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -202,7 +202,7 @@ export async function decideDevice(
 
 /** @throws {Failure} `oauth` with the code `authorization_pending`, `slow_down`, `access_denied` or `expired_token`. */
 export async function pollDevice(sql: Sql, deviceCode: string, now: number = Date.now()): Promise<IssuedToken> {
-  // Returned, not thrown: an error would roll back the changes.
+  // The failure is returned, not thrown, because an error would roll back the changes.
   const result = await sql.begin(async (tx): Promise<IssuedToken | Failure<'oauth'>> => {
     const hash = onceHash('device-code', deviceCode);
     const device = await holdOnce<Device>(tx, 'device-code', hash);

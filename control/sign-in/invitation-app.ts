@@ -82,7 +82,10 @@ export const invitationApp = platform<UiRequest>()
     },
   );
 
-/** Creates an account as a member by a link. The caller gives it a way in. Returns the reason if it changes nothing. */
+/**
+ * Creates an account that becomes a member through an invitation link. The caller adds the sign-in method of the new
+ * account. If nothing was changed, returns the reason.
+ */
 export async function createMember(
   tx: Transaction,
   linkHash: Buffer,

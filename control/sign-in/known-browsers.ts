@@ -18,12 +18,12 @@ export function knowBrowser({ signIn, addresses }: UiRequest, accountId: string)
 }
 
 /**
- * Counts an attempt on a username. A browser that is known to its account has a separate limit. All others share one
- * limit for all addresses, whether or not an account has the username.
+ * Counts an attempt on a username. A browser that is known to its account has a separate limit. All other browsers
+ * share one limit for all addresses, whether or not an account has the username.
  */
 export async function countUsername(env: UiRequest, headers: Headers, username: string): Promise<void> {
   const known = await findPassword(env.sql, username);
-  // Without an account, the same work is done, because no cookie is signed for ''.
+  // For an unknown username, the same work is done with the account id '', for which no cookie is valid.
   const browser = knownBrowser(env, headers, known?.account_id ?? '');
   await countAttempt(env.sql, 'username', browser ?? hashOf(username.toLowerCase()).toString('hex'));
 }

@@ -21,13 +21,13 @@ export function offersPasswords({ signIn }: Pick<Dependencies, 'signIn'>): boole
   return signIn.ways.includes('password');
 }
 
-/** @throws {ApiError} `not_available` if SIGN_IN leaves passwords out. */
+/** @throws {ApiError} `not_available` if SIGN_IN does not include passwords. */
 export function checkOffered(deps: Pick<Dependencies, 'signIn'>): void {
   if (!offersPasswords(deps))
     throw new ApiError('not_available', { reason: 'Sign-in with a password is not enabled on this platform' });
 }
 
-/** Why a username is refused, as a sentence; null if it is accepted, if no other account has it. */
+/** Why a username is invalid, as a sentence; null if it is valid. Does not check whether it is taken. */
 export function usernameProblem(username: string): string | null {
   return new RegExp(USERNAME).test(username)
     ? null

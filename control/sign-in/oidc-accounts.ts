@@ -1,6 +1,7 @@
 // Finds the account of a person from the OpenID Connect provider: the account with their identity, the account to which
-// they are linking it, or a new account if they were invited, one of their groups has a role, or SIGN_UP is open. An
-// email address finds no account: a provider, or a person there, could name anybody's.
+// they are linking it, or a new account if they were invited, one of their groups has a role, or SIGN_UP is open.
+// Accounts are never found by email address, because a provider or a person at the provider could name anyone's
+// address.
 import type { Transaction } from '#postgres/sql.ts';
 import type { OidcPerson } from '../access/oidc/provider.ts';
 import type { Dependencies } from '../process/dependencies.ts';
@@ -15,9 +16,9 @@ type Admission = { readonly accountId: string } | { readonly refused: string };
 
 /** Data of a person at a sign-in. */
 interface Claims {
-  /** Account that was signed in at the start: gets this identity. */
+  /** The account that was signed in when the sign-in began, to which this identity is added; or null. */
   readonly linkTo: string | null;
-  /** Hash of an invitation's link. */
+  /** Hash of an invitation link. */
   readonly invitation: Buffer | null;
 }
 
@@ -47,7 +48,7 @@ export async function admitFromProvider(
     if (known !== undefined && linkTo !== null && known.account_id !== linkTo) return { refused: 'oidc_taken' };
     if (known !== undefined && isSomebodyElse(known, person)) return { refused: 'oidc_somebody_else' };
     let accountId = known?.account_id ?? linkTo;
-    // Before organizations are locked, as when an account is created with a password.
+    // This comes before organizations are locked, in the same order as when an account with a password is created.
     const login = accountId === null ? await freeLogin(tx, person) : '';
     const roles = await holdOrganizations(env, tx, person, { accountId, invitation });
     if (known === undefined && linkTo !== null && (await isLinked(tx, linkTo, issuer)))
@@ -70,7 +71,7 @@ export async function admitFromProvider(
       await joinByLink(tx, link, accountId);
       await recordJoin(tx, accountId, link);
     }
-    // Without rules, memberships from earlier rules stay.
+    // If no rules for groups are set, memberships from earlier rules stay.
     if (groups.length > 0) await applyGroups(env, tx, accountId, roles);
     await recordSignIn(tx, accountId, known === undefined ? 'account.oidc_add' : 'account.oidc_sign_in');
     return { accountId };

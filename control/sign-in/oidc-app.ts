@@ -1,5 +1,5 @@
-// Sign-in with OpenID Connect, and the page on which an account links and unlinks its identity there. Changes need the
-// current password, or a sign-in of the last ten minutes if the account has none. Part of ui-app.ts.
+// Sign-in with OpenID Connect, and the page on which an account links and unlinks its identity there. Changes require
+// the current password, or a sign-in within the last ten minutes if the account has no password. Part of ui-app.ts.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { hashOf } from '../access/secrets.ts';
@@ -54,14 +54,14 @@ export const oidcApp = platform<UiRequest>()
         await lockPasskeys(tx, accountId);
         if (!(await hasOtherWay(tx, env, accountId, 'oidc'))) return false;
         await tx`DELETE FROM control.oidc_identity WHERE account_id = ${accountId}`;
-        // Otherwise memberships would never end.
+        // Ends the memberships that came from groups, since no further sign-in would end them.
         await applyGroups(env, tx, accountId, new Map());
         await recordSignIn(tx, accountId, 'account.oidc_remove');
         return true;
       });
       return isRemoved
         ? goTo('/account')
-        : ownPage(env, accountId, 'It is the only way to sign in to your account. Set a password first.');
+        : ownPage(env, accountId, 'This is the only way to sign in to your account. Set a password first.');
     }),
   );
 

@@ -1,4 +1,4 @@
-// Sign-in at the OpenID Connect provider: the way there, and the way back. Used by oidc-app.ts.
+// Sign-in at the OpenID Connect provider: the redirect to it, and the return from it. Used by oidc-app.ts.
 import { isFailure } from '#core/failure.ts';
 import type { OidcProvider } from '../access/oidc/provider.ts';
 import { ApiError } from '../http/errors.ts';

@@ -1,5 +1,5 @@
 // Memberships that come from groups at the OpenID Connect provider (OIDC_GROUPS), applied at each sign-in: added,
-// changed and removed. Memberships of another origin stay as they are, and owners do. Used by oidc-accounts.ts.
+// changed and removed. Owners, and memberships of another origin, do not change. Used by oidc-accounts.ts.
 import type { Transaction } from '#postgres/sql.ts';
 import type { GroupRole, OidcPerson } from '../access/oidc/provider.ts';
 import type { Role } from '../access/permissions.ts';

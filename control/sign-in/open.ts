@@ -40,7 +40,10 @@ export async function openSignIn(
   };
 }
 
-/** The same, with the ways, the sign-up and the application of the Git host that operators have chosen last. */
+/**
+ * The same sign-in with current settings: operators may change the ways to sign in, sign-up, and the Git host's
+ * application.
+ */
 export function withLiveSettings(signIn: SignIn, settings: LiveSettings): SignIn {
   return {
     ...signIn,
@@ -60,11 +63,11 @@ export function withLiveSettings(signIn: SignIn, settings: LiveSettings): SignIn
 }
 
 async function openRedis(url: string, log: Logger, waitMs?: number): Promise<SessionStore> {
-  // Loaded on demand: most installations have no Redis.
+  // The module is loaded on demand, because most installations have no Redis.
   const { openRedisSessions } = await import('../sessions/session-store-redis.ts');
   try {
     const warn = (error: Error): void =>
-      log.warn({ code: (error as NodeJS.ErrnoException).code }, 'Redis of sessions failed');
+      log.warn({ code: (error as NodeJS.ErrnoException).code }, 'The Redis server of the sessions failed');
     return await openRedisSessions(url, warn, waitMs);
   } catch (error) {
     const { code = 'no answer' } = error as NodeJS.ErrnoException;

@@ -12,7 +12,7 @@ import { hostName, offeredProvider, type UiRequest } from './ui-request.ts';
 /** The removed sign-in method: a passkey by its id, or the identity at the OpenID Connect provider. */
 type Removed = { readonly passkeyId: string } | 'oidc';
 
-/** By another passkey, a password, another identity, or a token. */
+/** Whether an account can still sign in: by another passkey, a password, another identity, or a token. */
 export async function hasOtherWay(
   tx: Transaction,
   env: UiRequest,

@@ -1,5 +1,5 @@
 // The pages of sign-in: plain HTML, usable by keyboard and screen reader, without scripts except the script of
-// passkeys. All external text is escaped; other sites cannot frame them or submit their forms.
+// passkeys. All external text is escaped; other sites cannot show the pages in frames or submit their forms.
 import { createHash } from 'node:crypto';
 
 /** Same look as the dashboard (dashboard/src/styles/tokens.css), with system fonts. */
@@ -108,10 +108,11 @@ const signInErrors: Readonly<Record<string, string>> = {
   denied: 'The sign-in was refused at the Git host.',
   expired: 'The sign-in took too long, or was started in another browser. Try again.',
   oidc_unknown:
-    'No account here is linked to this sign-in. If you have one, sign in another way and link it: Account, Sign-in. Otherwise ask for an invitation link.',
+    'No account here is linked to this sign-in. If you have an account, sign in another way and link this sign-in: Account, Sign-in. Otherwise ask for an invitation link.',
   oidc_domain: 'Only people with a verified email address of certain domains can sign in this way. Ask the operator.',
   oidc_taken: 'That sign-in belongs to another account here.',
-  oidc_second: 'Your account is linked to another sign-in of this provider. Unlink that one first: Account, Sign-in.',
+  oidc_second:
+    'Your account is linked to another sign-in of this provider. Unlink the other sign-in first: Account, Sign-in.',
   oidc_somebody_else:
     'The provider sent another name and address than at your last sign-in, so it may have confused you with another person. If your name has changed, ask the operator.',
   oidc_denied: 'The sign-in was refused at the provider.',
@@ -122,13 +123,13 @@ const signInErrors: Readonly<Record<string, string>> = {
   oidc_groups: 'The provider did not send your groups. Tell the operator.',
   oidc_invalid: 'The provider sent an invalid response. Try again in a moment.',
   git_host: 'The Git host sent an invalid response. Try again in a moment.',
-  passkey: 'This passkey cannot be used here. Use another one, or another way to sign in.',
+  passkey: 'This passkey cannot be used here. Use another passkey, or another way to sign in.',
   token:
     'This token cannot be used to sign in: it is unknown or revoked, or it has limited permissions or an expiry date.',
   password: 'Wrong username or password.',
 };
 const signInNotes: Readonly<Record<string, string>> = {
-  password_set: 'The new password is set. Sign in with it.',
+  password_set: 'The new password is set. Sign in with the new password.',
   again: 'Sign in again to change how your account signs in.',
 };
 

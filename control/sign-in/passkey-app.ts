@@ -32,7 +32,7 @@ export const passkeyApp = platform<UiRequest>()
     const rpId = checkPasskeys(env);
     await countAttempt(env.sql, 'passkey', env.network);
     const { challenge, cookie } = await makeChallenge(env, KIND, ctx.req.headers);
-    // The same for everyone, because the authenticator offers the accounts that it has.
+    // The options are the same for everyone, because the authenticator offers the accounts that it has.
     const publicKey = { challenge, rpId, userVerification: 'required', timeout: CHALLENGE_SECONDS * 1000 };
     return optionsResponse(publicKey, cookie);
   })

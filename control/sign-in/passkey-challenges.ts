@@ -1,5 +1,5 @@
 // Challenges that passkeys sign: created here, valid for one attempt, for five minutes, in the browser that requested
-// them. Stored with the other single-use records.
+// them. Challenges are stored as single-use records.
 import { randomBytes } from 'node:crypto';
 import { hashOf, isSame } from '../access/secrets.ts';
 import { cookiesOf, readCookie } from './cookies.ts';
@@ -33,9 +33,9 @@ export function optionsResponse(publicKey: object, cookie: string): Response {
 }
 
 /**
- * Uses up the challenge that a browser answers, also where the answer is then refused.
+ * Uses up the challenge that a browser answers, even if the answer is then refused.
  *
- * @returns null if the challenge is unknown, of another browser, used or expired.
+ * @returns null if the challenge is unknown, used or expired, or was issued to another browser.
  */
 export async function takeChallenge(
   { sql, addresses }: UiRequest,

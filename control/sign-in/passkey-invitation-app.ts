@@ -75,7 +75,7 @@ export const passkeyInvitationApp = platform<UiRequest>()
         if (typeof member === 'string') return member;
         const { accountId } = member;
         await setPasskeyUser(tx, accountId, Buffer.from(user!, 'base64url'));
-        // Another request did this in the meantime. An account without a sign-in method is not kept.
+        // Another request did this in the meantime. If no sign-in method was added, the account is not created.
         if ((await addPasskey(tx, accountId, 'First passkey', made)) !== null)
           throw new Error('The passkey of a new account is registered already');
         await recordSignIn(tx, accountId, 'account.passkey_add');
@@ -91,7 +91,7 @@ export const passkeyInvitationApp = platform<UiRequest>()
 /** Why nobody can join by this link with this username, as a sentence. */
 async function problemOf({ sql }: UiRequest, link: Buffer, username: string): Promise<string | null> {
   if ((await findLink(sql, link)) === null)
-    return 'The invitation was used or revoked, or it has expired. Ask for a new one.';
+    return 'The invitation was used or revoked, or it has expired. Ask for a new invitation.';
   const problem = usernameProblem(username);
   if (problem !== null) return problem;
   return (await sql.begin((tx) => holdUsername(tx, username, null))) ? null : USERNAME_TAKEN;

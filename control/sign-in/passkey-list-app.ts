@@ -1,5 +1,5 @@
-// The page on which an account adds, renames and removes its passkeys. Changes need a sign-in of the last ten minutes,
-// and the last way to sign in stays. Part of ui-app.ts.
+// The page on which an account adds, renames and removes its passkeys. Changes require a sign-in within the last ten
+// minutes, and the last way to sign in cannot be removed. Part of ui-app.ts.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { Id, Label } from '../http/schemas.ts';
@@ -106,7 +106,7 @@ export const passkeyListApp = platform<UiRequest>()
     });
     if (done === 'last') return ownPage(env, accountId, LAST);
     if (done === 'unknown') return goTo(PATH);
-    // The person who has the lost device may have signed in with it.
+    // A person who found or stole the device may have signed in with it.
     await env.signIn.sessions.endAll(accountId);
     return goTo(PATH, [await openSession(env, env.session, ctx.req.headers)]);
   });

@@ -7,8 +7,8 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { html } from './pages.ts';
 
 /**
- * The name that passkeys are bound to: the host of `AUTH_URL`. Null means that browsers have none for an IP address,
- * nor over http at another name than localhost.
+ * The name that passkeys are bound to: the host of `AUTH_URL`. Null if passkeys are not possible: browsers support them
+ * neither for an IP address, nor over http for another name than localhost.
  *
  * @param ui `AUTH_URL`.
  */
@@ -44,7 +44,7 @@ export const attestationFields = {
   clientDataJSON: base64url(4096),
   attestationObject: base64url(16_384),
 };
-/** Form fields that it fills for a sign-in. */
+/** Form fields that the script fills for a sign-in. */
 export const assertionFields = {
   id: base64url(1364),
   clientDataJSON: base64url(4096),
@@ -55,11 +55,11 @@ export const assertionFields = {
 export const PASSKEY_EXPIRED = 'This took too long, or was started in another browser or account. Try again.';
 export const PASSKEY_REFUSED = 'This passkey was refused. Try again, or use another device.';
 export const PASSKEY_KNOWN = 'This passkey is registered already.';
-/** Bytes of such a form. */
+/** Maximum size of a form with these fields. */
 export const PASSKEY_FORM_BYTES_MAX = 32_768;
 
 /**
- * A form that the script shows where the browser supports passkeys, fills in and sends.
+ * A form that the script fills in and sends; it is only shown if the browser supports passkeys.
  *
  * @param action the address to which the form is sent; the script gets the options from `<action>/options`.
  * @param fields further fields of the form.

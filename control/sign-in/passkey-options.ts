@@ -21,7 +21,7 @@ export function creationOptions({ challenge, rpId, user, login, known }: Creatio
     rp: { id: rpId, name: rpId },
     user: { id: user.toString('base64url'), name: login, displayName: login },
     pubKeyCredParams: PASSKEY_ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
-    // Found without a username, and only after a fingerprint, face or PIN.
+    // The passkey must work without a username, and require a fingerprint, face or PIN.
     authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
     attestation: 'none',
     excludeCredentials: known.map(({ credential_id }) => ({

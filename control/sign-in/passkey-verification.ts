@@ -95,14 +95,17 @@ function parse(clientDataJSON: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as Record<string, unknown>;
 }
 
-/** Our pages are never in a frame of another site. The library lets some of these pass. */
+/**
+ * Refuses a response from a frame of another site, where our pages are never shown. The library does not refuse all
+ * such responses.
+ */
 function checkFrame(clientDataJSON: string): void {
   const { crossOrigin = false } = parse(clientDataJSON);
   if (crossOrigin !== false) throw new Error('The response was signed in a frame of another site');
 }
 
 /**
- * Replaces the attestation statement by none. The platform does not request or trust attestation. For a statement with
+ * Removes the attestation statement. The platform does not request or trust attestation. For a statement with
  * certificates, the library would fetch the revocation lists that they name.
  */
 async function withoutStatement(attestationObject: string): Promise<string> {

@@ -12,7 +12,7 @@ const problems = {
 };
 const CHALLENGE_MS = 240_000;
 
-/** Asks for the options of a form. Throws a text for the person. */
+/** Requests the passkey options of a form. Throws the message to show to the user. */
 async function optionsOf(form) {
   const body = new URLSearchParams(new FormData(form));
   const response = await fetch(`${form.getAttribute('action')}/options`, { method: 'POST', body });
@@ -22,7 +22,7 @@ async function optionsOf(form) {
   throw problem ?? `The platform refused the request (${response.status}). Try again in a few minutes.`;
 }
 
-/** Has the authenticator sign, and sends the form. */
+/** Asks the authenticator for a signature, and sends the form. */
 async function run(form, more = {}) {
   const { ask, parse } = kinds[form.dataset.passkey];
   const publicKey = PublicKeyCredential[parse](await optionsOf(form));

@@ -1,5 +1,5 @@
-// Sign-in with a username and a password, and the page on which an account sets or changes its own. An unknown username
-// gets the answer of a wrong password, after the same work. Part of ui-app.ts.
+// Sign-in with a username and a password, and the page on which an account sets or changes its password. An unknown
+// username gets the answer of a wrong password, after the same work. Part of ui-app.ts.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import { findPassword, readPassword } from '../records/passwords.ts';

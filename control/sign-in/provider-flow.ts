@@ -1,5 +1,6 @@
 // The state of a visit to another site that redirects back here, such as a sign-in at the Git host. A state is created
-// before the visit, used up on return, and bound to the browser. Used by the flow of each site.
+// before the visit, used up on return, and bound to the browser. Used by every flow that visits another site, such as
+// git-host-flow.ts.
 import { randomBytes } from 'node:crypto';
 import { hashOf, isSame } from '../access/secrets.ts';
 import { countAttempt } from './attempts.ts';
@@ -31,10 +32,10 @@ interface Returned {
   readonly subject: string | null;
 }
 
-/** Content of a state. */
+/** Data stored with a state. */
 interface Kept extends Record<string, string | null> {
   readonly redirect: string;
-  /** Hash of the cookie that binds it to a browser. */
+  /** Hash of the cookie that binds the state to a browser. */
   readonly browser: string;
   readonly linkTo: string | null;
   readonly invitation: string | null;

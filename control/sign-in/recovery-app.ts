@@ -26,7 +26,7 @@ export const recoveryApp = platform<UiRequest>()
     await countAttempt(env.sql, 'recovery', env.network);
     const username = ctx.body.username.trim();
     await countUsername(env, ctx.req.headers, username);
-    // In the background, because neither duration nor failure may reveal whether the account exists.
+    // The mail is sent in the background, because neither duration nor failure may reveal whether the account exists.
     if (env.mail.isOn()) env.background('Sending a recovery link', () => sendLink(env, username));
     return page(
       'Check your mail',

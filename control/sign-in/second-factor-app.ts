@@ -1,6 +1,6 @@
-// The second step of a sign-in with a password, and the page on which an account turns it on or off. A right password
-// alone opens no session: it makes a record that a code finishes, within five minutes and in the same browser. Part of
-// ui-app.ts.
+// The second step of a sign-in with a password, and the page on which an account turns it on or off. A correct password
+// alone opens no session: it creates a record, which a code must complete within five minutes and in the same browser.
+// Part of ui-app.ts.
 import Type from '#core/typebox/typebox.mjs';
 import { platform } from '#packages/worker/index.ts';
 import type { Transaction } from '#postgres/sql.ts';
@@ -36,7 +36,7 @@ interface Begun extends Record<string, string> {
   readonly redirect: string;
 }
 
-/** Continues a sign-in with a right password: asks for a code. */
+/** Continues a sign-in after a correct password: asks for a code. */
 export async function askForCode(env: UiRequest, accountId: string, redirect: string): Promise<Response> {
   const begun: Begun = { accountId, redirect };
   const secret = await makeOnce(env.sql, KIND, begun, STEP_SECONDS);

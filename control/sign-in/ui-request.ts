@@ -50,7 +50,7 @@ export function isFresh({ createdAt }: Session): boolean {
   return Date.now() - createdAt.getTime() < FRESH_MS;
 }
 
-/** The login of an account, to show it. */
+/** The login of an account, for display. */
 export async function loginOf({ sql }: Dependencies, accountId: string): Promise<string> {
   const [account] = await sql<{ login: string }[]>`SELECT login FROM control.account WHERE id = ${accountId}`;
   return account?.login ?? accountId;

@@ -68,8 +68,8 @@ export function createUi(
 }
 
 /**
- * The same URL at localhost, if `AUTH_URL` is there and a page was requested by IP address: cookies and origins are
- * bound to the name.
+ * If `AUTH_URL` is at localhost and a page was requested by IP address, the same URL at localhost: cookies and origins
+ * are bound to the name.
  */
 function atLocalhost({ method, url: text }: Request, ui: string): string | null {
   const url = new URL(text);

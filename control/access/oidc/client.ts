@@ -29,7 +29,7 @@ export function createOidcProvider(
   let pending: Promise<ServerMetadata> | null = null;
   const fetchBounded = boundedFetch(waitMs);
 
-  /** Keeps no failure: the next sign-in asks again. */
+  /** Reads the provider's metadata. A failure is not cached: the next sign-in tries again. */
   async function discover(library: Library): Promise<ServerMetadata> {
     const { issuer, clientId } = settings;
     const found = await library.discovery(new URL(issuer), clientId, undefined, library.None(), {
@@ -41,14 +41,14 @@ export function createOidcProvider(
     return server;
   }
 
-  /** New for each sign-in, so that the keys are fetched for each: a provider may have changed them. */
+  /** Each sign-in gets a new configuration, which fetches the provider's keys again, because they may have changed. */
   async function configure(library: Library): Promise<Configuration> {
     const isFresh = discovered !== null && now() - discovered.at < DISCOVERY_MS;
     if (!isFresh) pending ??= discover(library).finally(() => void (pending = null));
     const server = isFresh ? discovered!.server : await pending!;
     const { clientId, clientSecret, issuer } = settings;
     const methods = server.token_endpoint_auth_methods_supported;
-    // Without a list, `client_secret_basic` applies.
+    // Providers that list no methods support `client_secret_basic`.
     const isPost = methods?.includes('client_secret_basic') === false;
     const proof = isPost ? library.ClientSecretPost(clientSecret) : library.ClientSecretBasic(clientSecret);
     const metadata = { [library.clockTolerance]: CLOCK_SECONDS };
@@ -59,18 +59,18 @@ export function createOidcProvider(
     return configuration;
   }
 
-  /** A value that belongs to a state: it cannot be forged, and need not be stored. */
+  /** A value that is derived from a state and a secret, so that it cannot be forged and need not be stored. */
   const derived = (purpose: string, state: string): string =>
     createHmac('sha256', secret).update(`oidc-${purpose}:${state}`).digest('base64url');
 
   async function guarded<Value>(work: (library: Library) => Promise<Value>): Promise<Value> {
-    // Loaded on demand: most installations have no provider.
+    // The library is loaded on demand, because most installations have no provider.
     const library = await import('openid-client');
     try {
       return await work(library);
     } catch (error) {
       const refusal = refusalOf(error, library);
-      // The provider may have moved its endpoints.
+      // The next sign-in reads the metadata again, because the provider may have changed its endpoints.
       if (refusal.why === 'away' || refusal.why === 'invalid') discovered = null;
       throw refusal;
     }
@@ -114,7 +114,7 @@ function isPlain(issuer: string): boolean {
   return issuer.startsWith('http:');
 }
 
-/** Reads a whole answer. The library follows no redirect: it refuses the status. */
+/** Reads a response to its end, within the size limit. Redirects are not followed: the library refuses their status. */
 function boundedFetch(waitMs: number): CustomFetch {
   const away = (message: string): Failure<'oidc_refused'> => new Failure('oidc_refused', message, { why: 'away' });
   return async (url, { method, headers, body }) => {

@@ -25,11 +25,12 @@ export function personFrom(idToken: Claims, userinfo: Claims, groupsClaim: strin
     const values = [idToken[name], userinfo[name]].map((one) => (typeof one === 'string' ? printed(one) : ''));
     return values.find((value) => value !== '')?.slice(0, charsMax) ?? null;
   };
-  // Address and confirmation come from the same source: one source must not confirm the address of another.
+  // The address and its confirmation come from the same source, because one source must not confirm the address of
+  // another.
   const mail = [idToken, userinfo].find(({ email }) => typeof email === 'string' && ADDRESS.test(email));
   const email = mail === undefined ? null : (mail['email'] as string);
   const isShort = email !== null && email.length <= 320;
-  // Some providers send it as text.
+  // Some providers send `email_verified` as text.
   const isVerified = mail?.['email_verified'] === true || mail?.['email_verified'] === 'true';
   const picture = text('picture', 500);
   return {
@@ -44,7 +45,7 @@ export function personFrom(idToken: Claims, userinfo: Claims, groupsClaim: strin
   };
 }
 
-/** The text without control characters, which Postgres or a terminal may not accept. */
+/** Returns a text without control characters, which Postgres or a terminal may not accept. */
 function printed(text: string): string {
   return text.replace(/\p{Cc}/gu, '').trim();
 }

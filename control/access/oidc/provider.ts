@@ -18,7 +18,7 @@ export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** `OIDC_NAME`: label of its button. */
+  /** `OIDC_NAME`: label of the sign-in button. */
   readonly name: string;
   /** `OIDC_SCOPES`, with spaces between. */
   readonly scopes: string;
@@ -33,7 +33,7 @@ export interface OidcSettings {
 /** A person, as the provider describes them. Only issuer and subject identify a person. */
 export interface OidcPerson {
   readonly issuer: string;
-  /** Never changes for a person, and belongs to no other person. */
+  /** Identifies the person at the provider; never changes, and belongs to no other person. */
   readonly subject: string;
   /** `preferred_username`; null without one. */
   readonly username: string | null;
@@ -53,7 +53,7 @@ interface OidcFlow {
   readonly state: string;
 }
 
-/** A provider that people sign in at. */
+/** A provider with which people can sign in. */
 export interface OidcProvider {
   readonly settings: OidcSettings;
   /** The URL to sign in at. @throws {Failure} `oidc_refused` */

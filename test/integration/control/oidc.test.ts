@@ -106,7 +106,10 @@ test('a person without account or invitation is refused, whether or not their ad
   }
   for (const page of pages) {
     assert.equal(page.url, `${site.ui}/api/auth/sign-in?error=oidc_unknown`);
-    assert.match(page.text, /role="alert">No account here is linked to this sign-in. If you have one, sign in another/);
+    assert.match(
+      page.text,
+      /role="alert">No account here is linked to this sign-in. If you have an account, sign in another/,
+    );
     assert.equal(page.text, pages[0]!.text);
   }
   assert.equal((await site.deps.sql`SELECT 1 FROM control.oidc_identity WHERE email = 'ada@example.com'`).length, 0);
@@ -163,7 +166,7 @@ test('an account links itself with its current password, and is unlinked where i
   assert.deepEqual(await accountOf(other), { id: accountId, login: 'linus' });
 
   const refused = await browser.submit('/api/auth/link/oidc/remove', { current: '' });
-  assert.match(refused.text, /It is the only way to sign in/);
+  assert.match(refused.text, /This is the only way to sign in/);
   await browser.submit('/api/auth/password', { username: 'linus', password: PASSWORD });
   const wrong = await browser.submit('/api/auth/link/oidc/remove', { current: 'wrong password' });
   assert.equal(wrong.status, 422);
