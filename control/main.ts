@@ -121,8 +121,8 @@ async function start(): Promise<() => Promise<void>> {
   };
   const firstRun = await ensureFirstRun(deps);
   const sweeping = setInterval(() => {
-    deps.background('Sweep of sign-in', () => sweepSignIn(deps));
-    deps.background('Sweep of the API', () => sweepApi(deps));
+    deps.background('Deleting expired data of sign-in', () => sweepSignIn(deps));
+    deps.background('Deleting expired data of the API', () => sweepApi(deps));
   }, SWEEP_MS);
   const telemetry = new TelemetryCounts();
   startDeployments(deps);
@@ -135,7 +135,7 @@ async function start(): Promise<() => Promise<void>> {
   await publishMailChannel(deps);
   deps.background('Following settings', () => followSettings(deps, () => publishMailChannel(deps)));
   deps.background('Sending emails', () => deliverMail(deps));
-  deps.background('Looking at domains', () => recheckDomains(deps));
+  deps.background('Checking domains', () => recheckDomains(deps));
   deps.background('Watching machines', () => watchMachines(deps));
   deps.background('Counting storage', () => followStorage(deps));
   deps.background('Collecting usage', () => collectUsage(deps, handlers.each));
@@ -185,7 +185,7 @@ function openHandlers({ privatePort: { origins, token, machines } }: Configurati
     local: origins,
     ownOrigin: machines.ownOrigin,
     onTrouble: (error) =>
-      log.warn({ reason: (error as Error).message }, 'Machines could not be read: the last known ones are used'),
+      log.warn({ reason: (error as Error).message }, 'Machines could not be read: the last known machines are used'),
   });
   return openPrivatePort(origins, token, found);
 }

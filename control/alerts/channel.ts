@@ -3,7 +3,7 @@
 export const channelKinds = ['webhook', 'slack', 'discord', 'mail'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
 
-/** The sealed part of a channel, as JSON. */
+/** The encrypted part of a channel, as JSON. */
 export type ChannelSecret =
   | { readonly url: string; readonly secret?: string }
   | {

@@ -6,7 +6,7 @@ import { channelKind } from '../outbound/subscription.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import type { ChannelKind, ChannelSecret } from './channel.ts';
 
-/** Three hours in total. */
+/** Delays after failed attempts, three hours in total. */
 const WAITS_SECONDS = [10, 60, 300, 1800, 7200];
 const KEPT_DAYS = 90;
 

@@ -6,9 +6,9 @@ import type { Dependencies } from '../process/dependencies.ts';
 import { takeChanges, takeOldRoutes } from '../records/machines.ts';
 
 const LOOK_MS = 5000;
-/** A restarted supervisor is back sooner. */
+/** A restarting supervisor is back before this time, so that it is not reported as lost. */
 const LOST_SECONDS = 15;
-/** When Postgres is back, routes are old until the next look of the mirror. */
+/** `forSeconds`: after an outage of Postgres, routes are old until the mirror checks again, which is not reported. */
 const OLD_ROUTES = { ageSeconds: 60, forSeconds: 15 };
 
 /** Watches until the process ends. */
@@ -22,7 +22,7 @@ export async function reportMachines({ sql, log }: Dependencies): Promise<void> 
     const { lost, back } = await takeChanges(tx, LOST_SECONDS);
     for (const { name, seen_at: seen } of lost) {
       log.error({ machine: name }, 'Machine lost');
-      const message = `It was last seen at ${seen.toISOString()}. Its requests go to the other machines.`;
+      const message = `The machine was last seen at ${seen.toISOString()}. Other machines handle the requests of this machine.`;
       await report('fired', `Machine ${name} is lost`, message);
     }
     for (const name of back) {

@@ -69,7 +69,7 @@ async function measureFailures(tx: Transaction | Sql, projectId: string, seconds
 }
 
 async function measureLatency(tx: Transaction | Sql, projectId: string, seconds: number): Promise<Measurement> {
-  // Only the template function of a transaction is used.
+  // The queries only use the template function, which transactions have as well.
   const sql = tx as Sql;
   const rows: Rows = sql`SELECT *, NULL::bigint AS series, NULL::bigint AS part ${within(sql, projectId, seconds)} AND kind = 'http'`;
   const [{ count }] = await sql<[{ count: number }]>`
@@ -117,7 +117,7 @@ export async function budgetsOfProject(
   return of === undefined ? {} : budgetsOf(cpuLimits, of.plan);
 }
 
-/** Read from the counter that also refuses calls. */
+/** Uses the counter by which the AI gateway enforces the budget. */
 async function measureAiBudget(tx: Transaction | Sql, projectId: string): Promise<Measurement> {
   const key = counterKey({ scope: 'project', of: 'cost', per: 'month' }, projectId);
   const { startsAt } = windowOf('month', Date.now());

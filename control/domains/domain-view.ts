@@ -20,7 +20,7 @@ const certificateSchema = Type.Object({
 export const domainSchema = Type.Object({
   id: Id,
   projectId: Id,
-  // In the format of DNS: internationalized names in Punycode.
+  // The hostname as in DNS: internationalized names are in Punycode.
   hostname: Type.String(),
   // In Unicode.
   unicode: Type.String(),
@@ -28,7 +28,7 @@ export const domainSchema = Type.Object({
   redirectTo: nullable(Type.String()),
   status: Type.Enum(['pending_verification', 'verifying', 'issuing', 'active', 'error']),
   verification: Type.Object({ type: Type.Literal('TXT'), name: Type.String(), value: Type.String() }),
-  // DNS records to create: one for verification, one for routing. A CNAME to the project's host does both.
+  // DNS records to create: one for verification, one for routing. A CNAME record to the project's host can do both.
   records: Type.Array(
     Type.Object({
       type: Type.Enum(['TXT', 'CNAME', 'A', 'AAAA']),
@@ -40,7 +40,7 @@ export const domainSchema = Type.Object({
   // Problem found by the last DNS check, or why there is no certificate.
   problem: nullable(Type.String()),
   checkedAt: nullable(Timestamp),
-  // Still served, but not verified since this time; removed at `removedAfter`.
+  // The domain is still served, but was not verified since this time; it is removed at `removedAfter`.
   failingSince: nullable(Timestamp),
   removedAfter: nullable(Timestamp),
   certificate: nullable(certificateSchema),
@@ -50,9 +50,9 @@ export const domainSchema = Type.Object({
 });
 
 const ISSUES =
-  'Point the host at this platform. Its certificate is issued at the first visit over HTTPS, or minutes after the ownership check.';
+  'Point the host at this platform. The certificate is issued at the first visit over HTTPS, or minutes after the ownership check.';
 const ISSUES_NONE =
-  'Point the host at this platform (CNAME or A). This platform issues no certificates (PUBLIC_HTTPS is off) and serves HTTP. For HTTPS, put a proxy with a certificate in front of it.';
+  'Point the host at this platform (CNAME or A). This platform issues no certificates (PUBLIC_HTTPS is off) and serves HTTP. For HTTPS, put a proxy with a certificate in front of the platform.';
 
 /** Looks up the platform's addresses once for all domains. */
 export async function showDomains(deps: ViewDeps, rows: readonly DomainRow[]): Promise<DomainView[]> {

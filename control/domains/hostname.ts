@@ -46,7 +46,10 @@ interface DnsRecord {
   readonly type: 'TXT' | 'CNAME' | 'A' | 'AAAA';
   readonly name: string;
   readonly value: string;
-  /** Verify ownership, or route requests. One CNAME serves both purposes. */
+  /**
+   * The purposes of the record: to verify ownership, or to route requests. One CNAME record can verify ownership and
+   * route requests.
+   */
   readonly purpose: 'verify' | 'route';
 }
 

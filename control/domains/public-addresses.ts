@@ -8,6 +8,6 @@ export async function publicAddresses({
 }: Pick<Dependencies, 'names' | 'addresses'>): Promise<readonly string[]> {
   if (addresses.publicAddresses !== undefined && addresses.publicAddresses.length > 0) return addresses.publicAddresses;
   if (addresses.domain === 'localhost' || addresses.domain.endsWith('.localhost')) return [];
-  // A wildcard record maps projects below the domain, so any name resolves. This is a name that no project can have.
+  // A name below the domain that no project can have. The name resolves, because a wildcard record covers all projects.
   return names.addresses(`platform--address.${addresses.domain}`);
 }

@@ -14,7 +14,7 @@ export function recheckDomains(deps: Dependencies): Promise<void> {
   return runRounds(deps, rounds, async () => (await recheckDueDomains(deps)) === TOGETHER);
 }
 
-/** One round. @returns how many were checked. */
+/** One round. @returns the number of checked domains. */
 export async function recheckDueDomains(deps: Dependencies): Promise<number> {
   const ids = await takeDueDomains(deps.sql, TOGETHER, LEASE_MS);
   await Promise.all(

@@ -10,7 +10,7 @@ import { readBatch, type DrainBatch, type DrainFilter } from './batch.ts';
 import { sendLines, type Drain, type SendResult } from './send.ts';
 import type { ShownTarget, TargetSecret } from './target.ts';
 
-/** Delays after each failed attempt, ten hours in total. After the last one, the drain is paused. */
+/** Delays after each failed attempt, ten hours in total. After the last attempt, the drain is paused. */
 const WAITS_SECONDS = [5, 30, 120, 600, 1800, 3600, 7200, 10_800, 10_800];
 const LEASE_SECONDS = 60;
 /** Pause between batches that are not full, so that single lines are sent together. */
@@ -82,7 +82,7 @@ async function deliver(deps: Dependencies, claimed: Claimed, resolve?: Resolve):
   await (sent.error === null ? arrived(deps, claimed, batch, sent) : failed(deps, claimed, sent));
 }
 
-/** Only under the claimed lease: the drain may have been changed since. */
+/** Updates the drain only if it still has the claimed lease, because it may have been changed since. */
 async function passOver(
   { sql }: Dependencies,
   { id, lease, cursor }: Claimed,

@@ -26,13 +26,13 @@ export interface SendResult extends AttemptResult {
   readonly bytes: number;
 }
 
-/** Sends at least one line. Never throws. @param resolve for tests. */
+/** Sends the lines of a batch, which has at least one line. Never throws. @param resolve for tests. */
 export async function sendLines(drain: Drain, lines: readonly StoredLine[], resolve?: Resolve): Promise<SendResult> {
   const { id, projectName, target, secret, isPrivate } = drain;
   const records = lines.map((line) => JSON.stringify({ ...line, project: projectName }));
   if (target.kind === 's3') {
     if (!('accessKeyId' in secret))
-      return { status: null, error: 'Its keys are missing: set its target again', bytes: 0 };
+      return { status: null, error: 'The keys of the bucket are missing: set the target of the drain again', bytes: 0 };
     const body = await gzip(`${records.join('\n')}\n`);
     const { endpoint, bucket, region } = target;
     const key = objectKey(drain, target.prefix, lines[0]!);
@@ -49,7 +49,7 @@ export async function sendLines(drain: Drain, lines: readonly StoredLine[], reso
     'content-type': isArray ? 'application/json' : 'application/x-ndjson',
     ...(target.gzip && { 'content-encoding': 'gzip' }),
     'x-platform-drain': id,
-    // The same for the same lines, so that receivers recognize a repeated batch.
+    // A repeated batch has the same value, by which receivers recognize it.
     'x-platform-batch': `${lines[0]!.id}-${lines.at(-1)!.id}`,
   };
   return { ...(await post({ url: target.url, headers, body, isPrivate }, resolve)), bytes: body.length };

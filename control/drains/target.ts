@@ -1,5 +1,5 @@
-// The target of a drain: validates it, and splits it into a visible and a sealed part. Used by the routes of drains and
-// by deliver.ts.
+// The target of a drain: validates it, and splits it into a visible and an encrypted part. Used by the routes of drains
+// and by deliver.ts.
 import Type, { type Static } from '#core/typebox/typebox.mjs';
 import { checkHeaders, headerNames, HeadersSchema } from '../outbound/headers.ts';
 import { checkTargetUrl, TargetUrl } from '../outbound/target-url.ts';
@@ -59,7 +59,7 @@ export const ShownTargetSchema = Type.Union([
 ]);
 export type ShownTarget = Static<typeof ShownTargetSchema>;
 
-/** The sealed part, as JSON. */
+/** The encrypted part, as JSON. */
 export type TargetSecret =
   | { readonly headers: Readonly<Record<string, string>> }
   | { readonly accessKeyId: string; readonly secretAccessKey: string };
@@ -76,7 +76,7 @@ export function hostOf(target: GivenTarget): string {
   return new URL(target.kind === 's3' ? target.endpoint : target.url).host;
 }
 
-/** Splits a target into the visible and the sealed part. */
+/** Splits a target into the visible and the encrypted part. */
 export function partTarget(target: GivenTarget): { readonly shown: ShownTarget; readonly secret: TargetSecret } {
   if (target.kind === 's3') {
     const { kind, endpoint, bucket, region, prefix = '', accessKeyId, secretAccessKey } = target;

@@ -3,7 +3,7 @@ import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#co
 import { apiErrors } from '#core/errors/api.ts';
 import { passedOn } from '#resources/refusals.ts';
 
-/** Codes that it shares with the engine. */
+/** Codes that the API shares with the engine. */
 const shared = ['bad_request', 'method_not_allowed', 'conflict', 'internal'] as const satisfies readonly ErrorCode[];
 
 type ApiErrorCode = keyof typeof apiErrors | (typeof shared)[number] | (typeof passedOn)[number];
@@ -33,7 +33,7 @@ export class ApiError extends Error {
     this.headers = headers;
   }
 
-  /** An error of the engine or the sandbox service, in their words. */
+  /** An error of the engine or the sandbox service, with its own message. */
   static inWords(code: ApiErrorCode, message: string): ApiError {
     return new ApiError(code, {}, {}, message);
   }

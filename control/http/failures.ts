@@ -51,7 +51,7 @@ export function failureOf(error: unknown, failed: Failed): Response {
   return failure(shown, failed.requestId, { ...fields, ...(issues !== undefined && { issues }) });
 }
 
-/** What a client sees of an error. */
+/** The part of an error that a client sees. */
 interface Shown {
   readonly shown: ApiError;
   readonly issues?: HttpError['issues'];
@@ -61,7 +61,7 @@ function shownOf(error: unknown, { log, requestId, method, route }: Failed): Sho
   if (error instanceof ApiError) return { shown: error };
   if (error instanceof HttpError) return ofFramework(error, method);
   if (isTextRefused(error))
-    return { shown: new ApiError('bad_request', { reason: 'A text contains U+0000 or half a surrogate pair' }) };
+    return { shown: new ApiError('bad_request', { reason: 'A text contains U+0000 or an unpaired surrogate' }) };
   if (isDatabaseAway(error)) {
     log.warn({ err: error, requestId, route }, 'Request failed: the database is unavailable');
     const reason = 'The database of the platform is unavailable: try again';

@@ -56,7 +56,7 @@ export interface TimePage {
   readonly after: { readonly moment: string; readonly id: string } | null;
 }
 
-/** The same as {@link readPage} for lists by time (records/timestamp.ts). @throws {ApiError} */
+/** Like {@link readPage}, for lists by time (records/timestamp.ts). @throws {ApiError} */
 export function readTimePage(asked: PageQuery): TimePage {
   const { count, after } = readPage(asked);
   return { count, after: after === null ? null : { moment: timestampOf(after), id: after.id } };
@@ -84,7 +84,7 @@ export function decodeCursor(text: string): Position {
       if (isWord(order) && isWord(id)) return { order, id };
     }
   } catch {
-    // Reported by the error below.
+    // Invalid JSON is reported by the error below.
   }
   throw new ApiError('bad_request', { reason: 'query.cursor: is not a cursor of this list' });
 }

@@ -27,7 +27,7 @@ const Factor = Type.String({ pattern: releaseRules.factor, description: 'Such as
 export const releaseKeys = {
   steps: Type.Array(Type.Integer({ minimum: releaseRules.percentMin, maximum: releaseRules.percentMax }), {
     maxItems: releaseRules.stepsMax,
-    description: 'Percentages of the visitors: they rise, and the last one is 100',
+    description: 'Percentages of the visitors, in ascending order; the last one is 100',
   }),
   minutes: Type.Integer({ minimum: releaseRules.minutesMin, maximum: releaseRules.minutesMax }),
   errors: Type.String({ pattern: releaseRules.errors, description: 'Such as 1%' }),

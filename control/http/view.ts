@@ -7,7 +7,7 @@ type ObjectSchema = TSchema & { readonly properties: object };
 /**
  * Reads the fields of a schema from rows: `createdAt` from the column `created_at`, dates as ISO text.
  *
- * @param computed fields that are not just the column of their name.
+ * @param computed fields whose value is not simply the column of the same name.
  * @example const toHook = viewOf(Hook); toHook(row) // { id, name, createdAt: '2026-11-23T08:30:00.000Z' }
  */
 export function viewOf<Schema extends ObjectSchema, Row extends object = object>(

@@ -66,7 +66,7 @@ async function checkDatabase({ sql }: Dependencies): Promise<Finding[]> {
   const off = Math.abs(Date.now() - at.getTime() - ms / 2);
   return [
     ms > ANSWER_MS_SLOW
-      ? warn('database', answer, 'Check the load of its machine, and the network in between.')
+      ? warn('database', answer, 'Check the load of the database machine, and the network to it.')
       : ok('database', answer),
     used > allowed * CONNECTIONS_SHARE_MAX
       ? warn('connections', connections, 'Raise max_connections of the server, or run fewer engines.')
@@ -104,7 +104,7 @@ async function checkEngines({ privatePort }: Dependencies): Promise<Finding[]> {
     warn(
       'quarantine',
       `Deployment ${deployment} crashed engines ${strikes} times, so it runs in one of its own`,
-      'Check its logs, and roll it back if it keeps crashing.',
+      'Check the logs of the deployment, and roll it back if it keeps crashing.',
     ),
   );
   return [
@@ -207,6 +207,6 @@ async function checkApplication(git: Dependencies['git']): Promise<Finding[]> {
     );
   } catch (error) {
     if (!isFailure(error, 'git_host')) throw error;
-    return [fail('git host', error.message, 'Check GITHOST_* of the platform.')];
+    return [fail('git host', error.message, 'Check the GITHOST_* variables of the platform.')];
   }
 }

@@ -1,6 +1,7 @@
-// Reseals data with the current key of ENCRYPTION_KEY: variables, the frozen variables of deployments, repository
+// Re-encrypts data with the current key of ENCRYPTION_KEY: variables, the frozen variables of deployments, repository
 // credentials, tokens and webhook secrets of Git hosts, secrets of subscriptions, keys of AI providers, second factors.
-// Requested by an operator. Everything that the control plane seals for longer than a day must be listed here.
+// Runs when an operator requests it. Everything that the control plane stores encrypted for longer than a day must be
+// listed here.
 import { isCurrent, seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import { settingContext } from '#core/variable-context.ts';
 import { credentialsContext } from '#git/clone-source.ts';
@@ -14,7 +15,7 @@ import { GIT_HOST, tokenContext } from '../sign-in/git-host-token.ts';
 import { factorContext } from '../records/second-factors.ts';
 import { resealVariables } from '../records/variables.ts';
 
-/** A column of sealed values. */
+/** A column of encrypted values. */
 interface Place {
   readonly table: string;
   /** Primary key column. */
@@ -46,7 +47,7 @@ const places: readonly Place[] = [
 
 const BATCH = 500;
 
-/** @returns the number of resealed values, and of those that no listed key can decrypt. */
+/** @returns the number of re-encrypted values, and of those that no listed key can decrypt. */
 export async function resealAll(
   sql: Sql,
   keys: EncryptionKeys,

@@ -19,7 +19,7 @@ interface SetupStep {
   readonly advice: string | null;
 }
 
-/** The person who looks at the setup. */
+/** The operator who views the setup. */
 interface Looking {
   readonly accountId: string;
   /** The account's first organization, or null. */
@@ -74,7 +74,7 @@ const checks: Readonly<Record<SetupStepName, Check>> = {
     if (plan === null || plan.cron === null)
       return ['No backups are scheduled', 'Set BACKUP_TARGET and BACKUP_CRON, or create backups with the CLI.'];
     const last = backupRuns(folder).find(({ endedAt }) => endedAt !== null);
-    if (last === undefined) return [`The first backup to ${plan.target} is due`, 'Back up now to try it.'];
+    if (last === undefined) return [`The first backup to ${plan.target} is due`, 'Back up now to test the settings.'];
     return last.error === null
       ? [`Backed up to ${plan.target}`]
       : [`The last backup failed: ${last.error}`, 'Repair it.'];
@@ -94,7 +94,7 @@ const checks: Readonly<Record<SetupStepName, Check>> = {
     if (accounts > 1) return [`${accounts} people have an account`];
     return invitations > 0
       ? [`${invitations} open ${invitations === 1 ? 'invitation' : 'invitations'}`]
-      : ['You are the only one here', 'Invite a colleague by a link.'];
+      : ['You are the only account', 'Invite a colleague by a link.'];
   },
   async example(deps) {
     const [row] = await deps.sql<{ name: string; id: string; branch: string }[]>`
@@ -140,7 +140,7 @@ export async function checkDns({ names, addresses }: Dependencies, domain: strin
   });
   let found: readonly string[];
   try {
-    // Any name below the domain; this is one that no project can have.
+    // Looks up a name below the domain that no project can have.
     found = await names.addresses(`platform--address.${domain}`);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;

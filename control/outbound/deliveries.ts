@@ -73,7 +73,10 @@ export function runDeliveries<Row extends Delivery>(deps: Dependencies, deliveri
     return send(claimed, secret);
   }
 
-  /** Only for the claimed attempt: the delivery may have been requested again, or its subscription disabled. */
+  /**
+   * Records the result only if the delivery is still at the claimed attempt: it may have been requested again, or its
+   * subscription disabled.
+   */
   async function record({ id, attempt }: Claimed, { status, error }: AttemptResult): Promise<void> {
     const wait = error === null ? null : retryIn(waitsSeconds, attempt);
     await sql`

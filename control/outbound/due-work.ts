@@ -1,6 +1,6 @@
 // The loop that delivers outbound work of the API process: claims due rows with a lease, one by one, and delivers
-// several concurrently. Woken by NOTIFY, with polling as a fallback. Used by webhooks, drains and alerts; contains no
-// SQL of theirs.
+// several concurrently. Woken by NOTIFY, with polling as a fallback. Used by webhooks, drains and alerts, which contain
+// the SQL.
 import { runRounds } from '#core/process/rounds.ts';
 import type { Channel, Dependencies } from '../process/dependencies.ts';
 

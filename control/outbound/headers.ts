@@ -4,7 +4,7 @@ import { ApiError } from '../http/errors.ts';
 
 const HEADERS_MAX = 20;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
-/** Headers of the request itself. */
+/** Headers that the request sets itself. */
 const OWN_HEADERS =
   /^(?:host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|x-platform-.*)$/i;
 

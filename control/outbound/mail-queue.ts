@@ -1,11 +1,12 @@
 // Sends queued emails: emails of apps, which engines pass on (binding.send_mail), and emails that the mail server asked
-// to retry later. Temporary failures are retried for hours; others are logged and dropped. Started by main.ts.
+// to retry later. Temporary failures are retried for hours; emails with other failures are logged and dropped. Started
+// by main.ts.
 import type { Dependencies } from '../process/dependencies.ts';
 import { runDueWork } from './due-work.ts';
 import { unsealText } from './send-mail.ts';
 import { retryIn, UNREADABLE } from './subscription.ts';
 
-/** Four hours in total: servers that temporarily refuse unknown senders need minutes. */
+/** Delays between attempts, four hours in total; servers that temporarily refuse unknown senders need minutes. */
 const WAITS_SECONDS = [60, 300, 900, 3600, 10_800];
 const OF_ONE_MAX = 4;
 const LEASE_SECONDS = 60;
@@ -69,7 +70,7 @@ export function deliverMail(deps: Dependencies): Promise<void> {
 }
 
 /**
- * Tells engines whether emails of apps are sent, and the limits. Called at the start, and after changes of settings.
+ * Tells engines whether emails of apps are sent, and their limits. Called at the start, and after changes of settings.
  */
 export async function publishMailChannel({
   sql,

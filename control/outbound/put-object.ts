@@ -11,7 +11,7 @@ interface NewObject {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Only letters, digits and `/_.=-`: it is not encoded. */
+  /** Key of the object. The key is not encoded, so it may only contain letters, digits and `/_.=-`. */
   readonly key: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;

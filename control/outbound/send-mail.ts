@@ -9,7 +9,7 @@ import type { Sql } from '#postgres/sql.ts';
 import type { Mail, Mailer, MailResult } from '../process/mailer.ts';
 import { checkSmtp, sendBySmtp } from './smtp.ts';
 
-/** Error where no mail is set up. */
+/** The error if no mail server is set up. */
 export const NO_MAIL = 'This platform sends no mail: its operator sets AUTH_MAIL_URL';
 
 /** Dependencies of {@link createMailer}. */
@@ -41,10 +41,10 @@ export function createMailer(deps: MailerDeps): Mailer {
   async function attempt(mail: Mail, project: string | null = null): Promise<MailResult> {
     const result = problemOf(mail) ?? (await deliver(settings(), mail, resolve));
     const { status, error: reason, reply } = result;
-    // Neither the address nor the text: readers of logs must not learn them.
+    // The log must contain neither the address nor the text of the email.
     if (reason !== null) log.warn({ project, status, reason, reply }, 'Email not sent');
     await record(sql, project, mail.to, result).catch((error: unknown) =>
-      log.error({ err: error }, 'Result of an email not recorded'),
+      log.error({ err: error }, 'The result of an email could not be recorded'),
     );
     return result;
   }

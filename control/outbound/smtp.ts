@@ -1,4 +1,4 @@
-// Sends an email to a mail server, or only signs in there. Each attempt has a separate connection, to addresses that
+// Sends an email to a mail server, or only signs in to it. Each attempt has a separate connection, to addresses that
 // were checked, with a deadline. Used by send-mail.ts. Errors contain no password; `reply` is for operators only.
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Transporter } from 'nodemailer';
@@ -17,7 +17,7 @@ const byName: Resolve = createResolve();
 /** Errors of nodemailer. */
 interface SmtpError extends Error {
   readonly code?: string;
-  /** The error code of Node, while `code` is nodemailer's. */
+  /** Node's code of the error; `code` is nodemailer's own code. */
   readonly originalCode?: string;
   readonly responseCode?: number;
   readonly response?: string;
@@ -34,7 +34,7 @@ export function sendBySmtp(server: SmtpServer, from: Sender, mail: Mail, resolve
       envelope: { from: from.address, to: [to] },
       subject,
       text,
-      // Asks for no vacation replies.
+      // Asks the recipient's server to send no vacation replies.
       headers: { 'auto-submitted': 'auto-generated' },
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -56,7 +56,7 @@ async function attempt(
   hidden: readonly string[] = [],
 ): Promise<MailResult> {
   const { host, port, tls, login } = server;
-  // Loaded for the first email.
+  // The library is loaded for the first email.
   const { createTransport } = await import('nodemailer');
   let socket: Socket | null = null;
   let isLate = false;
@@ -73,7 +73,7 @@ async function attempt(
     ignoreTLS: tls === 'off',
     tls: { minVersion: 'TLSv1.2' },
     ...(login !== null && { auth: { user: login.user, pass: login.password }, forceAuth: true }),
-    // Otherwise the name of this machine is used.
+    // The name in the greeting; by default, the library would send the name of this machine.
     name: from.address.slice(from.address.lastIndexOf('@') + 1),
     connectionTimeout: STEP_MS_MAX,
     greetingTimeout: STEP_MS_MAX,
@@ -94,7 +94,7 @@ async function attempt(
   } finally {
     clearTimeout(deadline);
     transport.close();
-    // This also applies after a sign-in without an email, whose QUIT needs no reply.
+    // The connection is closed even after a mere sign-in, because its QUIT needs no reply.
     (socket as Socket | null)?.destroySoon();
   }
 }
@@ -184,14 +184,14 @@ function reasonOf({ code = '', originalCode, message }: SmtpError): string {
     : 'No connection to the mail server';
 }
 
-/** The password, also as a server sees it in AUTH PLAIN and AUTH LOGIN, and may repeat it. */
+/** The password as text, and in the encodings of AUTH PLAIN and AUTH LOGIN, which a server may repeat in its reply. */
 function secretsOf(login: SmtpServer['login']): string[] {
   if (login === null) return [];
   const { user, password } = login;
   return [password, ...[`\0${user}\0${password}`, password].map((text) => Buffer.from(text).toString('base64'))];
 }
 
-/** One line, without the hidden texts. */
+/** The reply as one line, without the hidden texts. */
 function plainReply(response: string, hidden: readonly string[]): string {
   const line = response.replace(/[\p{C}\s]+/gu, ' ').slice(0, 4 * REPLY_CHARS_MAX);
   return hidden

@@ -1,11 +1,14 @@
-// The four kinds of subscriptions: rows whose owner wants data sent to a URL. Each has a target, a sealed secret and a
-// record of its failures. webhooks/, alerts/, drains/ and telemetry/ define the data and the time.
+// The four kinds of subscriptions: rows whose owner wants data sent to a URL. Each row has a target, an encrypted
+// secret and a record of failures. webhooks/, alerts/, drains/ and telemetry/ decide what is sent, and when.
 import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { OwnedTable } from '../records/owned-table.ts';
 
-/** A kind: its table and where its secret is. `subject` is also the prefix of the encryption context (`drain:<id>`). */
+/**
+ * A kind: its table, and the location of its secret. `subject` is also the prefix of the encryption context
+ * (`drain:<id>`).
+ */
 export interface SubscriptionKind extends OwnedTable {
-  /** Column of the sealed secret. */
+  /** Column of the encrypted secret. */
   readonly sealed: 'secret' | 'headers';
 }
 
@@ -29,7 +32,7 @@ export const drainKind = {
   sealed: 'secret',
 } as const satisfies SubscriptionKind;
 
-/** Channels of a project's alerts, or of the operator's (without a project). */
+/** Channels of a project's alerts, or of the operator's alerts (without a project). */
 export const channelKind = {
   subject: 'alert_channel',
   table: 'control.alert_channel',
@@ -49,10 +52,10 @@ export const collectorKind = {
   sealed: 'headers',
 } as const satisfies SubscriptionKind;
 
-/** All kinds, for code that treats them alike. */
+/** All kinds, for code that handles all of them in the same way. */
 export const subscriptionKinds: readonly SubscriptionKind[] = [webhookKind, drainKind, channelKind, collectorKind];
 
-/** The failure of a subscription whose secret no key of ENCRYPTION_KEY opens. */
+/** The failure of a subscription whose secret no key of ENCRYPTION_KEY can decrypt. */
 export const UNREADABLE = 'The secret cannot be decrypted: delete this entry and create it again';
 
 /** Encryption context of a subscription's secret. */

@@ -6,13 +6,13 @@ import { ApiError } from '../http/errors.ts';
 /** Request field with the URL. */
 export const TargetUrl = Type.String({ maxLength: 2048 });
 
-/** Request field; routes let only operators set it. */
+/** Request field that allows http and private addresses; only operators may set it. */
 export const AllowPrivate = Type.Optional(
   Type.Boolean({ description: 'Allows http and private addresses; operators only' }),
 );
 
 /**
- * Checks a URL. The addresses of its name are checked for each connection (core/outbound/post.ts).
+ * Checks a URL. The addresses of the host name are checked for each connection (core/outbound/post.ts).
  *
  * @param field the field of the request, for the error. @throws {ApiError} `bad_request`.
  */

@@ -8,7 +8,7 @@ import { aiAdvice } from '#core/ai-readiness.ts';
 import { AI_CALLER_HEADER } from '#core/ai-caller.ts';
 import { ServedResponse } from '#core/process/serve-http.ts';
 
-/** Handles requests for the gateway; returns null for others. */
+/** Handles requests for the gateway; returns null for other requests. */
 interface AiProxy {
   fetch(request: Request): Promise<Response> | null;
   close(): Promise<void>;
@@ -84,7 +84,7 @@ async function forward(opening: Promise<Pool>, request: Request): Promise<Respon
   }
 }
 
-/** Uses Node's stream directly: a web stream costs as much as the rest of the proxy. */
+/** Uses Node's stream directly, because a web stream costs as much as the rest of the proxy. */
 function bodyOf(request: Request & { readonly runtime?: { readonly node?: { readonly req: Readable } } }) {
   if (request.method === 'GET' || request.method === 'HEAD') return null;
   const sent = request.runtime?.node?.req;
@@ -101,7 +101,7 @@ function isShort(length: string | string[] | null | undefined): boolean {
   return typeof length === 'string' && Number(length) <= SHORT_BYTES_MAX;
 }
 
-/** The gateway's own format of this error. */
+/** An error in the format of the AI gateway. */
 function away(message: string, isFinal: boolean): Response {
   const code = isFinal ? 'provider_not_configured' : 'upstream_error';
   return Response.json(

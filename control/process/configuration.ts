@@ -58,7 +58,8 @@ export interface Configuration extends OperatorSettings {
     readonly origins: readonly string[];
     readonly token: string | null;
     /**
-     * Other machines are found in Postgres. `ownOrigin`: as announced by this machine. Null: `origins` are all.
+     * The private ports of other machines are found in Postgres. `ownOrigin`: the address that this machine has
+     * announced. Null: `origins` are all.
      */
     readonly machines: { readonly ownOrigin: string | null } | null;
   };
@@ -78,7 +79,7 @@ export interface Configuration extends OperatorSettings {
   readonly trustedProxies: readonly string[];
   /** `EDGE_TOKEN`: identifies requests from the edge; '' means there is no edge. */
   readonly edgeToken: string;
-  /** `API_DNS_SERVERS`: name servers for custom domains; '' means those of the system. */
+  /** `API_DNS_SERVERS`: name servers for custom domains; '' means the name servers of the system. */
   readonly dnsServers: string;
   /** `DB_MIGRATIONS_EXECUTOR`: the process that applies migrations. */
   readonly migrationsExecutor: MigrationsExecutor;
@@ -86,7 +87,7 @@ export interface Configuration extends OperatorSettings {
   readonly sandboxes: SandboxServiceAddress | null;
   /** `WORKER_CONCURRENCY`; null: not set. */
   readonly workerConcurrency: number | null;
-  /** Valid but questionable settings, to be logged. */
+  /** Warnings about valid but questionable settings, to be logged. */
   readonly warnings: readonly string[];
 }
 
@@ -122,8 +123,8 @@ export interface GitHostSettings {
   /** `GITHOST_CLIENT_ID`, `GITHOST_CLIENT_SECRET`; null means no sign-in there. */
   readonly oauth: { readonly clientId: string; readonly clientSecret: string } | null;
   /**
-   * Identifies the host in stored identities, because their ids may also exist on another host. Undefined for the host
-   * of `GITHOST_URL`, which keeps the identities without a name.
+   * Name of the host in stored identities, because the same ids may exist on another host. Undefined for the host of
+   * `GITHOST_URL`, whose identities have no name.
    */
   readonly realm?: string;
 }
@@ -291,8 +292,8 @@ function webListener(get: (name: string) => string, demand: (problem: string | n
 }
 
 /**
- * Sign-in settings of the Git host. A partially set group of variables is an error. This also applies to the group of
- * its application.
+ * Sign-in settings of the Git host. A partially set group of variables is an error. The variables of the application
+ * are such a group, too.
  *
  * @throws {Error} with one line per problem.
  */

@@ -54,7 +54,7 @@ export interface Dependencies {
   readonly storage: StorageSettings;
   /** Settings that operators change while the platform runs. */
   readonly settings: LiveSettings;
-  /** Sends emails, where `AUTH_MAIL_URL` is set. */
+  /** Sends emails, if `AUTH_MAIL_URL` is set. */
   readonly mail: Mailer;
   /** Public DNS. */
   readonly names: NameRecords;
@@ -64,7 +64,7 @@ export interface Dependencies {
   readonly clientAddress: (request: Request) => string | null;
   /** The account of a request's session cookie; null without a session. Does not check the request's origin. */
   readonly findSession: (request: Request) => Promise<SignedIn | null>;
-  /** Listens for NOTIFY; resolves once listening, with a function that stops. */
+  /** Listens for NOTIFY. Once it listens, resolves with a function that stops listening. */
   readonly onNotify: (channel: Channel, listener: (payload: string) => void) => Promise<() => Promise<void>>;
   /** Limits of uploads. */
   readonly uploadLimits: UploadLimits;
@@ -108,9 +108,10 @@ interface StorageSettings {
 }
 
 /**
- * Channels of NOTIFY. Payloads, in the order of the kinds of jobs: project; deployment; deployment; `delivery` or
- * `report`; none; projects separated by commas, or `*`; project; none; id of a migration run; none; none; none;
- * project.
+ * Channels of NOTIFY, with these payloads. `control_job`: a kind of job. `control_route`, `control_collector`,
+ * `control_project_data`: the id of a project. `control_log`, `control_deployment`: the id of a deployment.
+ * `control_git`: `delivery` or `report`. `control_telemetry`: ids of projects, separated by commas, or `*`.
+ * `control_migration`: the id of a migration run. The other channels have no payload.
  */
 export type Channel =
   | 'control_job'

@@ -4,7 +4,10 @@
 export interface KeyedMutex {
   /** Runs work after earlier work of the same key has settled. Settles when the work settles. */
   exclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
-  /** Runs work that holds a database connection throughout, limited so that connections remain for others. */
+  /**
+   * Runs work that holds a database connection throughout. Such work is limited, so that connections remain for other
+   * work.
+   */
   withConnection<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 

@@ -1,4 +1,4 @@
-// The current Git host of GitHub's kind: configured by variables, or the application that an operator has created in
+// The current Git host with GitHub's API: configured by variables, or the application that an operator has created in
 // the dashboard while the platform runs.
 import type { GitConfiguration } from '#git/configuration.ts';
 import { openApplication, type Application } from '#git/host/application.ts';

@@ -57,7 +57,7 @@ interface Deps {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Reads the stored settings. @throws {Error} if the environment's own are invalid, or Postgres fails. */
+/** Reads the stored settings. @throws {Error} if settings of the environment are invalid, or Postgres fails. */
 export async function openLiveSettings({ sql, keys, log, environment }: Deps): Promise<LiveSettings> {
   const fixed = (name: string): string => environment[name]?.trim() ?? '';
   let stored: ReadonlyMap<string, string> = new Map();
@@ -131,7 +131,7 @@ export async function openLiveSettings({ sql, keys, log, environment }: Deps): P
       try {
         current = operatorSettingsFrom(over(values));
       } catch (error) {
-        // The environment has changed since they were stored.
+        // Stored settings were valid when they were stored, but the environment has changed since.
         log.error({ reason: (error as Error).message }, 'Stored settings are not used');
         current = operatorSettingsFrom(fixed);
       }

@@ -19,8 +19,8 @@ export interface NameRecords {
 /**
  * Creates a resolver.
  *
- * @param servers `address` or `address:port`, comma-separated; '' means those of the system. @throws {Error} for
- * invalid ones.
+ * @param servers `address` or `address:port`, comma-separated; '' means the name servers of the system. @throws {Error}
+ * for invalid ones.
  */
 export function openNameRecords(servers: string): NameRecords {
   const list = servers.split(',').flatMap((server) => server.trim() || []);

@@ -1,6 +1,6 @@
 // Client of the handlers' private ports: status, logs, and tasks of engines (check, warm, migrate). Several handlers
-// appear as one: calls that concern all of them go to all, other calls go to one. What each handler collects by itself,
-// usage and telemetry, is taken from each of them.
+// appear as one: calls that concern all handlers go to each of them, other calls go to one handler. Usage and
+// telemetry, which every handler collects separately, are requested from each handler.
 import { openHandlerAddresses, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import { joinLogs, logCursors } from './handler-logs.ts';
 
@@ -19,21 +19,24 @@ export interface PrivatePort {
   ask<Body>(path: string, body?: unknown, waitMs?: number): Promise<PrivateAnswer<Body>>;
 }
 
-/** The private ports of all handlers as one, and each of them. */
+/** The private ports of all handlers, as one port and separately. */
 export interface HandlerPorts extends PrivatePort {
-  /** Private ports by their origin, of the handlers that are known now. */
+  /** The private ports of the currently known handlers, by origin. */
   each(): Promise<ReadonlyMap<string, PrivatePort>>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What each handler collects: an answer of one of them would leave out the others. */
+/**
+ * Paths that are only requested from each handler separately, because one response would lack the data of other
+ * handlers.
+ */
 const COLLECTED = new Set(['/_platform/usage', '/_platform/telemetry']);
 
 const WAIT_MS = 30_000;
 /** A lost machine does not respond at all: skip it for this long. */
 const AWAY_MS = 10_000;
-/** No process listens there, so the request was not received. */
+/** Errors that mean that no process listens at the address, so the request was not received. */
 const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
@@ -152,7 +155,7 @@ export function openPrivatePort(
   };
 }
 
-/** The processes of all handlers that answered. */
+/** Merges the processes in the responses of all handlers. */
 function joinStatuses(answers: ReadonlyMap<string, PrivateAnswer<unknown>>): PrivateAnswer<unknown> {
   const good = [...answers.values()].filter(({ status }) => status === 200).map(({ body }) => body as Fields);
   const [first] = answers.values();

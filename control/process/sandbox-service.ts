@@ -12,19 +12,19 @@ interface SandboxServiceProxy extends SandboxService {
   close(): Promise<void>;
 }
 
-/** Origin of exposed ports, built as engines do from the API's own configuration. */
+/** The origin of exposed ports, derived from the API's configuration in the same way as engines do. */
 export function portOrigin({ protocol, domain, port }: Pick<Addresses, 'protocol' | 'domain' | 'port'>): string {
   return `${protocol}://*.${domain}${port === null ? '' : `:${port}`}`;
 }
 
-/** Concurrent calls; further calls are queued. */
+/** Maximum concurrent calls; further calls are queued. */
 const CONNECTIONS_MAX = 2048;
 const CONNECT_MS = 10_000;
 const KEPT_MS = 1000;
-/** The request was not sent. */
+/** Codes of errors that occur before a request is sent. */
 const UNREACHED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
 
-/** @param address null: no service. @param portsAt origin of exposed ports, by {@link portOrigin}. */
+/** @param address null if there is no service. @param portsAt origin of exposed ports, by {@link portOrigin}. */
 export function openSandboxService(address: SandboxServiceAddress | null, portsAt: string): SandboxServiceProxy | null {
   if (address === null) return null;
   let pool: Promise<Pool> | null = null;

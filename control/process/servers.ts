@@ -1,4 +1,4 @@
-// The listeners of the API process. WebSockets are only accepted on its own port, with a token.
+// The listeners of the API process. WebSockets are only accepted on the API's own port, with a token.
 import { serveHttp, type HttpServer } from '#core/process/serve-http.ts';
 import { serveSockets } from '#resources/socket-server.ts';
 

@@ -8,7 +8,7 @@ import { failure } from '../http/failures.ts';
 type Fetch = (request: Request) => Response | Promise<Response>;
 
 /**
- * Refuses requests without the token with 403, and removes it from the others.
+ * Refuses requests without the token with 403, and removes the token from other requests.
  *
  * @example serveApi({ socket, fetch: behindWeb(token, createUi(parts, api.fetch)) })
  */

@@ -11,7 +11,7 @@ interface AiMonth {
   readonly from: string;
   readonly to: string;
   readonly spentMicros: number;
-  /** Spent at the end of the month. */
+  /** Expected cost at the end of the month. */
   readonly forecastMicros: number;
   /** The limit on cost per month, or null. */
   readonly budgetMicros: number | null;

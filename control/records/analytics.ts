@@ -10,7 +10,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 /** How long usage is stored by minute; older usage is only stored by hour. */
 export const MINUTES_KEPT_MS = 2 * DAY_MS;
-/** Number of routes that are measured (those with the most requests), and number that is returned. */
+/** How many routes with the most requests are measured, and how many of these are returned. */
 const [ROUTES_MEASURED, ROUTES_MAX] = [200, 100];
 const DEPLOYMENTS_MAX = 20;
 
@@ -18,7 +18,7 @@ const DEPLOYMENTS_MAX = 20;
 export const routeOrders = ['requests', 'errors', 'latency', 'cpu'] as const;
 type RouteOrder = (typeof routeOrders)[number];
 
-/** The time of an answer: a multiple of its step. */
+/** The time range of a response, whose bounds are multiples of its step. */
 interface AnalyticsTime {
   readonly from: Date;
   readonly to: Date;
@@ -31,7 +31,7 @@ interface AnalyticsScope {
   readonly projectId: string;
   readonly kind: string;
   readonly route: string | undefined;
-  /** Slug of the branch whose previews own the resources; null means all. */
+  /** Slug of the branch whose previews own the resources; null means no restriction. */
   readonly preview: string | null;
   readonly deploymentId: string | undefined;
 }
@@ -67,7 +67,10 @@ const steps = [
   { table: 'usage', stepMs: DAY_MS, spanMs: Number.POSITIVE_INFINITY },
 ] as const;
 
-/** Rounds a time outwards to the finest step that is stored for it and leaves at most 200 intervals, 400 for a year. */
+/**
+ * Extends a time range to multiples of a step: the finest stored step with which the range has at most 200 intervals,
+ * or 400 for a year.
+ */
 export function analyticsTime(from: Date, to: Date, now: number): AnalyticsTime {
   const span = to.getTime() - from.getTime();
   const hasMinutes = from.getTime() >= now - MINUTES_KEPT_MS;

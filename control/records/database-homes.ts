@@ -7,7 +7,7 @@ export interface DatabaseHomeRow {
   readonly project: string;
   readonly machine: string;
   readonly state: 'serving' | 'restoring';
-  /** Machine that it is moving to. */
+  /** Machine to which the databases are moving. */
   readonly move_to: string | null;
   /** Why the last move did not happen. */
   readonly move_problem: string | null;

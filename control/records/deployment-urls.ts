@@ -10,7 +10,8 @@ interface Addressed {
 }
 
 /**
- * Ordered by preference: the project's URL if it is production, then its branch's, then its own.
+ * The URLs by preference: the project's URL if the deployment is production, the branch's URL, and the deployment's own
+ * URL.
  *
  * @example deploymentUrls(addresses, 'shop', { id: 'd4k...', branch: 'main', isProduction: true })
  * // ['http://shop.localhost:4001', 'http://shop--main.localhost:4001', 'http://shop--d4k....localhost:4001']

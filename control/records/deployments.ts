@@ -143,7 +143,7 @@ function ofOrganizations(sql: Sql, ids: readonly string[]) {
 }
 
 /**
- * Cancels a deployment: immediately if nothing works on it, otherwise by notifying the worker.
+ * Cancels a deployment: immediately if no process works on it, otherwise by notifying the process that works on it.
  *
  * @returns false if the deployment has already ended.
  */

@@ -18,11 +18,11 @@ export interface DomainRow {
   readonly hostname: string;
   readonly branch: string | null;
   readonly redirect_to: string | null;
-  /** `error`: verified before, but not any more. */
+  /** `error`: the domain was verified before, but no longer is. */
   readonly status: 'pending_verification' | 'active' | 'error';
   readonly verification: { readonly name: string; readonly value: string; readonly problem?: string };
   readonly created_at: Date;
-  /** The domain is served while this is set. */
+  /** When the domain was verified; null means that the domain is not served. */
   readonly verified_at: Date | null;
   readonly checked_at: Date | null;
   readonly failing_since: Date | null;
@@ -115,7 +115,7 @@ const PENDING_MS = { least: 60_000, most: 3_600_000, end: 14 * 24 * 3_600_000 };
 /**
  * Stores the result of a DNS check.
  *
- * @param loses whether the current owner loses the host because it cannot prove it any more
+ * @param loses whether the current owner loses the host, because it can no longer prove its ownership.
  * @returns whether the domain starts or stops being served; null if another project has verified the host.
  */
 export async function settleDomain(

@@ -8,7 +8,7 @@ export type GuardedState = (typeof guardedStates)[number];
 /** Metrics of one deployment during a step. */
 export interface SeenFigures {
   readonly requests: number;
-  /** Answered with a status of 5xx. */
+  /** Requests that were answered with a 5xx status. */
   readonly failures: number;
   /** p99 of the time to first byte; null if nothing was measured. */
   readonly p99Ms: number | null;
@@ -53,7 +53,7 @@ export function percentOf({ state, settings, step }: Pick<GuardedRow, 'state' | 
   return state === 'promoted' ? 100 : 0;
 }
 
-/** In the format of the API. */
+/** Converts a guarded release to the format of the API. */
 export function toGuarded(row: GuardedRow) {
   return {
     state: row.state,
@@ -67,7 +67,7 @@ export function toGuarded(row: GuardedRow) {
   };
 }
 
-/** In the format of the API. */
+/** Converts the settings of guarded releases to the format of the API. */
 export function toReleaseSettings({ steps, minutes, errors, p99, cpu }: ReleaseSettings) {
   return { steps: [...steps], minutes, errors, p99, cpu };
 }

@@ -29,12 +29,13 @@ interface Merged extends SparseCounts {
   readonly is_answer: boolean;
 }
 
-/** `GROUPING(series, part)` of rows for all, for one value of `series`, and for one of `part`. */
+/** Values of `GROUPING(series, part)`: rows of the total, of one `series`, and of one `part`. */
 const [ALL, BY_SERIES, BY_PART] = [3, 1, 2];
 
 /**
  * @param rows a query with the bigint columns `series` and `part`, and the four columns of histograms. Rows whose
- * `part` is null only count for the others. Postgres sorts millions of buckets: numbers take half the time of texts.
+ * `part` is null count for the total and for `series`. The columns are numbers, because Postgres sorts millions of rows
+ * by them, and sorting texts takes twice as long.
  */
 export async function readLatencies(sql: Sql, rows: Rows): Promise<GroupedLatencies> {
   const merged = await sql<Merged[]>`

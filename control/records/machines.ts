@@ -1,7 +1,8 @@
-// Machines of the installation, as they announce themselves (postgres/machine.ts). Only operators write this value.
+// Machines of the installation, as they announce themselves (postgres/machine.ts). Operators drain and remove machines
+// here.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
-/** `lost`: its lease has ended without a goodbye. */
+/** `lost`: the lease of the machine has expired, and the machine did not report that it stops. */
 type MachineStatus = 'up' | 'draining' | 'drained' | 'lost';
 
 /** A machine. */
@@ -37,21 +38,27 @@ export async function lockMachines(tx: Transaction): Promise<MachineRow[]> {
   return readMachines(tx);
 }
 
-/** The machine finishes its requests when edges no longer send any, and moves its project databases to others. */
+/**
+ * Drains a machine: edges send it no new requests, it finishes the running ones, and moves its project databases to
+ * other machines.
+ */
 export async function drainMachine(tx: Transaction, name: string): Promise<void> {
   await tx`UPDATE binding.database_service SET is_draining = true WHERE machine = ${name}`;
   await tx`UPDATE control.machine SET state = 'draining', state_at = clock_timestamp() WHERE name = ${name} AND state = 'up'`;
 }
 
-/** Other machines may take over its project databases, even if it was the only machine before. */
+/**
+ * Removes a machine. Other machines may take over the project databases of the removed machine, even if it was the only
+ * machine with databases.
+ */
 export async function removeMachine(tx: Transaction, name: string): Promise<void> {
   await tx`UPDATE binding.database_service SET is_removed = true WHERE machine = ${name}`;
   await tx`DELETE FROM control.machine WHERE name = ${name}`;
 }
 
 /**
- * Finds and marks machines that have been lost for this time without a report, or are back after a report. A drained
- * machine is expected to stop.
+ * Finds machines that were lost for `lostSeconds` and are not reported yet, or that are back after a report, and
+ * records this. Drained machines are expected to stop, so they are not reported.
  */
 export async function takeChanges(
   tx: Transaction,
@@ -68,8 +75,9 @@ export async function takeChanges(
 }
 
 /**
- * Finds and marks machines whose routes have been older than `ageSeconds` for `forSeconds` without a report, or are
- * current again after a report. The age of lost machines is not known.
+ * Finds machines whose routes were older than `ageSeconds` for `forSeconds` and are not reported yet, or whose routes
+ * are current again after a report, and records this. Lost machines are ignored, because the age of their routes is not
+ * known.
  */
 export async function takeOldRoutes(
   tx: Transaction,

@@ -20,7 +20,7 @@ interface InvitationRow {
   readonly organization_name: string;
   /** The login on the Git host; null if the invitation is a link. */
   readonly login: string | null;
-  /** Recipient of the link; null if it was not sent. */
+  /** Recipient of the link; null if the link was not sent by email. */
   readonly email: string | null;
   readonly role: Role;
   readonly created_at: Date;
@@ -59,7 +59,7 @@ export async function listMembers(sql: Sql, organizationId: string, after: After
     ORDER BY login, account_id LIMIT ${count}`;
 }
 
-/** Role of an account, locked until the transaction ends; null means no member. */
+/** Role of an account, locked until the transaction ends; null if the account is not a member. */
 export async function holdRole(tx: Transaction, organizationId: string, accountId: string): Promise<Role | null> {
   // Serializes changes of members per organization.
   await tx`SELECT 1 FROM control.organization WHERE id = ${organizationId} FOR UPDATE`;
@@ -155,7 +155,7 @@ export async function findLink(sql: Sql | Transaction, linkHash: Buffer): Promis
 export interface TakenLink {
   readonly organizationId: string;
   readonly role: Role;
-  /** Recipient of the link, if the platform sent it: a person who has the link can read this mailbox. */
+  /** The address to which the platform sent the link, if it did: a person who has the link can read this mailbox. */
   readonly email: string | null;
 }
 
@@ -163,7 +163,7 @@ export interface TakenLink {
  * Uses up a link.
  *
  * @param accountId the account that joins; null for an account that is created in this transaction.
- * @returns null if the link is not open, or the account is a member already: then it stays open.
+ * @returns null if the link is not open, or if the account is already a member, in which case the link stays open.
  */
 export async function takeLink(tx: Transaction, linkHash: Buffer, accountId: string | null): Promise<TakenLink | null> {
   const link = await findLink(tx, linkHash);
@@ -175,7 +175,8 @@ export async function takeLink(tx: Transaction, linkHash: Buffer, accountId: str
 }
 
 /**
- * Makes an account a member, by a link. The email address of the account is proven if the platform sent the link there.
+ * Makes an account a member, using an invitation link. If the platform sent the link to the account's email address,
+ * this also verifies the address.
  */
 export async function joinByLink(
   tx: Transaction,
@@ -198,7 +199,7 @@ export async function invitationsFor(sql: Sql | Transaction, accountId: string):
     ORDER BY i.created_at LIMIT 100`;
 }
 
-/** Deletes an invitation; null if there is none. */
+/** Deletes an invitation; returns null if it does not exist. */
 export async function removeInvitation(
   tx: Transaction,
   id: string,

@@ -1,7 +1,7 @@
 // Identities of accounts at the OpenID Connect provider: control.oidc_identity. sign-in/oidc-accounts.ts writes them.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
-/** How an account is called at the provider; null if it is not linked. */
+/** The name of an account at the provider; null if it is not linked. */
 export async function oidcLoginOf(sql: Sql | Transaction, accountId: string, issuer: string): Promise<string | null> {
   const [row] = await sql<{ shown: string }[]>`
     SELECT coalesce(username, email, name, subject) AS shown FROM control.oidc_identity

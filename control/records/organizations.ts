@@ -26,7 +26,7 @@ export const toOrganization = (row: OrganizationRow) => ({
   createdAt: row.created_at.toISOString(),
 });
 
-/** One organization, or null. */
+/** Reads one organization; null if it does not exist. */
 export async function readOrganization(
   sql: Sql | Transaction,
   id: string,

@@ -2,7 +2,7 @@
 // create, change and delete them (api/routes/owned-rows.ts).
 import type { ControlLimits } from '#core/limits.ts';
 
-/** A table of such rows. */
+/** A table whose rows have an owner. */
 export interface OwnedTable {
   /** Subject of audit entries: `drain` for `drain.update`. */
   readonly subject: string;

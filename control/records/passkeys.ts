@@ -81,7 +81,7 @@ export async function holdPasskey(tx: Transaction, credentialId: Buffer): Promis
   };
 }
 
-/** Adds a passkey. @returns why not; null if it is added. */
+/** Adds a passkey. @returns why the passkey cannot be added; null if it is added. */
 export async function addPasskey(
   tx: Transaction,
   accountId: string,
@@ -102,7 +102,7 @@ export async function notePasskeyUse(tx: Transaction, id: string, counter: numbe
   await tx`UPDATE control.passkey SET counter = ${counter}, used_at = now() WHERE id = ${id}`;
 }
 
-/** Renames a passkey of an account, if it has it. */
+/** Renames a passkey; has no effect if the account has no such passkey. */
 export async function renamePasskey(sql: Sql, accountId: string, id: string, name: string): Promise<void> {
   await sql`UPDATE control.passkey SET name = ${name} WHERE id = ${id} AND account_id = ${accountId}`;
 }

@@ -1,4 +1,4 @@
-// Passwords of accounts: control.password. Callers hash and verify them (access/passwords.ts).
+// Passwords of accounts: control.password. Callers hash and verify the passwords (access/passwords.ts).
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 /** A stored password. */
@@ -31,10 +31,10 @@ export async function hasPasswords(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Whether an account may take a username: no other account has it, or a similar login. Serializes choices of one name
- * until the transaction ends.
+ * Whether an account may take a username: no other account has it, or a similar login. Serializes requests for the same
+ * username until the transaction ends.
  *
- * @param accountId null if an account that is created in this transaction.
+ * @param accountId null for an account that is created in this transaction.
  */
 export async function holdUsername(tx: Transaction, username: string, accountId: string | null): Promise<boolean> {
   const name = username.toLowerCase();
@@ -46,7 +46,7 @@ export async function holdUsername(tx: Transaction, username: string, accountId:
   return others.length === 0;
 }
 
-/** Sets the password of an account, whose username is held. */
+/** Sets the password of an account, whose username the caller has locked. */
 export async function putPassword(
   tx: Transaction,
   { accountId, username, hash }: { readonly accountId: string; readonly username: string; readonly hash: string },

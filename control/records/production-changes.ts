@@ -1,9 +1,9 @@
-// The moments when production of a project moved to another deployment. Read by analytics, as marks of charts.
+// The times at which a project's production changed to another deployment. Analytics marks these times in its charts.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
 const CHANGES_MAX = 100;
 
-/** Records that a deployment becomes production, unless it is already. Called before the pointer moves. */
+/** Records that a deployment becomes production, unless it already is production. Called before the pointer moves. */
 export async function addProductionChange(
   tx: Transaction,
   projectId: string,

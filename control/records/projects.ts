@@ -106,7 +106,7 @@ export async function listProjects(sql: Sql, filter: ProjectFilter): Promise<Pro
     WHERE ${filteredBy(sql, filter)} ${newestFirst(sql, filter.page)}`;
 }
 
-/** The last deployed first; a project without deployments counts from its creation. */
+/** Lists projects, the most recently deployed first; for a project without deployments, its creation counts. */
 export async function listDeployedProjects(
   sql: Sql,
   filter: ProjectFilter,
@@ -124,7 +124,7 @@ export async function listDeployedProjects(
     WHERE true ${newestFirst(sql, filter.page, '', 'moved_at')}`;
 }
 
-/** Projects with production, and its artifact; the last deployed first. */
+/** Projects that have a production deployment, with its artifact; the most recently deployed project first. */
 export async function listLiveArtifacts(
   sql: Sql,
   { organizationIds, projectId }: Pick<ProjectFilter, 'organizationIds' | 'projectId'>,

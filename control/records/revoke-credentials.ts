@@ -15,12 +15,12 @@ interface Maker {
 interface Made {
   /** Permission that is required to create the credential. */
   readonly permission: Permission;
-  /** Revokes all that a member created. @returns how many. */
+  /** Revokes all credentials of this kind that a member created. @returns how many. */
   end(tx: Transaction, maker: Maker): Promise<number>;
 }
 
 const made: Readonly<Record<string, Made>> = {
-  // Only tokens for this organization: others lost access to it with the membership.
+  // Revokes only tokens that are bound to this organization: other tokens lost access to it with the membership.
   tokens: {
     permission: 'organization:read',
     async end(tx, { organizationId, accountId }) {
@@ -73,7 +73,7 @@ async function endAiTokens(tx: Transaction, { organizationId, accountId }: Maker
  * Revokes credentials that the member could not create now.
  *
  * @param role the current role; null means that the account is no longer a member.
- * @returns how many of each kind, for the audit log, without zeros.
+ * @returns the number of revoked credentials by kind, for the audit log, without zeros.
  */
 export async function revokeCredentials(
   tx: Transaction,

@@ -48,7 +48,10 @@ export async function confirmFactor(
   return renewRecoveryCodes(tx, accountId);
 }
 
-/** Uses a code of the app, or a recovery code. @returns which; null if it is wrong or was used. */
+/**
+ * Uses a code of the app, or a recovery code. @returns which of the two it was; null if the code is wrong or was used
+ * before.
+ */
 export async function useCode(
   tx: Transaction,
   keys: EncryptionKeys,
@@ -76,7 +79,7 @@ export async function renewRecoveryCodes(tx: Transaction, accountId: string): Pr
   return codes;
 }
 
-/** Recovery codes that are left. */
+/** Counts the unused recovery codes of an account. */
 export async function countRecoveryCodes(sql: Sql, accountId: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     SELECT count(*)::int FROM control.recovery_code WHERE account_id = ${accountId}`;

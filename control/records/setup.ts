@@ -1,7 +1,7 @@
 // Stored state of the first setup: skipped steps, and its completion.
 import type { Sql, Transaction } from '#postgres/sql.ts';
 
-/** Steps, in their order. */
+/** The steps of the setup, in order. */
 export const setupSteps = [
   'account',
   'domain',
@@ -32,7 +32,7 @@ export async function markSkipped(tx: Transaction, step: SetupStepName, isSkippe
   else await tx`DELETE FROM control.setup WHERE step = ${step}`;
 }
 
-/** Ends the setup: the first sign-in no longer redirects there. */
+/** Ends the setup: sign-ins no longer redirect to it. */
 export async function finishSetup(tx: Transaction): Promise<void> {
   await tx`INSERT INTO control.setup (step) VALUES (${FINISHED}) ON CONFLICT DO NOTHING`;
 }

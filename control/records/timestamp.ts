@@ -11,7 +11,8 @@ export function timestampOfColumn(sql: Sql | Transaction, column: string) {
 }
 
 /**
- * End of a statement that reads a page, the newest rows first: `AND (created_at, id) < ... ORDER BY ... LIMIT`.
+ * The last clauses of a statement that reads a page, the newest rows first: `AND (created_at, id) < ... ORDER BY ...
+ * LIMIT`.
  *
  * @param of prefix of the columns, such as `d.`. @param time the column of the time.
  */

@@ -74,7 +74,7 @@ interface NewToken {
   readonly scope: TokenScope;
   /** Lifetime in days; null means that only the parent token limits it. */
   readonly days: number | null;
-  /** The parent: the token is revoked with it and expires no later. Null: none. */
+  /** The parent token: the new token is revoked with it and does not expire later. Null: none. */
   readonly endsWith: Pick<TokenLife, 'id'> | null;
 }
 

@@ -15,7 +15,7 @@ export interface VariableRow {
   readonly project_id: string;
   readonly key: string;
   readonly scope: VariableScope;
-  /** '' unless the scope is `branch`. */
+  /** Name of the branch; '' unless the scope is `branch`. */
   readonly branch: string;
   readonly kind: VariableKind;
   readonly value: Buffer;
@@ -118,9 +118,9 @@ export async function deleteVariable(tx: Transaction, id: string): Promise<void>
 }
 
 /**
- * Reseals variables with the current key, one transaction per batch.
+ * Re-encrypts variables with the current key, one transaction per batch.
  *
- * @returns the number of resealed values, and of those that no listed key can decrypt.
+ * @returns the number of re-encrypted values, and the number of values that no listed key can decrypt.
  */
 export async function resealVariables(
   sql: Sql,

@@ -33,7 +33,7 @@ export async function countStorage(deps: CountDeps): Promise<readonly string[]> 
   const countedAt = new Date();
   const counted: Counted[] = [];
   const missed: string[] = [];
-  // Sequentially, because it is not urgent.
+  // The parts are measured one after the other, because the count is not urgent.
   for (const count of [countEngine, countRows, countFolders])
     counted.push(
       ...(await count(deps).catch((error: unknown) => {
@@ -139,7 +139,7 @@ async function countFolders({ sql, folder }: CountDeps): Promise<Counted[]> {
   const byRepository = owners.map(
     ({ project, repository }) => [project, repositories.get(`${repository}.git`) ?? 0] as const,
   );
-  // `<project>.<target>`; each project has two.
+  // Names are `<project>.<target>`; each project has two caches.
   const caches = [...(await folderBytes(join(folder, 'builds', 'caches')))].map(
     ([name, bytes]) => [name.split('.', 1)[0]!, bytes] as const,
   );

@@ -7,8 +7,8 @@ import { countStorage, lastCount } from './count.ts';
 import { publishStorageLeft } from './left.ts';
 
 /**
- * Minimum pause between counts, and its minimum as a multiple of a count's duration, so that counting takes at most 5 %
- * of the time.
+ * Minimum pause between counts: a fixed time, and a multiple of the last count's duration, so that counting takes at
+ * most 5 % of the time.
  */
 const PAUSE_MS = 60_000;
 const PAUSES_A_COUNT = 20;
@@ -22,8 +22,8 @@ export async function touchStorage(tx: Sql | Transaction): Promise<void> {
 }
 
 /**
- * Delay until the first count of a process, in milliseconds: after a restart, not before the pause after the last count
- * is over.
+ * Delay until the first count of a process, in milliseconds. After a restart, the pause since the last count must have
+ * passed.
  */
 export function firstCountIn(last: Date | null, now: number): number {
   return last === null ? 0 : Math.max(0, Math.min(PAUSE_MS, last.getTime() + PAUSE_MS - now));

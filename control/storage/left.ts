@@ -12,7 +12,7 @@ export interface Keeping {
   readonly id: string;
   readonly plan: Plan;
   readonly bytes: number;
-  /** The part on the data folder's disk. */
+  /** The part of `bytes` that is on the data folder's disk. */
   readonly localBytes: number;
   readonly projects: readonly string[];
 }

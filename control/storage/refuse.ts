@@ -6,7 +6,7 @@ import { ApiError } from '../http/errors.ts';
 import type { Dependencies } from '../process/dependencies.ts';
 import { storageLimitOf } from './left.ts';
 
-/** @throws {ApiError} `storage_full` if the organization may store no more. */
+/** @throws {ApiError} `storage_full` if the organization has reached its storage limit. */
 export async function refuseFull(
   { storage }: Pick<Dependencies, 'storage'>,
   sql: Sql | Transaction,

@@ -3,7 +3,7 @@
 import type { Sql } from '#postgres/sql.ts';
 import type { Fragment, Span } from './filter.ts';
 
-/** Rows of each direction, those with the most calls. */
+/** Maximum rows per direction; those with the most calls are returned. */
 const ROWS_MAX = 100;
 
 /** Calls with the same project and name. */

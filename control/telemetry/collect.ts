@@ -18,7 +18,7 @@ const WAIT_MS = 10_000;
 /** Pause between batches, so that single records are stored together. */
 const TOGETHER_MS = 250;
 const FAILED_MS = 2000;
-/** Pause between looks for new handlers. */
+/** Pause between checks for new handlers. */
 const HANDLERS_MS = 2000;
 const SWEEP_MS = 10 * 60_000;
 
@@ -47,7 +47,7 @@ export class TelemetryCounts {
 /**
  * Takes batches of all handlers until the process shuts down.
  *
- * @param handlers private ports by handler. @param collector the operator's, for spans, or null.
+ * @param handlers private ports by handler. @param collector the operator's collector for spans, or null.
  */
 export async function collectTelemetry(
   deps: Dependencies,
@@ -95,7 +95,10 @@ export async function collectTelemetry(
   }
   await Promise.all(taking.values());
 
-  /** Until the process shuts down or a request fails: then what was not acknowledged comes again, with its id. */
+  /**
+   * Takes batches until the process shuts down or a request fails. A batch that was not acknowledged is sent again with
+   * its id.
+   */
   async function takeAll(handler: string, from: Parameters<typeof takeTelemetry>[0]): Promise<void> {
     let acknowledged: string | null = null;
     try {

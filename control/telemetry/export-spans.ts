@@ -1,6 +1,6 @@
 // Exports spans to one collector: in batches, retried with pauses, never blocking. Spans beyond the buffer are dropped
 // and counted. The operator's collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) gets the spans of all projects and may have a
-// private address. project-collectors.ts handles those of projects.
+// private address. project-collectors.ts handles the collectors of projects.
 import type { Logger } from 'pino';
 import { pause } from '#core/process/wake.ts';
 import { post } from '#core/outbound/post.ts';
@@ -127,7 +127,7 @@ export class SpanExporter {
 }
 
 /**
- * The operator's collector; null if not set. Names and formats are those of OpenTelemetry.
+ * The operator's collector; null if not set. The variables have the names and formats of OpenTelemetry.
  *
  * @throws {Error} naming the variable, without its value, which may contain a secret.
  * @example collectorAddress({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318' })?.url // 'http://otel:4318/v1/traces'

@@ -53,7 +53,7 @@ export interface StoredQuestion {
 /** An SQL condition, possibly empty. */
 export type Fragment = ReturnType<Sql>;
 
-/** The SQL condition of the shared parameters, without the time range. */
+/** The SQL condition for the parameters that all queries share, without the time range. */
 export function storedCondition(sql: Sql, projectId: string, asked: StoredQuestion): Fragment {
   const { deploymentId, branch, kind, route, traceId } = asked;
   return sql`project_id = ${projectId}

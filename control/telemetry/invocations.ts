@@ -1,5 +1,5 @@
-// Reads stored invocations: pages beginning with the newest, the most expensive ones, single ones, and counts over
-// time.
+// Reads stored invocations: pages in order from the newest, the most expensive invocations, single invocations, and
+// counts over time.
 import type { RequestDetails } from '#core/telemetry.ts';
 import type { Sql } from '#postgres/sql.ts';
 import {
@@ -77,7 +77,7 @@ const toRequest = ({ query, headers, client, requestBytes, responseBytes }: Requ
   responseBytes,
 });
 
-/** Failures: by the platform's outcome, or by the worker's own status. */
+/** Failures are invocations with a failed outcome, or with a 5xx status of the worker. */
 const isFailure = (sql: Sql): Fragment => sql`(outcome <> 'ok' OR status >= 500)`;
 
 function outcomeCondition(sql: Sql, outcome: string | undefined): Fragment {

@@ -109,7 +109,8 @@ export async function followLines(
   seq: number,
   limit: number,
 ): Promise<{ readonly lines: readonly StoredLine[]; readonly last: number }> {
-  // First, since numbers follow the order of commits (store.ts): the next query sees all lines below it.
+  // The newest number is read first: since numbers follow the order of commits (store.ts), the next query sees all
+  // lines up to it.
   const [newest] = await sql<{ seq: number | null }[]>`
     SELECT max(seq) AS seq FROM control.log_line WHERE project_id = ${projectId} AND seq > ${seq}`;
   if (newest!.seq === null) return { lines: [], last: seq };

@@ -24,7 +24,7 @@ export interface OwnedSpan {
 
 const STATUS_ERROR = 2;
 
-/** The body of a `POST /v1/traces`. One resource per deployment; the project is the service. */
+/** The body of a `POST /v1/traces`. There is one OTLP resource per deployment, and its service is the project. */
 export function toOtlp(spans: readonly OwnedSpan[]): object {
   const byDeployment = new Map<string, OwnedSpan[]>();
   for (const span of spans) {

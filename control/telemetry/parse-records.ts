@@ -204,7 +204,7 @@ function toMicros(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
-/** Only the known fields, or null. */
+/** Returns only the known fields of a request; null if it is invalid. */
 function toRequest(value: unknown): RequestDetails | null {
   if (!isRequest(value)) return null;
   const { query, headers, client, requestBytes, responseBytes } = value;

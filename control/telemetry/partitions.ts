@@ -1,5 +1,5 @@
-// Daily partitions of stored lines, invocations and spans: creates those around today, and drops expired ones. Called
-// by store.ts and sweep.ts.
+// Daily partitions of stored lines, invocations and spans: creates the partitions for the days around today, and drops
+// expired partitions. Called by store.ts and sweep.ts.
 import type { Sql } from '#postgres/sql.ts';
 
 const DAY_MS = 86_400_000;

@@ -10,7 +10,7 @@ import type { OwnedSpan } from './otlp.ts';
 const WAITING_MAX = 20_000;
 const WAITING_OF_ONE_MAX = 2000;
 const TELL_MS = 2000;
-/** Polled as well, since NOTIFY may be lost while the database restarts. */
+/** Interval of polling, which is needed because a NOTIFY may be lost while the database restarts. */
 const READ_MS = 60_000;
 
 interface Row {

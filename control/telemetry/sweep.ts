@@ -50,7 +50,7 @@ async function trim(sql: Sql, projectId: string, bytes: number): Promise<Date | 
     const gone = share === 1 ? hour.bytes : Math.ceil(share * hour.bytes);
     await sql.begin(async (tx) => {
       for (const table of telemetryTables) {
-        // Older counts as well, because late records are counted in a later hour.
+        // Older hours are included, because late records are counted in a later hour.
         const [found] = await tx.unsafe<{ until: Date | null }[]>(
           `SELECT percentile_disc($3::double precision) WITHIN GROUP (ORDER BY at) AS until FROM control.${table}
            WHERE project_id = $1 AND at < $2`,

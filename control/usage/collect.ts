@@ -29,7 +29,7 @@ export async function collectUsage(deps: Dependencies, handlers: HandlerPorts['e
     await pause(EVERY_MS, stopping);
   }
 
-  /** Until a handler has no more: the request after a batch acknowledges it. */
+  /** Takes batches until a handler has no more. The request after a batch acknowledges it. */
   async function takeAll(handler: string, privatePort: PrivatePort): Promise<void> {
     let acknowledged: string | null = null;
     try {

@@ -20,7 +20,7 @@ const names = sums.map((column) => column.split(' ', 1)[0]!);
 const histograms = ['first_byte', 'answer'] as const;
 
 const added = names.map((name) => `${name} = kept.${name} + excluded.${name}`).join(', ');
-/** Assigns the merged histograms. */
+/** SQL that adds new histograms to the stored histograms. */
 const merged = histograms
   .map(
     (name) => `(${name}_buckets, ${name}_counts) = (
