@@ -1,5 +1,6 @@
-// What a durable object costs beside miniflare in the same run: calls, storage, messages over a socket that hibernates,
-// waking, and the memory of live objects and of sleeping sockets. CPU of all processes that take part.
+// What a durable object costs beside miniflare in the same run: calls and storage, one operation at a time and sixteen;
+// messages over a socket that hibernates, waking, and the memory of live objects and of sleeping sockets. CPU of all
+// processes that take part.
 // `npm run bench objects`
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
@@ -17,6 +18,8 @@ const operations: Readonly<Record<string, { readonly first: number; readonly aim
   put: { first: 200, aim: 1 / 3 },
   sql: { first: 300, aim: 1 },
 };
+/** Operations that are under way at the same time: alone, and enough that threads seldom wait for each other. */
+const BESIDE = [1, 16] as const;
 const CONNECTIONS = 8;
 const [WOKEN, LIVE] = [100, 1000];
 const SLEEPING = Number(process.env['BENCH_SOCKETS'] ?? 10_000);
@@ -41,21 +44,22 @@ for (const name of ['handler', 'miniflare'] as const) {
 }
 process.stdout.write(`handler: supervisor, one engine over node:http, database service, embedded Postgres 18
 miniflare: its defaults with a persistence folder, objects with SQLite
-Medians of ${rounds} rounds of about ${seconds} s, in turn; one operation at a time, ${CONNECTIONS} sockets of one object.
+Medians of ${rounds} rounds of about ${seconds} s, in turn; all operations on one object, ${CONNECTIONS} sockets of it.
 
 `);
 try {
-  for (const [name, { first, aim }] of Object.entries(operations)) {
-    const counts = new Map<Server, number>();
-    await compare(name, aim, async (server) => {
-      const count = counts.get(server) ?? first;
-      const [before, began] = [cpuMs(server.pid), performance.now()];
-      await ask(server, `/?op=${name}&n=${count}`);
-      const latencyUs = ((performance.now() - began) * 1000) / count;
-      counts.set(server, Math.ceil(Math.min(100_000, (seconds * 1e6) / latencyUs)));
-      return { cpuUs: ((cpuMs(server.pid) - before) * 1000) / count, p50Us: latencyUs };
-    });
-  }
+  for (const [name, { first, aim }] of Object.entries(operations))
+    for (const beside of BESIDE) {
+      const counts = new Map<Server, number>();
+      await compare(beside === 1 ? name : `${name}, ${beside} at a time`, aim, async (server) => {
+        const count = counts.get(server) ?? first;
+        const [before, began] = [cpuMs(server.pid), performance.now()];
+        await ask(server, `/?op=${name}&n=${count}&beside=${beside}`);
+        const wallUs = ((performance.now() - began) * 1000) / count;
+        counts.set(server, Math.ceil(Math.min(100_000, (seconds * 1e6) / wallUs)));
+        return { cpuUs: ((cpuMs(server.pid) - before) * 1000) / count, p50Us: wallUs * beside };
+      });
+    }
   await compare('echo', 1, async (server) => {
     const { cpuUs, p50Ms } = await loadSockets({ ...server, url: `${new URL(server.url).origin}/echo` }, CONNECTIONS);
     return { cpuUs, p50Us: p50Ms * 1000 };

@@ -45,7 +45,7 @@ const operations = {
   sql: (object, n) => object.sql(n),
 };
 
-/** `/prepare`, `/live?n=1000`, or `/?op=call&n=100`. */
+/** `/prepare`, `/live?n=1000`, or `/?op=call&n=100&beside=16`. */
 export async function answer(request, { BENCH }) {
   const { pathname, searchParams } = new URL(request.url);
   if (request.headers.get('upgrade') !== null) return BENCH.getByName(pathname).fetch(request);
@@ -54,6 +54,11 @@ export async function answer(request, { BENCH }) {
     for (let n = Number(searchParams.get('n')); n > 0; n--) await BENCH.getByName(`live ${n}`).call(n);
   const operation = operations[searchParams.get('op')];
   const object = BENCH.getByName('one');
-  if (operation !== undefined) for (let n = Number(searchParams.get('n')); n > 0; n--) await operation(object, n);
+  const beside = Number(searchParams.get('beside') ?? 1);
+  const chain = async (count) => {
+    for (let n = count; n > 0; n--) await operation(object, n);
+  };
+  if (operation !== undefined)
+    await Promise.all(Array.from({ length: beside }, () => chain(Math.ceil(Number(searchParams.get('n')) / beside))));
   return new Response('done');
 }
