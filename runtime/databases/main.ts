@@ -56,7 +56,7 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
   const limits = limitsFrom(environment).database;
   const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
   const [machine, address] = [value('MACHINE_NAME'), value('MACHINE_ADDRESS')];
-  // The supervisor sets both if other machines can reach its Postgres.
+  // The supervisor sets both variables if other machines can reach its Postgres.
   const homes =
     tcp === undefined || machine === '' || address === ''
       ? {}
@@ -123,7 +123,7 @@ await runProcess(log, async () => {
   if (process.send === undefined) process.stdout.write(`${JSON.stringify(ready)}\n`);
   else process.send(ready);
   tellFigures(() => figuresOf(service));
-  // The supervisor sends it when Postgres is ready.
+  // The supervisor sends the URL when Postgres is ready.
   process.on('message', ({ type, url }: { readonly type?: unknown; readonly url?: unknown }) => {
     if (type === 'postgres' && typeof url === 'string') service.usePostgres?.(url);
   });

@@ -9,7 +9,7 @@ import { isDatabaseName, projectOf } from '../protocol/database-name.ts';
 /** The identity of a service, stored beside its databases. */
 export interface Identity {
   readonly id: string;
-  /** Another service may have taken over its projects while it was down. */
+  /** Whether another service may have taken over the projects of this service while it was down. */
   readonly isLeased: boolean;
   /** Whether all projects of the folder are recorded in Postgres. */
   readonly isRegistered: boolean;
@@ -37,7 +37,7 @@ export class ProjectFolders {
     this.#directory = directory;
   }
 
-  /** Null means this folder does not belong to a service yet. */
+  /** Null means that this folder does not belong to a service yet. */
   identity(): Identity | null {
     const file = path.join(this.#directory, IDENTITY);
     if (!existsSync(file)) return null;
@@ -76,7 +76,7 @@ export class ProjectFolders {
   }
 
   /**
-   * Moves the files of a project to a place from which they are not served, unless they have just arrived.
+   * Moves the files of a project to a folder from which nothing is served, unless they have just arrived.
    *
    * @returns whether the project had files.
    */

@@ -10,14 +10,14 @@ interface HandOverDeps extends Pick<HomesOptions, 'machine' | 'address'> {
   readonly diskFreeBytesMin: number;
   readonly lease: Lease;
   readonly moves: Moves;
-  /** Projects whose home this is. */
+  /** Projects whose home is this service. */
   readonly own: Map<string, OwnHome>;
   /** Moves a project whose home may be another service. */
   move(name: string, to: unknown): Promise<unknown>;
   report(message: string): void;
 }
 
-/** Interval of checks whether a move was decided. */
+/** How often to check whether a move was decided. */
 const ASK_MS = 50;
 
 export class HandOver {
@@ -57,7 +57,10 @@ export class HandOver {
     }
   }
 
-  /** Moves a project from here to the service of another machine. @throws {SqlRefusal} if the project stays here. */
+  /**
+   * Moves a project from this service to the service of another machine. @throws {SqlRefusal} if the project stays
+   * here.
+   */
   async move(project: string, to: unknown): Promise<object> {
     const { moves, lease, machine } = this.#deps;
     const { peers, until } = lease;
@@ -94,7 +97,7 @@ export class HandOver {
     try {
       await table.hand(row, to);
     } catch {
-      // The move may have succeeded.
+      // The move may have succeeded although Postgres reported an error.
     }
     while (era === lease.era)
       try {

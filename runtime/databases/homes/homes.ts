@@ -1,6 +1,6 @@
-// Determines the projects whose home is this database service: looks homes up in Postgres, takes the projects of
-// services that are lost, and restores them. Called by service/service.ts for each question that its processes cannot
-// answer. A service serves only while its lease is valid (lease.ts).
+// Determines the projects whose home is this database service: looks homes up in Postgres, takes over the projects of
+// lost services, and restores them. Called by service/service.ts when its processes do not know the home of a project.
+// A service serves only while its lease is valid (lease.ts).
 import type { DatabaseLimits } from '#core/limits.ts';
 import type { HomeRow, HomesTable, ServiceRow } from '../../stores/database-homes-postgres.ts';
 import type { Elsewhere } from '../protocol/frames.ts';
@@ -34,10 +34,10 @@ export class Homes {
   readonly #handOver: HandOver;
   /** Projects of this service, while it has a lease. */
   readonly #own = new Map<string, OwnHome>();
-  /** Projects in its folder with another home: they are not changed. */
+  /** Projects whose files are in this folder, but whose home is another service: their files are not changed. */
   readonly #disputed = new Set<string>();
   #restoring = 0;
-  /** Projects that it served without a row in Postgres. */
+  /** Projects that this service served before they had a row in Postgres. */
   readonly #unregistered = new Set<string>();
   readonly #known = new Set<string>();
   readonly #finding = new Map<string, Promise<OwnHome | Elsewhere>>();
@@ -158,7 +158,7 @@ export class Homes {
   /** A project without a home gets one on a service with room. */
   async #assign(table: HomesTable, project: string): Promise<HomeRow | Elsewhere> {
     const { peers } = this.#lease;
-    // The service still has its databases from before there were homes, and has not registered them.
+    // A service that has databases from before the introduction of homes, and has not registered them.
     const alone = peers.all.find(({ isLeased, isRemoved }) => !isLeased && !isRemoved);
     if (alone !== undefined) {
       const why = peers.isLost(alone.id) ? this.#whyNotTaken(alone) : null;
@@ -171,7 +171,7 @@ export class Homes {
     return asked(table.create(project, home.id, home.hasReplicas ? 'restoring' : 'serving'));
   }
 
-  /** This is the home. */
+  /** This service is the home of the project. */
   #keep(row: HomeRow): OwnHome {
     const known = this.#own.get(row.project);
     if (known?.row.fence === row.fence) return known;
@@ -184,7 +184,7 @@ export class Homes {
     return own;
   }
 
-  /** Why the projects of a lost service stay where they are; null if they are moved. */
+  /** The reason why the projects of a lost service are not moved; null if they are moved. */
   #whyNotTaken(peer: ServiceRow): string | null {
     const { replication, machine } = this.#deps;
     const lost = `its databases are on machine ${peer.machine}, which does not answer`;
@@ -203,7 +203,10 @@ export class Homes {
     return this.#keep(row);
   }
 
-  /** Brings the databases of a project from the bucket; tries again until it can, or is not its home any more. */
+  /**
+   * Restores the databases of a project from the bucket; retries until it succeeds, or until another service is the
+   * home.
+   */
   async #restore(row: HomeRow): Promise<void> {
     const { replication, report, times } = this.#deps;
     const { project } = row;
@@ -235,7 +238,7 @@ export class Homes {
     }
   }
 
-  /** Projects in its folder that have no home belong to this service. */
+  /** Projects in this service's folder that have no home belong to this service. */
   async #register(table: HomesTable, withFolder: boolean): Promise<void> {
     const projects = [...new Set([...(withFolder ? this.#folders.projects() : []), ...this.#unregistered])];
     if (projects.length === 0 && !withFolder) return;
@@ -250,7 +253,7 @@ export class Homes {
     }
   }
 
-  /** Folders of projects that have got another home are set aside. */
+  /** Folders of projects that now have another home are set aside. */
   #begin(rows: readonly HomeRow[], wasRegistered: boolean): void {
     this.#own.clear();
     for (const row of rows) this.#keep(row);
@@ -291,7 +294,7 @@ export class Homes {
     return placed === 'here' ? this.#handOver.move(projectOf(name), to) : placed;
   }
 
-  /** Other services ask these (frames.ts). */
+  /** Handles the requests of other services about moves (frames.ts). */
   get moves(): Moves {
     return this.#moves;
   }

@@ -1,5 +1,5 @@
 // The lease of this database service. The service announces itself in Postgres, renews its row, and is a home only
-// while its lease is certain. homes.ts starts it and decides the consequences for projects. The rules:
+// while its lease is certain. homes.ts starts this module and decides the consequences for projects. The rules:
 // docs/decisions/135-one-home-by-a-counted-lease.md.
 import { readFileSync, statfsSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -33,8 +33,8 @@ interface LeaseDeps extends HomesOptions {
 /** The projects of a service, which follow its lease. */
 interface LeasedProjects {
   /**
-   * Registers the projects that it served without a row in Postgres. @param withFolder whether the projects in its
-   * folder are registered too.
+   * Registers the projects that this service served before they had a row in Postgres. @param withFolder whether the
+   * projects in its folder are registered too.
    */
   register(table: HomesTable, withFolder: boolean): Promise<void>;
   /** A lease begins. @param wasRegistered whether Postgres had a row for every project in the folder. */
@@ -63,15 +63,15 @@ export class Lease {
   #isNew: boolean;
   /** Number of this process; 0 if it has not announced itself. */
   #fence = 0;
-  /** The time until which this is a home; unlimited if no other service can take its projects. */
+  /** The time until which this service is a home; unlimited if no other service can take over its projects. */
   readonly #end: LeaseEnd;
   /** Whether the end of the lease was processed. */
   #isOver: boolean;
   /** Whether the service has read its projects since the lease began. */
   #hasBegun = false;
-  /** Incremented when all earlier knowledge becomes void. */
+  /** Incremented when everything that was read before becomes invalid. */
   #era = 0;
-  /** There is no other service: the next renewal records that its projects must not be taken. */
+  /** There is no other service: the next renewal records that no service may take over the projects of this one. */
   #wantsToBeAlone = false;
   #filling: Promise<void> | null = null;
   #wasRemoved = false;
@@ -110,7 +110,7 @@ export class Lease {
     return this.#table;
   }
 
-  /** Changes when the lease ends and earlier knowledge becomes void. */
+  /** Changes when the lease ends and everything that was read before becomes invalid. */
   get era(): number {
     return this.#era;
   }
@@ -137,7 +137,7 @@ export class Lease {
     void this.#tick();
   }
 
-  /** Needed if a connection no longer responds. */
+  /** Opens a new connection to Postgres, because the old one may no longer respond. */
   #open(): HomesTable {
     void this.#table?.close().catch(() => {});
     return (this.#table = (this.#deps.openTable ?? openHomesTable)(this.#url));
@@ -152,7 +152,7 @@ export class Lease {
     );
   }
 
-  /** Detects the end of the lease independently of other work. */
+  /** A timer detects the end of the lease, even while other work waits. */
   #look(): void {
     if (!this.isValid) this.#lapse();
   }
@@ -217,7 +217,7 @@ export class Lease {
     this.#fence = 0;
     const row = rows.find(({ id }) => id === this.id);
     this.#problem = 'other machines have taken its projects';
-    // The projects in its folder may have another home now.
+    // The projects in this service's folder may have another home now.
     this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: true });
     this.#lapse();
     if (row === undefined) return;
@@ -255,7 +255,7 @@ export class Lease {
       if (this.#isNew && !this.#isFilled(isAlone)) return;
       await this.#begin(table);
     }
-    // Requests do not wait for a project that is being restored once the lease has no end.
+    // Only after all restores, because requests do not wait for a restore when the lease has no end.
     this.#wantsToBeAlone = isAlone && !this.#deps.projects.isRestoring();
     if (this.#wantsToBeAlone && this.peers.own?.isLeased === false) {
       this.#setIdentity({ ...this.#identity, isLeased: false, isRegistered: false });
@@ -267,7 +267,8 @@ export class Lease {
   /** Until this service sees another service, no projects can be taken over from it. */
   async #extendAlone(table: HomesTable, began: Moment, isAlone: boolean): Promise<void> {
     if (isAlone) return this.#deps.projects.register(table, false);
-    // From here on, it depends on its lease. The next renewal records that, and only then may others take its projects.
+    // From here on, this service serves only while it has a lease. The next renewal records that, and only then may
+    // others take over its projects.
     this.#wantsToBeAlone = false;
     this.#hasBegun = false;
     this.#setIdentity({ ...this.#identity, isLeased: true, isRegistered: false });
@@ -345,7 +346,7 @@ export class Lease {
   }
 }
 
-/** The same until the machine starts again. */
+/** A text that changes only when the machine restarts. */
 function bootOf(): string {
   try {
     return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;

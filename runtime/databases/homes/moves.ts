@@ -1,6 +1,6 @@
 // Moves a project from one service to another: requests are held, its files are closed, the other service fetches them,
-// and the row in Postgres decides. Until the row has changed, the project stays where it is. Called by homes.ts;
-// service/service.ts sends the requests to the other service.
+// and the row in Postgres decides which service is the home. Until the row has changed, the project stays where it is.
+// Called by homes.ts; service/service.ts sends the requests to the other service.
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, statfsSync, writeSync } from 'node:fs';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -35,7 +35,7 @@ export type Decided = 'moved' | 'stays' | 'unknown';
 
 const PART_BYTES = 1024 * 1024;
 const CONNECT_MS = 2000;
-/** Waiting requests and a copy may take longer than one transaction. */
+/** A move may hold requests for this many transaction times, because it waits for requests and copies files. */
 const HOLD_FACTOR = 2;
 
 export class Moves {
@@ -56,7 +56,7 @@ export class Moves {
     return this.#moving.has(project);
   }
 
-  /** Waits while a project moves. */
+  /** Waits until the current move of a project ends. */
   async under(project: string): Promise<void> {
     await this.#moving.get(project)?.catch(() => {});
   }

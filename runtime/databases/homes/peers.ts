@@ -5,7 +5,7 @@ import type { ServiceRow } from '../../stores/database-homes-postgres.ts';
 
 interface Peer {
   readonly row: ServiceRow;
-  /** Latest possible time of the counter's last change. */
+  /** The latest time at which the counter can have changed last. */
   readonly since: number;
 }
 
@@ -20,7 +20,7 @@ export class Peers {
     this.#now = now;
   }
 
-  /** Called after each reading of the table. */
+  /** Called each time the table was read. */
   see(rows: readonly ServiceRow[], ownId: string): void {
     const now = this.#now();
     this.#own = rows.find(({ id }) => id === ownId) ?? null;

@@ -2,7 +2,7 @@
 // folder.
 import { PlatformError } from '#core/errors.ts';
 
-/** A request cannot be served here now. */
+/** The error for a request that cannot be served here now. */
 export function unavailable(reason: string): PlatformError {
   return new PlatformError('database_unavailable', { reason });
 }

@@ -59,7 +59,7 @@ function textIn(bytes: Buffer): string {
 
 /** Foreign keys are only deferred, not disabled: a row needs the table that it refers to. */
 function tablesFirst(statements: readonly { sql: string; words: StatementWords }[]): readonly { sql: string }[] {
-  // This is not a dump, so the order may matter.
+  // The file is not a dump, so the order of its statements may matter.
   if (statements.some(({ words: { verb } }) => verb === 'DROP' || verb === 'ALTER')) return statements;
   const isTable = ({ words: { verb } }: { words: StatementWords }): boolean => verb === 'CREATE TABLE';
   return [...statements.filter(isTable), ...statements.filter((one) => !isTable(one))];

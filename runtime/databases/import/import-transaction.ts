@@ -12,13 +12,13 @@ import { WatchedStatements, type Watch } from './watched-statements.ts';
 /** Table of applied migrations. */
 export const LEDGER = `${ownTablePrefix}db_migrations`;
 const KNOW_MIGRATION = `INSERT OR IGNORE INTO ${LEDGER} VALUES (?, ?, ?)`;
-/** Limit for listed omissions, by name. */
+/** How many omitted tables are listed by name. */
 const LEFT_OUT_MAX = 20;
-/** Limit for listed broken references. */
+/** How many broken references are listed. */
 const BROKEN_SHOWN_MAX = 5;
 
 const schemaTables = new Set(['sqlite_schema', 'sqlite_master']);
-/** Statistics that this SQLite does not maintain. */
+/** Tables with statistics that this build of SQLite does not maintain. */
 const foreignStatistics = new Set(['sqlite_stat3', 'sqlite_stat4']);
 
 /** Result of an import. */

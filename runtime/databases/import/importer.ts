@@ -38,7 +38,7 @@ export interface ImporterOptions {
 /** Messages to its parent. */
 export type ImporterMessage =
   | { readonly type: 'progress'; readonly statements: number; readonly done: number; readonly total: number }
-  /** From here on it must not be killed: the outcome would be unknown. */
+  /** From this message on, the importer must not be killed, because the outcome would be unknown. */
   | { readonly type: 'committing' }
   | ({ readonly type: 'done' } & Imported)
   | {
@@ -72,7 +72,7 @@ process.on('SIGINT', () => {});
 const tell = (message: ImporterMessage): Promise<void> =>
   new Promise((resolve) => void process.send?.(message, undefined, {}, () => resolve()));
 
-/** Only operations that grow with the data may take as long as the whole import. */
+/** Only operations whose duration grows with the data may take as long as the whole import. */
 const watch: Watch = (isLong, run) => {
   view[field.limit] = isLong ? limits.importMs : limits.statementMs;
   Atomics.add(view, field.turn, 1);

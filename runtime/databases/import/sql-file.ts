@@ -59,7 +59,7 @@ export class StatementReader {
   #text = '';
   /** Line where the text begins. */
   #line = 1;
-  /** Below this length, the text cannot contain another complete statement. */
+  /** The text is parsed again only when it has this length. */
   #wanted = 0;
 
   /** @param charsMax length limit of a statement, with the comments before it */
@@ -84,11 +84,12 @@ export class StatementReader {
     yield* this.#cut(false);
     if (this.#text.length > this.#charsMax)
       throw new SqlRefusal('SQLITE_TOOBIG', `a statement has more than ${this.#charsMax} characters`);
-    // The text is parsed again only when there is twice as much of it: a long statement costs at most twice its length.
+    // The text is parsed again only when it is twice as long, so that parsing a long statement costs at most twice its
+    // length.
     this.#wanted = Math.min(this.#charsMax, 2 * this.#text.length);
   }
 
-  /** The rest at the end of the text. @throws as {@link push} */
+  /** The statements that remain at the end of the text. @throws as {@link push} */
   *end(): Generator<StatementText> {
     yield* this.#cut(true);
   }

@@ -20,7 +20,7 @@ export function isSqliteFile(beginning: Uint8Array): boolean {
 
 /** Call this before the transaction begins. @throws {SqlRefusal} if the file cannot be read. */
 export function attach(connection: Connection, file: string): void {
-  // No other process writes to it, and no file is created next to it.
+  // `immutable`: no other process writes to the file, and no file is created next to it.
   const address = `file:${file.split('/').map(encodeURIComponent).join('/')}?mode=ro&immutable=1`;
   try {
     connection.own('ATTACH ? AS imported', address);
@@ -69,7 +69,7 @@ export async function takeFile(
   const isOwn = (name: string): boolean => name.toLowerCase().startsWith(ownTablePrefix);
   const all = entries.filter(([type]) => type === 'table');
   const virtual = all.filter(([, , sql]) => wordsOf(sql).verb === 'CREATE VIRTUAL TABLE');
-  // First, because they create shadow tables.
+  // Virtual tables come first, because they create shadow tables.
   for (const [, name, sql] of virtual) virtualTables.make({ sql, parameters: 0, line: 1 }, name);
   const plain = all.filter((entry) => !virtual.includes(entry)).map(([, name, sql]) => ({ name, sql }));
   const tables = plain.filter(
@@ -105,7 +105,7 @@ function tableOf(connection: Connection, name: string): FileTable {
     pk: number,
     hidden: number,
   ][];
-  // Generated columns are computed again.
+  // Generated columns are not copied, but computed again.
   const columns = info.filter(([, , , hidden]) => hidden === 0).map(([column]) => column);
   const hasRows = connection.own(`PRAGMA main.table_list(${quoted(name)})`)[0]?.[4] === 0;
   const taken = new Set(info.map(([column]) => column.toLowerCase()));

@@ -1,5 +1,5 @@
 // Classifies a statement of a file by its first words: whether it belongs to the format of dumps rather than to their
-// content. The authorizer is the fence (sqlite/fence.ts), not this. Pure.
+// content. The security boundary is the authorizer (sqlite/fence.ts), not this file. Pure.
 import { nextToken, type Token } from '../sqlite/sql-text.ts';
 
 /** The first words of a statement. */
@@ -17,7 +17,7 @@ export interface StatementWords {
 const CREATED = new Set(['TABLE', 'INDEX', 'VIEW', 'TRIGGER']);
 const BEFORE_CREATED = new Set(['TEMP', 'TEMPORARY', 'UNIQUE', 'VIRTUAL']);
 const BEFORE_INTO = new Set(['OR', 'ABORT', 'FAIL', 'IGNORE', 'REPLACE', 'ROLLBACK']);
-/** Framing statements of dumps are skipped: the import is one transaction, and checks keys at its end. */
+/** Transaction statements of dumps are skipped: the import is one transaction, and checks keys at its end. */
 const FRAMING = new Set(['BEGIN', 'COMMIT', 'END']);
 /** Settings of a connection or of the file format, which do not affect the content. */
 const SETTINGS = new Set([
@@ -65,7 +65,7 @@ export function wordsOf(sql: string): StatementWords {
   return words.named(first, false);
 }
 
-/** Whether a statement only concerns how a dump is run, not its content. */
+/** Whether a statement only affects how a dump is run, not its content. */
 export function isFraming({ verb, name }: StatementWords): boolean {
   return FRAMING.has(verb) || (verb === 'PRAGMA' && SETTINGS.has(name.toLowerCase()));
 }

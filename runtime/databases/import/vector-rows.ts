@@ -83,7 +83,7 @@ export function insertVectors(
     });
 }
 
-/** Keys, partitions and stored columns go from table to table with their types; the rest is bound. */
+/** The SQL copies keys, partitions and stored columns with their types, and binds the other values. */
 function insertSql(
   { name, key, vectors, partitions, metadata, auxiliary }: VectorTable,
   source: (part: string) => string,

@@ -26,9 +26,9 @@ export class VirtualTables {
   readonly #connection: Connection;
   readonly #statements: WatchedStatements;
   readonly #all: VirtualTable[] = [];
-  /** The tables, by the lower-case names of their shadow tables. */
+  /** The virtual tables, by the lower-case names of their shadow tables. */
   readonly #shadows = new Map<string, VirtualTable>();
-  /** Number of the next table with rows that are kept. */
+  /** Number of the next temporary table for rows of a `vec0` table. */
   #held = 0;
 
   constructor(connection: Connection, statements: WatchedStatements) {
@@ -41,9 +41,9 @@ export class VirtualTables {
     return this.#shadows.get(table.toLowerCase());
   }
 
-  /** Creates a virtual table of a dump. @param made lower-case names of tables that the import created. */
+  /** Creates a virtual table that a dump contains. @param made lower-case names of tables that the import created. */
   makeOfDump(statement: StatementText, name: string, made: ReadonlySet<string>): void {
-    // In a vacuumed database, shadow tables come first, like ordinary tables.
+    // In the dump of a vacuumed database, shadow tables come before their virtual table, like ordinary tables.
     const early = SHADOW_SUFFIXES.map((suffix) => `${name}_${suffix}`).filter((table) => made.has(table.toLowerCase()));
     for (const table of early)
       this.#connection.ownScript(`ALTER TABLE ${quoted(table)} RENAME TO ${quoted(`${table}_imported`)}`);
@@ -153,7 +153,7 @@ export class VirtualTables {
       this.#statements.run(command('integrity-check'), true);
       return;
     } catch {
-      // The index can be rebuilt if it stores the texts, or a table of the project does.
+      // The index can be rebuilt if the texts are stored in it, or in a table of the project.
     }
     try {
       this.#statements.run(command('rebuild'), true);

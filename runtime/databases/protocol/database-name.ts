@@ -7,8 +7,8 @@ export function isDatabaseName(name: string): boolean {
 }
 
 /**
- * The project of a database: its previews and durable objects, which have namespaces of their own, are on the same
- * machine.
+ * The project of a database. The databases of its previews and durable objects, which have their own namespaces, are on
+ * the same machine.
  */
 export function projectOf(name: string): string {
   const namespace = name.split('/', 1)[0]!;

@@ -6,80 +6,91 @@
 import { databaseOps, outboxOps } from '#core/database-request.ts';
 import { objectOps } from '#core/object-storage.ts';
 
-/** All operations: on a database (core/database-request.ts), of its owner, and of the connection itself. */
+/**
+ * All operations: requests to a database (core/database-request.ts), operations of its owner, and messages about the
+ * connection. Comments give the form of the payload and of the response.
+ */
 export const ops = {
   ...databaseOps,
   ...outboxOps,
   ...objectOps,
   /** `[[name, sql], ...]` -> `{applied}`. */
   migrate: 20,
-  /** `[file]` -> `{bytes}`: copies the database to that file of the host. */
+  /** Copies the database to a file of the host: `[file]` -> `{bytes}`. */
   backup: 21,
   /**
-   * `[file]` -> `{}` replaces the database with that file; `[resource, true]` with another database of its project;
-   * `[resource, true, keepAs]` also stores the replaced database under that name.
+   * Replaces the database: `[file]` with a file, `[resource, true]` with another database of its project. `[resource,
+   * true, keepAs]` also stores the replaced database under the name `keepAs`.
    */
   restore: 22,
-  /** `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts): a new database with the same content. */
+  /** Creates a new database with the same content: `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts). */
   branch: 23,
-  /** `[]` -> `{removed}`: deletes the database; false if it does not exist. */
+  /** Deletes the database: `[]` -> `{removed}`, which is false if the database does not exist. */
   remove: 24,
   /** `[]` -> `{bytes, path}`. */
   describe: 25,
   /**
-   * `[[name, sql], ...]` -> `{there, applied, pending}`: the names of migrations; applies none, and creates no
-   * database.
+   * Lists the names of applied and pending migrations: `[[name, sql], ...]` -> `{there, applied, pending}`. Applies no
+   * migration, and creates no database.
    */
   migrations: 26,
   /**
-   * `[after?]` -> `{databases: [{resource, bytes, changedAt}]}`: databases of the project, regardless of the name;
-   * at most 10,000, behind that resource.
+   * Lists at most 10,000 databases of the project: `[after?]` -> `{databases: [{resource, bytes, changedAt}]}`. The
+   * list is sorted by name, and begins behind the resource `after`.
    */
   siblings: 27,
-  /** `[]` -> `{statements}` (core/resource-call.ts): slow statements since the database was opened. */
+  /** Lists the slow statements since the database was opened: `[]` -> `{statements}` (core/resource-call.ts). */
   slow: 28,
   /**
-   * The first frame: `{key, token?, shard?}` -> `{peers?}`; `key` is a number that identifies the connection, `peers`
-   * are addresses of other services.
+   * The first frame of a connection: `{key, token?, shard?}` -> `{peers?}`. `key` is a number that identifies the
+   * connection. `peers` are addresses of other services.
    */
   hello: 40,
-  /** `{}`, the database as name -> `{shard, path}`: the shard that owns it; or {@link Elsewhere}. */
+  /** Finds the shard that owns a database: `{}`, with the database as name -> `{shard, path}`, or {@link Elsewhere}. */
   route: 41,
-  /** `{shard, key}` -> {@link Verdict}: why a shard ended. */
+  /** Asks why a shard ended: `{shard, key}` -> {@link Verdict}. */
   verdict: 42,
   /**
-   * `{id, file?, replace?, cancel?, waitMs?}`, the database as name -> {@link ImportState}: imports a file of the
-   * host in a separate process; without `file` it only returns the progress, with `waitMs` at the end of the import
-   * or after that time.
+   * Imports a file of the host in a separate process: `{id, file?, replace?, cancel?, waitMs?}`, with the database as
+   * name -> {@link ImportState}. Without `file`, only returns the progress; with `waitMs`, waits for the end of the
+   * import for at most that time.
    */
   import: 43,
-  /** `{}` -> bytes of all files by namespace; null in a managed cloud. */
+  /** Returns the bytes of all files by namespace; null in a managed cloud. The request is `{}`. */
   kept: 44,
-  /** `{}`, any database of the namespace as name -> `{}`: deletes the files of the namespace that are not databases. */
+  /**
+   * Deletes the files of a namespace that are not databases: `{}`, with any database of the namespace as name -> `{}`.
+   */
   sweep: 45,
-  /** `{}`, the database as name -> `{range}`: the period to which its replica can be restored, or null. */
+  /**
+   * Returns the period to which the replica of a database can be restored, or null: `{}`, with the database as name ->
+   * `{range}`.
+   */
   replica: 46,
   /**
-   * `{at, resource}`, the database as name -> `{bytes, time}`: a new database of its project as it was at that moment,
-   * in milliseconds since 1970.
+   * Creates a new database from the state of a database at a moment, in milliseconds since 1970: `{at, resource}`, with
+   * the old database as name -> `{bytes, time}`.
    */
   restoreAt: 47,
-  /** `{to}`, any database of the project as name -> `{}`: moves the project to the service of that machine. */
+  /** Moves a project to the service of a machine: `{to}`, with any database of the project as name -> `{}`. */
   move: 48,
-  /** `{from, key}`, from service to service: copies the files of a project that is held there. */
+  /**
+   * Sent between services: the receiver copies the files of a project from the service `from`, which holds its
+   * requests. The request is `{from, key}`.
+   */
   adopt: 49,
-  /** `{key}` -> `{files: [{path, bytes}]}`: files of a project that is held for a move. */
+  /** Lists the files of a project whose requests are held for a move: `{key}` -> `{files: [{path, bytes}]}`. */
   files: 50,
-  /** `{key, path, offset}` -> bytes: a part of one of the files. */
+  /** Returns a part of one of these files: `{key, path, offset}` -> bytes. */
   part: 51,
 } as const;
 
 export const kinds = {
-  /** JSON: the result, or a refusal. */
+  /** The result or a refusal, as JSON. */
   json: 0,
   /** Bytes. */
   bytes: 1,
-  /** JSON `[code, details]`: an error of core/errors.ts. */
+  /** An error of core/errors.ts, as JSON: `[code, details]`. */
   failure: 2,
   /** Empty if the request was not started, because the project's databases are, or may be, on another machine. */
   elsewhere: 3,
@@ -100,20 +111,20 @@ export interface KnownMigrations {
   readonly pending: readonly string[];
 }
 
-/** Why a shard ended, for one connection. */
+/** The reason why a shard ended, for one connection. */
 export interface Verdict {
-  /** The shard is running: only the connection broke. */
+  /** The shard is still running, and only the connection broke. */
   readonly alive: boolean;
-  /** The request of this connection that caused it to be ended. */
+  /** The request of this connection that caused the shard to be ended. */
   readonly blamed: number | null;
   readonly reason: 'time' | 'memory' | null;
   /** Time limit of the statement. */
   readonly limitMs: number;
   /** The request can be retried: its database now has a separate process. */
   readonly again: boolean;
-  /** Statements of the blamed request, a script, that are applied. */
+  /** Number of applied statements, if the blamed request is a script. */
   readonly applied: number;
-  /** Requests of this connection with a higher id were never started; null if unknown. */
+  /** Id of the last started request of this connection; null if unknown. */
   readonly begun: number | null;
 }
 

@@ -8,7 +8,7 @@ export interface ReplicatorOptions {
   /** Folder with the organizations' remaining storage; null means no limit. */
   readonly dataFolder: string | null;
   readonly limits: DatabaseLimits;
-  /** Other services of the installation store in the bucket, too, each its own projects. */
+  /** Whether other services of the installation store their projects in the same bucket. */
   readonly isShared: boolean;
 }
 
@@ -26,14 +26,14 @@ export type ReplicatorRequest =
   | { readonly type: 'range'; readonly id: number; readonly name: string }
   /** Restores missing databases, of one project or of all. */
   | { readonly type: 'fill'; readonly id: number; readonly project: string | null }
-  /** Projects that it may store, with their home numbers, and until when; null means all. */
+  /** The projects that the replicator may store, with their home numbers, and until when; null means all. */
   | {
       readonly type: 'homes';
       readonly until: Moment | null;
       /** Absent: as before. */
       readonly homes?: readonly (readonly [project: string, fence: number])[] | null;
     }
-  /** The service has a project now; null means it no longer has it. */
+  /** The service is now the home of a project; `fence` null means that it no longer is. */
   | { readonly type: 'home'; readonly project: string; readonly fence: number | null }
   /** Stores all committed changes of a database now. */
   | { readonly type: 'confirm'; readonly id: number; readonly name: string }
@@ -50,7 +50,7 @@ export type ReplicatorMessage =
 
 /** How replication goes. */
 export interface ReplicaFigures {
-  /** Age of the oldest change that is not stored yet; 0 if all are stored. */
+  /** Age of the oldest change that is not stored yet; 0 if all changes are stored. */
   readonly lagMs: number;
   readonly waiting: number;
   readonly bytes: number;

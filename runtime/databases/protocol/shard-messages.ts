@@ -3,7 +3,10 @@ import type { Moment } from './lease-clock.ts';
 
 /** Messages from the parent; those with an id are answered by `done`. */
 export type ShardRequest =
-  /** The time until which its service may serve; null means no limit. A time in the past stops serving for now. */
+  /**
+   * The time until which its service may serve; null means no limit. With a time in the past, the shard stops serving
+   * for now.
+   */
   | { readonly type: 'lease'; readonly until: Moment | null }
   /** The service is the home of a project. */
   | { readonly type: 'serve'; readonly id: number; readonly project: string }
@@ -11,7 +14,7 @@ export type ShardRequest =
   | { readonly type: 'hold'; readonly id: number; readonly project: string; readonly msMax: number }
   /** Releases the held requests, here or on another machine. */
   | { readonly type: 'release'; readonly project: string; readonly isHome: boolean }
-  /** The result of `confirm`: stored, or the reason why not. */
+  /** The result of `confirm`: null when the changes are stored, otherwise the reason why not. */
   | { readonly type: 'confirmed'; readonly name: string; readonly problem: string | null };
 
 /** Messages to the parent. */

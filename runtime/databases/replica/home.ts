@@ -1,6 +1,6 @@
-// This database service as the home of its databases: the number from Postgres below which it stores, and whether the
-// bucket's prefix is of this installation. The home stops when a newer home has taken a number. Called by
-// replicator.ts.
+// This database service as the home of its databases: gets the number from Postgres under which it stores objects, and
+// checks that the bucket's prefix belongs to this installation. The home stops when a newer home has taken a number.
+// Called by replicator.ts.
 import type { ReplicaFence } from '../../stores/replica-fence-postgres.ts';
 import type { ReplicaStorage } from './storage.ts';
 

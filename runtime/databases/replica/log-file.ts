@@ -42,7 +42,7 @@ const FRAMES_A_READ = 64;
 export function readLog(log: number, from: LogPosition | null, framesMax: number): LogPart | LogProblem | null {
   const header = Buffer.alloc(HEADER_BYTES);
   if (readSync(log, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return null;
-  // Only big-endian machines write big-endian checksums, and the platform does not support them.
+  // Only big-endian machines write big-endian checksums, and the platform does not support such machines.
   if (header.readUInt32BE(0) !== MAGIC || header.readUInt32BE(4) !== VERSION || endianness() !== 'LE') return null;
   const pageBytes = header.readUInt32BE(8);
   const salts = [header.readUInt32BE(16), header.readUInt32BE(20)] as const;

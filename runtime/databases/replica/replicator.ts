@@ -44,9 +44,9 @@ const storage = openReplicaStorage(settings.place);
 const home = new Home({ storage, isShared, openFence: openReplicaFence, report });
 /** Projects that this service has, with their numbers; null means all. */
 let homes: Map<string, number> | null = null;
-/** The service has these projects until this time. */
+/** The time until which the service has these projects. */
 const end = new LeaseEnd(isShared ? LONG_AGO : null);
-/** Numbers of projects, kept while this service is alone: restores ignore objects with a lower number. */
+/** Home numbers of projects, also while this service is alone: restores ignore objects with a lower number. */
 const numbers = new Map<string, number>();
 const retentionMs = limits.replicaRetentionDays * DAY_MS;
 let bytes = 0;
@@ -98,12 +98,12 @@ function sweep(): void {
   }
 }
 
-/** This service knows that the project has another home. */
+/** Whether the project of a database is known to have another home. */
 function isElsewhere(name: string): boolean {
   return homes !== null && !homes.has(projectOf(name));
 }
 
-/** From here on, this home stores changes. */
+/** Begins to store changes, because this service is now the home. */
 function begin(): void {
   schedule.wake();
   sweep();
@@ -232,7 +232,7 @@ const answers: Record<string, (request: ReplicatorRequest & { id: number }) => P
     const { name } = request as Extract<ReplicatorRequest, { type: 'confirm' }>;
     if (!isReplicated(name, settings.previews)) return {};
     await schedule.settle(name);
-    // No state is stored for that time.
+    // The replica has no state for that time.
     if (isElsewhere(name)) throw new Error('its project has another home');
     return {};
   },

@@ -1,9 +1,9 @@
 // The note next to a database that is fully replicated: the state of its file and the position in its log. With this
-// note, the next run continues without a snapshot. Used by stream.ts.
+// note, the next run of the replicator continues without a snapshot. Used by stream.ts.
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { LogPosition } from './log-file.ts';
 
-/** The position in the log; `start`: the whole log is new. */
+/** The position in the log; `start` means that the whole log is new. */
 export type Position = LogPosition | 'start';
 
 /** The state of the file when it contained its whole log and had no readers. */

@@ -7,7 +7,7 @@ interface ScheduleDeps {
   /** Files that are held open. */
   readonly openMax: number;
   mayShip(name: string): boolean;
-  /** Another service stores the database, so no work is left. */
+  /** Whether another service stores the database, so that no work is left for this one. */
   isElsewhere(name: string): boolean;
   streamOf(name: string): DatabaseStream;
   report(message: string): void;
@@ -130,7 +130,7 @@ export class Schedule {
         return true;
       }
       if (!this.#deps.mayShip(entry.name)) {
-        // The log of a file that is not stored is not held either.
+        // While the database may not be stored, its log is not kept from being overwritten.
         entry.stream.close();
         throw new Error(NO_HOME);
       }

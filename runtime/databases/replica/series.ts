@@ -104,7 +104,7 @@ export function planOf(objects: readonly ReplicaObject[], at: number): Plan | un
     .filter(({ kind, fence, sequence, time }) => {
       return (kind === 'change' || kind === 'pack') && fence === base.fence && sequence > base.sequence && time <= at;
     })
-    // A pack sorts before the changes that it contains, which may not be deleted yet.
+    // A pack sorts before the changes that it contains, because these may still exist.
     .toSorted((one, other) => one.sequence - other.sequence || other.last - one.last);
   let { sequence } = base;
   for (const object of behind) {

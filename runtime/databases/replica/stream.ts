@@ -27,7 +27,7 @@ interface StreamDeps {
 
 /** Pages of a part of a snapshot. */
 const PART_PAGES = 4096;
-/** Frames after which the log must be restarted. */
+/** Number of frames after which the log must be restarted. */
 const FRAMES_BEFORE_RESTART = 2000;
 /** With more frames, a snapshot is stored instead of a change. */
 const FRAMES_MAX = 16_384;
@@ -55,7 +55,7 @@ export class DatabaseStream {
   #position: Position | null = null;
   #rest: Rest | null;
   #pending: Pending | null = null;
-  /** Fence of the last snapshot; under another fence, a new snapshot is needed. */
+  /** Home number of the last snapshot; under another number, a new snapshot is needed. */
   #fence = 0;
   #sequence = 0;
   #time = 0;
@@ -103,7 +103,7 @@ export class DatabaseStream {
       const part = this.#position === null ? null : this.#read(this.#position);
       if (part === 'none') return true;
       if (part === 'long') {
-        // An import: its log can only be moved into the file while there are no readers.
+        // Probably an import, whose log can only be moved into the file while there are no readers.
         this.#forget();
         return false;
       }
@@ -311,7 +311,7 @@ export class DatabaseStream {
       pinned.settle();
       const isMoved = move();
       if (isMoved) {
-        // From here on it reads only the file, and no longer holds the log.
+        // The new read transaction reads only the file, so SQLite can overwrite the log.
         pinned.step();
         pinned.settle();
       }
@@ -370,7 +370,9 @@ export class DatabaseStream {
     this.#packableBytes = 0;
   }
 
-  /** Closes the stream as a kill would: the next open checks whether everything was stored. */
+  /**
+   * Closes the stream without storing anything, as a kill would: the next open checks whether everything was stored.
+   */
   close(): void {
     this.#pinned?.close();
     this.#pinned = null;

@@ -16,7 +16,7 @@ interface Place {
   readonly resource: string;
 }
 
-/** The store it serves: `createDatabaseCloud` of runtime/stores/database-cloud.ts. */
+/** The store behind this service: `createDatabaseCloud` of runtime/stores/database-cloud.ts. */
 interface CloudDatabases {
   run(place: Place, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
   migrate(place: Place, files: readonly (readonly [string, string])[]): Promise<string[]>;
@@ -34,7 +34,7 @@ interface CloudDatabases {
 interface CloudServiceOptions {
   readonly databases: CloudDatabases;
   readonly limits: DatabaseLimits;
-  /** The same option as in the other service. */
+  /** The same option as in service.ts. */
   readonly socketFolder?: string;
   report(message: string): void;
 }

@@ -4,7 +4,7 @@ import { ops } from '../protocol/frames.ts';
 import type { Moves } from '../homes/moves.ts';
 import type { ShardProcess } from './shard-process.ts';
 
-/** Margin after the requested time within which a running process answers. */
+/** How long after the requested time a running process may still answer. */
 const ANSWER_MS = 1000;
 
 /** @returns undefined if this is not a request of a service. */

@@ -20,7 +20,7 @@ interface ImportsDeps {
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
   report(message: string): void;
-  /** A database was changed. */
+  /** Called when a database was changed. */
   changed(database: string): void;
 }
 
@@ -28,7 +28,7 @@ interface Import {
   state: ImportState;
   /** Null after the import ended. */
   child: ChildProcess | null;
-  /** Why this process is ending the importer, or null. */
+  /** The reason for which this process is ending the importer, or null. */
   ending: string | null;
   isCommitting: boolean;
   /** Settles when the import ends. */
@@ -46,7 +46,7 @@ const ENDS_KEPT = 200;
 
 export class Imports {
   readonly #deps: ImportsDeps;
-  /** By database and id; the latest import comes last. */
+  /** The imports by database and id; the latest import comes last. */
   readonly #imports = new Map<string, Import>();
   /** Processes that clean up after ended imports. */
   readonly #settling = new Set<ChildProcess>();
@@ -117,7 +117,7 @@ export class Imports {
     let note = '';
     (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
     const timer = setTimeout(() => this.#end(one, tooLong(limits)), limits.importMs);
-    // Statements sort on disk, where no other limit applies to their size.
+    // Statements sort on disk, where only this check limits the size of the files.
     const looking = setInterval(() => {
       if (this.#space.isLow)
         this.#end(one, 'the disk of the platform is nearly full: import again when its operator has made room');
@@ -190,7 +190,7 @@ export class Imports {
     one.child.kill('SIGKILL');
   }
 
-  /** An import of a project runs. */
+  /** Whether an import of a project is running. */
   isRunning(project: string): boolean {
     return [...this.#imports].some(([name, { child }]) => child !== null && projectOf(name) === project);
   }
@@ -207,7 +207,7 @@ export class Imports {
     const children = [...running.flatMap(({ child }) => child ?? []), ...this.#settling];
     for (const one of running) {
       if (one.state.state === 'running') this.#end(one, 'the database service was stopped');
-      // Only the log remains to be truncated, which the next import does as well.
+      // If this fails, only the log is not truncated yet, which the next import does as well.
       else one.child?.kill('SIGKILL');
     }
     for (const child of this.#settling) child.kill('SIGKILL');

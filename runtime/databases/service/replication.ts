@@ -23,7 +23,7 @@ interface ReplicationDeps {
   readonly limits: DatabaseLimits;
   /** Variables of the bucket, and other variables that it needs. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Other services of the installation use the same bucket. */
+  /** Whether other services of the installation use the same bucket. */
   readonly isShared: boolean;
   report(message: string): void;
 }
@@ -33,7 +33,7 @@ type Question<Request> = Request extends { readonly id: number } ? Omit<Request,
 
 type Homes = readonly (readonly [project: string, fence: number])[] | null;
 
-/** Marks a complete folder: databases that are missing in it were deleted. */
+/** Name of the file that marks a complete folder: databases that are missing in such a folder were deleted. */
 const MARKER = '.replica-home';
 const HEAP_MB_MAX = 512;
 const [RESTART_MS, FILL_RETRY_MS] = [1000, 5000];
@@ -156,8 +156,8 @@ export class Replication {
   }
 
   /**
-   * Sets which projects it may store, and until when. Sets which projects it may store, and until when. Without
-   * `homes`, the projects stay the same.
+   * Sets which projects it may store, and until when. Sets which projects the replicator may store, and until when.
+   * Without `homes`, the projects stay the same.
    */
   mayStore(until: Moment | null, homes?: Homes): void {
     this.#until = until;
@@ -165,7 +165,7 @@ export class Replication {
     this.#send({ type: 'homes', until, ...(homes !== undefined && { homes }) });
   }
 
-  /** The service is now the home of a project; null means no longer. */
+  /** Called when the service is now the home of a project; null means that it no longer is. */
   setHome(project: string, fence: number | null): void {
     if (fence === null) this.#homes?.delete(project);
     else this.#homes?.set(project, fence);

@@ -10,7 +10,7 @@ interface Suspect {
   until: number;
 }
 
-/** A database that was in flight in this many unexplained process deaths is moved. */
+/** A database that had pending requests in this many unexplained process deaths is moved. */
 const DEATHS_MAX = 2;
 
 export class Routes {
@@ -34,8 +34,8 @@ export class Routes {
   }
 
   /**
-   * A database caused its process to be killed. The database now gets a separate process, which it shares only with
-   * other suspects if there are too many.
+   * Called when a database caused its process to be killed. The database now gets a separate process, which it shares
+   * only with other suspects if there are too many.
    */
   suspect(name: string, now: number): void {
     const known = this.#suspects.get(name);
@@ -48,7 +48,7 @@ export class Routes {
     this.#suspects.set(name, { own: tenants.indexOf(Math.min(...tenants)), until: now + this.#probationMs });
   }
 
-  /** A process died without an explanation, and these databases were in flight. */
+  /** Called when a process died without an explanation while these databases had pending requests. */
   died(names: readonly string[], now: number): void {
     for (const name of names) {
       const before = this.#deaths.get(name);

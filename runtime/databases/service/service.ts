@@ -138,7 +138,8 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     if (ended === 'alive')
       return { alive: true, blamed: null, reason: null, limitMs: 0, again: false, applied: 0, begun: null };
     if (ended === null || ended === undefined) {
-      // Every engine reports the databases of its pending requests; two deaths make a database a suspect.
+      // Every engine reports the databases of its pending requests; a database that is reported for two deaths is a
+      // suspect.
       routes.died(names.filter(isDatabaseName), Date.now());
       return { alive: false, blamed: null, reason: null, limitMs: 0, again: false, applied: 0, begun: null };
     }
@@ -216,7 +217,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     };
     socket.on('data', onData);
     if (isTrusted) return;
-    // A silent client must not hold a descriptor.
+    // A client that sends nothing must not keep a descriptor open.
     const waiting = setTimeout(() => greeted || socket.destroy(), limits.greetingMs);
     socket.on('close', () => clearTimeout(waiting));
   };
@@ -237,7 +238,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     const placed = (await homes?.place(name)) ?? 'here';
     if (placed !== 'here') return placed;
     const done = await atHome(op, name, args);
-    // Later changes may be lost.
+    // The lease has ended, so the new home may not have this change.
     if (homes?.isValid === false) throw new Error('its machine is changing: try again');
     return done;
   };
@@ -258,7 +259,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     }
   };
 
-  /** Operations for the owner of a database that its shard does not perform. */
+  /** The owner's operations on a database that are not performed by a shard. */
   const atHome = async (op: number, name: string, args: Record<string, unknown>): Promise<unknown> => {
     if (op === ops.import) return imports.ask(name, args);
     if (op === ops.sweep) {
@@ -275,7 +276,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     throw new RangeError(`there is no operation ${op}`);
   };
 
-  /** From here on, the bytes of a remote engine are piped to a shard. */
+  /** Pipes the bytes of a remote engine to a shard from now on. */
   const forward = async (socket: Socket, shardName: string, id: number, key: number): Promise<void> => {
     const shard = allShards().find((candidate) => candidate.knows(shardName));
     const address = await shard?.address().catch(() => null);
@@ -299,7 +300,7 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   // This file was left behind by a killed service.
   rmSync(socketPath, { force: true });
   try {
-    // This runs before anyone can create an empty database in place of a replicated one.
+    // This runs before a client can create an empty database in place of a replicated one.
     if (options.homes === undefined) await replication?.fill();
     const local = createServer((socket) => serve(socket, true));
     servers.push(local);

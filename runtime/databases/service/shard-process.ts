@@ -21,11 +21,11 @@ interface ShardProcessDeps {
   changed(database: string): void;
   /** The first message to the process: the time until which it may serve. */
   lease(): Moment | null;
-  /** Stores a database in its replica now. @throws the reason if the database could not be stored. */
+  /** Stores a database in its replica now. @throws the reason why the database could not be stored. */
   confirm(database: string): Promise<void>;
 }
 
-/** A shard's socket, and its name until it ends. */
+/** A shard's socket, and the name of its current process. */
 interface ShardAddress {
   readonly shard: string;
   readonly path: string;
@@ -49,7 +49,7 @@ export class ShardProcess {
   #starts = 0;
   #earlyDeaths = 0;
   #listening = Promise.withResolvers<ShardAddress>();
-  /** Name -> note of the process, or null. The promise exists while the process runs. */
+  /** The notes that processes left, or null, by the name of the process. The promise exists while the process runs. */
   readonly #ends = new Map<string, Promise<ShardNote | null>>();
   #closed = false;
   #exited: Promise<void> = Promise.resolve();

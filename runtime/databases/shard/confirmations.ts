@@ -4,7 +4,10 @@
 export class Confirmations {
   readonly #ask: (name: string) => void;
   readonly #changes = new Map<string, number>();
-  /** The writes of each database that the current request confirms, and the writes that the next request confirms. */
+  /**
+   * By database: the writes that the current request to the replicator confirms, and those that the next request
+   * confirms.
+   */
   readonly #waiting = new Map<string, { asked: Wait[]; next: Wait[] }>();
 
   /** @param ask answered by {@link settle}. */
@@ -21,7 +24,7 @@ export class Confirmations {
     return this.#changes.get(name) ?? 0;
   }
 
-  /** @returns null when everything committed so far is stored; otherwise the reason why that is unknown. */
+  /** @returns null when everything committed so far is stored; otherwise the reason why the replica may lack it. */
   confirm(name: string): Promise<string | null> {
     const { promise, resolve } = Promise.withResolvers<string | null>();
     const waiting = this.#waiting.get(name);

@@ -5,11 +5,11 @@ import { LeaseEnd, leaseNow, type Moment } from '../protocol/lease-clock.ts';
 import { projectOf } from '../protocol/database-name.ts';
 
 interface HomeGuardDeps {
-  /** No database of the project is in use. */
+  /** Whether no database of the project is in use. */
   isQuiet(project: string): boolean;
   /** Closes the files of a project; null means all. */
   close(project: string | null): void;
-  /** The lease has expired: engines must look up the home again. */
+  /** Called when the lease has expired: engines must look up the home again. */
   lapsed(): void;
 }
 
@@ -25,7 +25,7 @@ export class HomeGuard {
   readonly #deps: HomeGuardDeps;
   readonly #end: LeaseEnd;
   #timer: NodeJS.Timeout | null = null;
-  /** Projects of this home while it has a lease, including those that were served before the lease. */
+  /** Projects that this home serves while it has a lease, including those that it served before the lease. */
   readonly #served = new Set<string>();
   readonly #held = new Map<string, HeldRequest[]>();
   #latest = '';
@@ -63,7 +63,7 @@ export class HomeGuard {
   }
 
   lease(until: Moment | null): void {
-    // After a long stop of the process, this may be the first check to notice.
+    // If the process was stopped for long, the end of the lease may not have been noticed before.
     if (!this.isValid) this.#lapse();
     this.#end.set(until);
     this.#look();

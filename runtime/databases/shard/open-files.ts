@@ -29,16 +29,16 @@ interface OpenFilesDeps {
   readonly shard: number;
   pathOf(name: string): string;
   isName(name: string): boolean;
-  /** A database is opened for the first time; they are numbered in this order. */
+  /** Called when a database is opened for the first time; databases are numbered in this order. */
   opened(name: string): void;
   report(message: string): void;
-  /** A database was changed, replaced or deleted. */
+  /** Called when a database was changed, replaced or deleted. */
   changed(name: string): void;
 }
 
 export class OpenFiles {
   readonly #deps: OpenFilesDeps;
-  /** In order of use; the latest comes last. */
+  /** The open databases, in order of use; the latest comes last. */
   readonly #open = new Map<string, DatabaseFile>();
   readonly #numbers = new Map<string, number>();
   #latest = '';
@@ -63,7 +63,7 @@ export class OpenFiles {
     try {
       if (!this.#deps.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is not a database name');
       if (job.op === ops.restore || job.op === ops.remove) this.#replace(name, job);
-      // The caller may not know that the database was removed, and must not create an empty one.
+      // The caller may not know that the database was removed, so this must not create an empty one.
       else if (job.op === ops.pending && !this.#isThere(name)) job.answer(kinds.json, noMessages);
       else if (job.op === ops.migrations && !this.#isThere(name))
         job.answer(kinds.json, JSON.stringify(knownMigrations(null, job.args)));

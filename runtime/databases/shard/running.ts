@@ -19,9 +19,9 @@ export const field = {
   database: 3,
   /** Time limit in ms. */
   limit: 4,
-  /** Statements of a script that are applied. */
+  /** Number of applied statements of a script. */
   applied: 5,
-  /** Followed by two numbers per connection: its key, and its last started request. */
+  /** From this index on, two numbers per connection: its key, and its last started request. */
   connections: 6,
 } as const;
 
@@ -33,13 +33,13 @@ export interface ShardNote {
   readonly database: string | null;
   /** Key of the connection, and id, of that request. */
   readonly running: readonly [key: number, request: number] | null;
-  /** Statements of that request, a script, that are applied. */
+  /** Number of applied statements, if that request is a script. */
   readonly applied: number;
   /** Key of a connection -> its last started request. */
   readonly begun: readonly (readonly [key: number, request: number])[];
 }
 
-/** In `turn`: the watchdog ends the process. Odd, because SQL runs. */
+/** The value of `turn` while the watchdog ends the process. The number is odd, because SQL is running. */
 export const ENDING = -1;
 /** How long the watchdog may take to end a statement. */
 const ENDING_MS = 5000;

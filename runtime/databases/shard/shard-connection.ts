@@ -21,11 +21,11 @@ interface ShardConnectionDeps {
   readonly frameBytesMax: number;
   /** Time limit of a request. */
   readonly limitMs: number;
-  /** Whether exceeding a request's own budget also ends the process. */
+  /** Whether the process is also ended when a request exceeds its own budget. */
   readonly isOwn: boolean;
 }
 
-/** Minimum time of a request, however little its budget has left. */
+/** A request may take at least this long, even if less of its budget is left. */
 const LEAST_MS = 100;
 /** Resolution of the system's thread clock if it is coarse. */
 const TICK_MS = 4;
@@ -168,7 +168,7 @@ class ShardJob implements Job {
       cpuLeftMs: this.#cpuLeftMs,
     } = request);
     this.#changes = deps.confirmations?.changesOf(this.#name) ?? 0;
-    // Statements of a script that are applied, as counted by the client when the process exited.
+    // The number of statements of a script that were applied before the last process exited, as counted by the client.
     this.#applied = this.op === ops.exec && Number.isSafeInteger(args[1]) ? Math.max(0, args[1] as number) : 0;
   }
 

@@ -38,7 +38,7 @@ export interface ShardOptions {
 
 const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
 
-// The user's Node 24 is older: without these functions there is no fence.
+// This version of Node 24 is too old: the fence needs these functions.
 const probe = new DatabaseSync(':memory:');
 if (typeof probe.setAuthorizer !== 'function' || typeof probe.limits !== 'object') {
   process.stderr.write(
@@ -89,7 +89,7 @@ function reportChange(name: string): void {
   reported.add(name);
   tell({ type: 'changed', message: name });
   setTimeout(() => {
-    // Later changes are reported separately; a change with the same time may be later than the read state.
+    // Later changes are reported again: a change with the same file time may be newer than the state that was read.
     reported.delete(name);
   }, options.limits.replicaIntervalMs / 2).unref();
 }

@@ -1,5 +1,5 @@
-// Compiles the SQL of requests on one connection, through the fence: statements once, with the reason and place of an
-// error. Called by connection.ts, which runs them.
+// Compiles the SQL of requests on one connection, through the fence: each statement once. Errors contain the reason and
+// the position. Called by connection.ts, which runs them.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SqlRefusal } from '#core/database-request.ts';
 import type { DatabaseLimits } from '#core/limits.ts';
@@ -48,14 +48,14 @@ export class Compiler {
   }
 
   /**
-   * The compiled statement of a text, or the statements of a text that has several, which are compiled one after the
-   * other. @throws as {@link prepare}.
+   * Compiles a text with one statement; splits a text with several statements, which are compiled one after the other
+   * later. @throws as {@link prepare}.
    */
   prepareOrSplit(sql: string): Prepared | StatementText[] {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     this.#checkLength(sql);
-    // Statements of the platform around a text of the user, such as EXPLAIN, are one statement each.
+    // The platform's statements that contain a text of the user, such as EXPLAIN, are always one statement.
     if (sql.startsWith(OWN_STATEMENT)) return this.#keep(sql, oneStatement(sql));
     const statements = splitStatements(sql, this.#limits.execStatementsMax);
     return statements.length > 1 ? statements : this.#keep(sql, onlyStatement(statements));
@@ -75,7 +75,7 @@ export class Compiler {
   /**
    * Compiles a statement once.
    *
-   * @param statement the only one of the text, if it has been split.
+   * @param statement the only statement of the text, if the text was already split.
    * @throws {SqlRefusal} for SQL that does not compile, or is not allowed.
    */
   prepare(sql: string, statement?: StatementText): Prepared {
@@ -114,7 +114,7 @@ export class Compiler {
   #compiled(sql: string, parameters: number): Prepared {
     const { result: statement, ...effects } = this.#fence.watch(sql, () => this.#db.prepare(sql));
     const columns = statement.columns().map((column) => column.name);
-    // Rows of a write cannot be read a second time, so its integers are exact from the start.
+    // The rows that a write returns cannot be read a second time, so integers are read exactly from the start.
     const exact = effects.writes && columns.length > 0;
     if (exact) statement.setReadBigInts(true);
     return {
@@ -127,7 +127,10 @@ export class Compiler {
     };
   }
 
-  /** Tells the fence the `vec0` tables. Another process may also have changed the schema. */
+  /**
+   * Passes the names of the `vec0` tables to the fence; reads the schema version, because another process may have
+   * changed the schema.
+   */
   learnVectors(): void {
     const version = this.#own.run('PRAGMA schema_version')[0]?.[0];
     if (version === this.#schemaVersion) return;

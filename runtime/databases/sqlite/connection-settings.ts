@@ -7,7 +7,7 @@ import { loadVectors } from './vector-module.ts';
 
 export const PAGE_BYTES = 4096;
 const BUSY_MS = 50;
-/** Added to the hex values of one row, for the longest statement of an imported file. */
+/** Room for the SQL around the hex values of one row, in the longest statement of an imported file. */
 const BULK_SQL_BYTES = 1_048_576;
 /** How long a writer in a separate process waits for a transaction of another process. */
 const BULK_BUSY_MS = 10_000;
@@ -33,7 +33,7 @@ export function bulkStatementBytesMax(limits: DatabaseLimits): number {
   return Math.max(limits.statementBytesMax, 2 * limits.valueBytesMax + BULK_SQL_BYTES);
 }
 
-/** Opens a file behind a fence. @throws SQLite's error when the file is not a database. */
+/** Opens a file whose SQL is checked by a fence. @throws SQLite's error when the file is not a database. */
 export function openFenced(
   { path, limits, synchronous, isBulk = false, vectorLibrary }: ConnectionOptions,
   fence: Fence,
@@ -43,15 +43,15 @@ export function openFenced(
   const db = new DatabaseSync(path, {
     returnArrays: true,
     timeout: isBulk ? BULK_BUSY_MS : BUSY_MS,
-    // Allowed only for the module loaded next.
+    // Extensions are allowed only until the module below is loaded.
     allowExtension: true,
     defensive: true,
-    // As in D1: "x" is a text where no column has that name.
+    // As in D1, "x" is a text if no column has that name.
     enableDoubleQuotedStringLiterals: true,
     enableForeignKeyConstraints: !isBulk,
   });
   try {
-    // Before the schema is read: SQLite asks a module which tables are its own.
+    // This must come before the schema is read, because SQLite asks a module which tables are its own.
     fence.hasVectors = loadVectors(db, vectorLibrary);
     Object.assign(db.limits, {
       length: limits.valueBytesMax,
@@ -79,7 +79,7 @@ export function openFenced(
   }
 }
 
-/** Pages of the largest database. */
+/** Number of pages of the largest possible database. */
 export function pagesMaxOf({ databaseBytesMax }: DatabaseLimits): number {
   return Math.ceil(databaseBytesMax / PAGE_BYTES);
 }

@@ -47,7 +47,7 @@ export class Connection {
     this.#fence.savepoints = allowed;
   }
 
-  /** Hides the platform's tables from the tenant's SQL, which can read them by default. */
+  /** Whether the tenant's SQL cannot read the platform's tables, as it can by default. */
   set hidesOwnTables(hides: boolean) {
     this.#fence.hidesOwn = hides;
   }
@@ -77,14 +77,14 @@ export class Connection {
     this.#own.script(sql);
   }
 
-  /** Like {@link own}, also where SQLite normally forbids it. */
+  /** Like {@link own}, but also runs statements that SQLite normally forbids. */
   ownDefenceless(sql: string): void {
     this.#own.scriptDefenceless(sql);
   }
 
   /**
-   * The compiled statement of a text, or the statements of a text that has several, which are compiled one after the
-   * other. @throws as {@link prepare}.
+   * Compiles a text with one statement; splits a text with several statements, which are compiled one after the other
+   * later. @throws as {@link prepare}.
    */
   prepareOrSplit(sql: string): Prepared | StatementText[] {
     return this.#compiler.prepareOrSplit(sql);
@@ -93,7 +93,7 @@ export class Connection {
   /**
    * Compiles a statement once.
    *
-   * @param statement the only one of the text, if it has been split.
+   * @param statement the only statement of the text, if the text was already split.
    * @throws {SqlRefusal} for SQL that does not compile, or is not allowed.
    */
   prepare(sql: string, statement?: StatementText): Prepared {
@@ -126,7 +126,7 @@ export class Connection {
     const { valueBytesMax, vectorChunkBytesMax } = this.#limits;
     // sqlite-vec stores many vectors in one blob.
     if (vectors.length > 0) this.#db.limits.length = vectorChunkBytesMax;
-    // Otherwise a partly refused row would stay in the transaction.
+    // Without this savepoint, a partly refused row would stay in the transaction.
     const guarded = writes && vectors.length > 0 && this.inTransaction;
     if (guarded) this.own('SAVEPOINT platform_vectors');
     try {

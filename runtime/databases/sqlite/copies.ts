@@ -91,7 +91,7 @@ function corrupt(file: string): PlatformError {
   try {
     reason = (JSON.parse(readFileSync(marker(file), 'utf8')) as { reason: string }).reason;
   } catch {
-    // The marker alone is sufficient.
+    // The marker file alone is sufficient, even if its reason is unreadable.
   }
   return new PlatformError('database_corrupt', { database: path.basename(file, '.sqlite'), reason });
 }
@@ -126,7 +126,7 @@ interface Branch {
   readonly bytes: number;
   /** Whether the file system shares the blocks. */
   readonly shared: boolean;
-  /** False: it already existed. */
+  /** False means that the database already existed. */
   readonly made: boolean;
 }
 
@@ -188,7 +188,7 @@ function cloneTo(connection: Connection, file: string, target: string): boolean 
   }
 }
 
-/** The original database sends them: sent from both, they would arrive twice. */
+/** Deletes the waiting messages of a copy: the original database sends them, and from both, they would arrive twice. */
 export function emptyOutbox(file: string): void {
   const db = new DatabaseSync(file);
   try {
@@ -247,7 +247,7 @@ export function databasesIn(folder: string, after = ''): { resource: string; byt
       const found = statSync(path.join(folder, name), { throwIfNoEntry: false });
       const resource = name.slice(0, -'.sqlite'.length);
       if (found === undefined) return [];
-      // The latest writes may exist only in the log.
+      // The latest writes may be only in the log, not in the file.
       const log = statSync(path.join(folder, `${name}-wal`), { throwIfNoEntry: false });
       const changedAt = Math.round(Math.max(found.mtimeMs, log !== undefined && log.size > 0 ? log.mtimeMs : 0));
       return [{ resource, bytes: found.size, changedAt }];

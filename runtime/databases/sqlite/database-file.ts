@@ -112,7 +112,7 @@ export class DatabaseFile {
       const prepared = this.#main.prepareOrSplit(String(job.args[0]));
       return Array.isArray(prepared) || prepared.writes;
     } catch {
-      // The error is reported in the turn of its request.
+      // The error is reported when the request runs.
       return false;
     } finally {
       job.end();
@@ -201,7 +201,8 @@ export class DatabaseFile {
     const connection = transaction === 0 ? this.#main : this.#transaction.connectionOf(transaction, job.owner);
     connection.bytesMax =
       op === ops.steps ? Math.min(this.#bytesMax, this.#deps.limits.objectBytesMax) : this.#bytesMax;
-    // A batch has its own savepoint, which its statements must not release.
+    // Only single statements in a transaction may use savepoints: a batch has its own, which its statements must not
+    // release.
     connection.savepoints = op === ops.query && transaction !== 0;
     switch (op) {
       case ops.query:

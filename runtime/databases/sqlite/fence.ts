@@ -11,7 +11,7 @@ const modules = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32', 'geopoly', '
 /** Functions that reach outside the database, or return addresses. */
 const forbiddenFunctions = new Set(['load_extension', 'fts3_tokenizer', 'fts5', 'readfile', 'writefile', 'edit']);
 
-/** PRAGMAs that only read, and their tables `pragma_*`. The value tells whether an argument is allowed. */
+/** PRAGMAs that only read, and their tables `pragma_*`. The value says whether an argument is allowed. */
 const pragmas: Readonly<Record<string, 'bare' | 'any'>> = {
   table_list: 'any',
   table_info: 'any',
@@ -107,13 +107,15 @@ export class Fence {
   #refusal = '';
   /** The only table that may be changed; null means any. */
   #only: string | null = null;
-  /** True while a compiled statement runs: SQL compiled then belongs to the module of a virtual table. */
+  /**
+   * True while a compiled statement runs: SQL that is compiled in that time belongs to the module of a virtual table.
+   */
   #runs = false;
   /** Whether SQLite has loaded the module `vec0`, so that it knows which tables belong to the module. */
   hasVectors = true;
   /** The `vec0` tables of the database, by their names in lower case. */
   vectorTables: ReadonlyMap<string, VectorTable> = new Map();
-  /** The modules that the statement uses. */
+  /** The `vec0` tables that the statement uses. */
   #vectors = new Set<VectorTable>();
 
   /** For `setAuthorizer`. */
@@ -141,7 +143,7 @@ export class Fence {
 
   #isOfVectors(name: string): boolean {
     if (isOfVectors(name)) return true;
-    // A machine with the module will read these tables.
+    // This machine does not have the module, but a machine that has it will trust these tables.
     return (
       !this.hasVectors && [...this.vectorTables.keys()].some((table) => name.toLowerCase().startsWith(`${table}_`))
     );
@@ -209,8 +211,8 @@ export class Fence {
   }
 
   /**
-   * Some actions are only visible while a statement runs. @throws as `run`, and {@link SqlRefusal} with the reason of
-   * a refusal.
+   * Runs a statement, and explains refusals that only happen while it runs. @throws as `run`, and {@link SqlRefusal}
+   * with the reason of a refusal.
    */
   explain<Result>(run: () => Result): Result {
     this.#refusal = '';
@@ -227,14 +229,15 @@ export class Fence {
 
   #tenant(action: number, first: string, second: string | null, hidden: string | null): number {
     if (rowChanges.has(action) || schemaChanges.has(action)) {
-      // SQLite guards the other tables of a module by itself. A trigger compiled late is still the tenant's.
+      // SQLite protects the other tables of a module itself. A trigger that is compiled during a run still belongs to
+      // the tenant.
       const isModule = this.#runs && (hidden ?? '') === '';
       if (!isModule && (this.#isOfVectors(first) || this.#isOfVectors(second ?? ''))) return this.#refuse(ofVectors);
       if (action === sqlite.SQLITE_ALTER_TABLE && this.vectorTables.has((second ?? '').toLowerCase()))
         return this.#refuse('a `vec0` table cannot be altered: create another one, and copy its rows');
       if (this.#only !== null && (action !== sqlite.SQLITE_INSERT || first !== this.#only))
         return this.#refuse(`only ${this.#only} may be written to here`);
-      // The table is the first name or the second, depending on the action.
+      // Depending on the action, the table is the first or the second name.
       if (!maintenance.has(action) && (isOwn(first) || isOwn(second ?? ''))) return this.#refuse(belongs);
       if (action === sqlite.SQLITE_CREATE_VTABLE && !modules.has((second ?? '').toLowerCase()))
         return this.#refuse(`virtual tables of ${second ?? ''} cannot be created`);
@@ -247,7 +250,7 @@ export class Fence {
     if (action === sqlite.SQLITE_PRAGMA) return this.#pragma(first.toLowerCase(), second);
     if (action === sqlite.SQLITE_SAVEPOINT && this.savepoints) {
       this.#savepoint = true;
-      // The statement may undo any change.
+      // A rollback may undo any change.
       if (first === 'ROLLBACK') this.#writes = this.#schema = true;
       return sqlite.SQLITE_OK;
     }

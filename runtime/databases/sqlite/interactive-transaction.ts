@@ -17,9 +17,11 @@ interface InteractiveTransactionDeps {
   readonly statements: Statements;
   /** Opens a second connection. */
   connect(): Connection;
-  /** A transaction was committed. */
+  /** Called when a transaction was committed. */
   changed(): void;
-  /** A transaction ended without a request: for its time, or with its engine. */
+  /**
+   * Called when a transaction ended without a request: because of its time limit, or because its engine disconnected.
+   */
   ended(): void;
 }
 
@@ -94,7 +96,7 @@ export class InteractiveTransaction {
     this.#transaction.sends += count;
   }
 
-  /** @param why in the error of later requests. */
+  /** @param why the reason, for the errors of later requests. */
   rollback(why: string): void {
     const { main, statements } = this.#deps;
     if (this.#second?.inTransaction === true) this.#second.own('ROLLBACK');
@@ -115,7 +117,7 @@ export class InteractiveTransaction {
     this.#transaction = null;
   }
 
-  /** A connection changed the schema: neither may use what it compiled. */
+  /** Called when a connection changed the schema: both connections drop their compiled statements. */
   schemaChanged(): void {
     this.#deps.main.forget();
     this.#second?.forget();

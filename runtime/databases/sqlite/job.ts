@@ -12,9 +12,12 @@ export interface Job {
   applied: number;
   /** Called once. */
   answer(kind: number, payload: string | Uint8Array): void;
-  /** Marks the time in which SQL of the job runs. */
+  /** Called before SQL of the job runs. */
   begin(): void;
-  /** From here on, it is not stopped for its time or memory: it is complete, and would be repeated. */
+  /**
+   * From this call on, the job is not stopped for its time or memory: its effects are complete, and a retry would
+   * repeat them.
+   */
   settle(): void;
   end(): void;
 }

@@ -6,11 +6,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
 import { Failure, isFailure } from '#core/failure.ts';
 
-/** Result for a file. */
+/** The result of a conversion. */
 export interface TakenFile {
   readonly bytes: number;
   readonly tables: number;
-  /** Vector indexes, which SQLite does not support: they are dropped, their columns are kept. */
+  /** Vector indexes that were dropped, because SQLite does not support them; their columns are kept. */
   readonly leftOut: readonly string[];
 }
 

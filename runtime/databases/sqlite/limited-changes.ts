@@ -1,6 +1,6 @@
-// `UPDATE` and `DELETE` with `ORDER BY` and `LIMIT`, for a SQLite built without them: the same statement with the
-// rows selected by a subquery, as SQLite itself does it. Used only after such a statement was refused, so that others
-// do not pay for it. Pure.
+// Rewrites `UPDATE` and `DELETE` with `ORDER BY` and `LIMIT` for a SQLite that was built without them: a subquery
+// selects the rows, as in SQLite itself. Used only after such a statement was refused, so that other statements cost no
+// more. Pure.
 import { SqlRefusal } from '#core/database-request.ts';
 import { nextToken, type Token } from './sql-text.ts';
 
@@ -14,18 +14,18 @@ interface TableShape {
   readonly key: readonly string[];
 }
 
-/** A statement that needs only this feature. */
+/** An `UPDATE` or `DELETE` with a limit. */
 interface LimitedChange {
   readonly table: string;
   /** The statement without `LIMIT` that changes the same rows. @throws {SqlRefusal} if there is no such statement. */
   spellOut(shape: TableShape): string;
 }
 
-/** Queries a shape; the only value is the name of the table. */
+/** Selects the rows from which {@link shapeOf} makes the shape of a table; the only parameter is the table's name. */
 export const shapeSql =
   "SELECT l.type, l.wr, c.name, c.pk FROM pragma_table_list(?1) AS l, pragma_table_xinfo(?1) AS c WHERE l.schema = 'main' ORDER BY c.cid";
 
-/** The shape from rows of {@link shapeSql}; null without rows: the table does not exist. */
+/** The shape of a table, from the rows of {@link shapeSql}; null without rows, because the table does not exist. */
 export function shapeOf(rows: readonly (readonly unknown[])[]): TableShape | null {
   const [first] = rows;
   if (first === undefined) return null;
@@ -107,7 +107,7 @@ export function limitedChange(sql: string): LimitedChange | null {
   if (found.has('FROM'))
     throw new SqlRefusal('SQLITE_ERROR', 'LIMIT is not available for UPDATE ... FROM: choose the rows in a subquery');
 
-  // Text before ORDER BY moves behind it: each value keeps its number.
+  // The order of the clauses changes, so each parameter is written with its number.
   const text = (from: number, to: number): string => (from === to ? '' : numbered(sql, tokens, from, to));
   const part = (name: Part): string => {
     const span = found.get(name);
@@ -121,7 +121,7 @@ export function limitedChange(sql: string): LimitedChange | null {
       const key = keyOf(name, shape);
       const columns = key.join(', ');
       const left = key.length === 1 ? columns : `(${columns})`;
-      // A name of the WITH clause may also be the table's.
+      // A name of the WITH clause may also be the name of the table.
       const source = `main.${quoted(name)}${alias}${hint}`;
       const chosen = `SELECT ${columns} FROM ${source}${part('WHERE')}${part('ORDER')}${part('LIMIT')}`;
       return `${head}${part('SET')} WHERE ${left} IN (${chosen})${part('RETURNING')}`;
@@ -148,7 +148,7 @@ function afterTables(tokens: readonly Token[], from: number, wordAt: (index: num
   return tokens.length;
 }
 
-/** Token range of each clause; null if they are out of order, or others are among them. */
+/** Token range of each clause; null if the clauses are out of order, or there are other clauses among them. */
 function partsOf(
   tokens: readonly Token[],
   from: number,
@@ -191,7 +191,7 @@ function numbered(sql: string, tokens: readonly Token[], from: number, to: numbe
     if (kind !== 'parameter') continue;
     const given = sql.slice(start, end);
     if (/^\?\d/.test(given)) highest = Math.max(highest, Number(given.slice(1)));
-    // A name gets the next number at its first occurrence.
+    // A named parameter gets the next number at its first occurrence.
     else if (given === '?' || !names.has(given)) highest++;
     names.add(given);
     if (at < from || given !== '?') continue;

@@ -77,7 +77,7 @@ function apply(connection: Connection, { file, sql, hash }: PendingMigration, li
     connection.own('COMMIT');
   } catch (error) {
     if (connection.inTransaction) connection.own('ROLLBACK');
-    // The caller handles these.
+    // The caller handles damaged and busy files.
     if (isCorruption(error) || isBusy(error)) throw error;
     const statement = text.trim().slice(0, SHOWN_CHARS_MAX);
     throw new PlatformError('migration_failed', { file, line, statement, reason: toRefusal(error).message });

@@ -30,9 +30,9 @@ const USE_TRANSACTION =
 interface ObjectStorageDeps {
   readonly connection: Connection;
   readonly limits: DatabaseLimits;
-  /** The connection has changed the database file. */
+  /** Called when the connection has changed the database file. */
   touched(schema: boolean): void;
-  /** A transaction was undone. */
+  /** Called when a transaction was undone. */
   undone(): void;
 }
 
@@ -234,7 +234,7 @@ export class ObjectStorage {
     const most = isCount(limit) && limit > 0 ? limit : -1;
     const { connection, limits } = this.#deps;
     const sql = `SELECT key, value FROM ${KV}${condition} ORDER BY key${reverse === true ? ' DESC' : ''} LIMIT ?`;
-    // The bytes are counted before the entries are read, because a list has no limit.
+    // The bytes are counted before the entries are read, because the caller can list any number of entries.
     const [[bytes] = [0]] = connection.own(
       `SELECT coalesce(sum(length(key) + length(value)), 0) FROM (${sql})`,
       ...values,

@@ -38,7 +38,7 @@ export function pendingInOutbox(connection: Connection): string {
   return JSON.stringify({ rows: outboxPage(connection.own(readOutbox, ROWS) as [string, string][]) });
 }
 
-/** Removes messages that are in their queue. @returns false without an outbox. */
+/** Removes messages that are in their queue. @returns false if there is no outbox. */
 export function removeFromOutbox(connection: Connection, ids: unknown): boolean {
   if (connection.own(findOutbox).length === 0) return false;
   // A worker's table that refers to the outbox must not block the deletion of its rows.

@@ -43,7 +43,7 @@ export class OwnStatements {
     this.#fence.own(() => this.#db.exec(sql));
   }
 
-  /** Like {@link script}, also where SQLite normally forbids it. */
+  /** Like {@link script}, but also runs statements that SQLite normally forbids. */
   scriptDefenceless(sql: string): void {
     this.#db.enableDefensive(false);
     try {

@@ -42,12 +42,12 @@ export class OwnerOperations {
     this.#statements = statements;
   }
 
-  /** Whether a copy is in progress: then the file must not be closed. */
+  /** Whether a copy is in progress, during which the file must not be closed. */
   get isCopying(): boolean {
     return this.#copying > 0;
   }
 
-  /** @returns JSON. @throws {SqlRefusal} also if there is no such operation. */
+  /** @returns the result as JSON. @throws {SqlRefusal} also if there is no such operation. */
   run(op: number, args: readonly unknown[]): string | Promise<string> {
     const { limits } = this.#deps;
     switch (op) {

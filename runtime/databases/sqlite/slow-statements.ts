@@ -1,5 +1,5 @@
 // Slow statements of one database since it was opened, to find out why an app is slow. The list is in memory and
-// limited; database-file.ts returns it. A statement that ended its process is not included.
+// limited; database-file.ts returns it. A statement for which the process was ended is not included.
 import { OWN_STATEMENT, type SlowStatement } from '#core/resource-call/databases.ts';
 
 const KEPT_MAX = 100;

@@ -1,5 +1,5 @@
-// Splits SQL text into statements and counts their parameters, with the rules of SQLite's tokenizer. The authorizer
-// is the fence (fence.ts), not this: an error here costs a wrong line number, not a file. Pure.
+// Splits SQL text into statements and counts their parameters, with the rules of SQLite's tokenizer. The security
+// boundary is the authorizer (fence.ts), not this file: a mistake here only causes a wrong line number. Pure.
 import { SqlRefusal } from '#core/database-request.ts';
 
 /** One statement of a text. */
@@ -142,8 +142,8 @@ const MARKED = /[;'"`[?:@$#]|--|\/\*/g;
 const NEEDS_TOKENS = /^(?:CREATE|EXPLAIN)/i;
 
 /**
- * The end of a statement that is visible without parsing every token, as for rows of a dump, at a fifth of the cost;
- * -1: parse the tokens.
+ * The end of a statement, if it can be found without parsing every token, as for rows of a dump; this takes a fifth of
+ * the time. -1 means that the tokens must be parsed.
  */
 function plainEnd(sql: string, first: Token): number {
   if (NEEDS_TOKENS.test(sql.slice(first.start, first.start + 7))) return -1;
@@ -193,14 +193,14 @@ export function oneStatement(sql: string): StatementText {
   return onlyStatement(splitStatements(sql, 2));
 }
 
-/** The only one of the statements of a text. @throws as {@link oneStatement}. */
+/** Expects a text to have exactly one statement, and returns it. @throws as {@link oneStatement}. */
 export function onlyStatement(statements: readonly StatementText[]): StatementText {
   if (statements.length === 1) return statements[0] as StatementText;
   if (statements.length === 0) throw new SqlRefusal('SQLITE_ERROR', 'there is no statement in the SQL text');
   throw new SqlRefusal('SQLITE_ERROR', 'a prepared statement must be one statement; use batch() or exec() for several');
 }
 
-/** @throws {SqlRefusal} when another of several statements than the last has parameters. */
+/** @throws {SqlRefusal} when a statement other than the last one has parameters. */
 export function checkOnlyLastHasParameters(statements: readonly StatementText[]): void {
   if (statements.slice(0, -1).every(({ parameters }) => parameters === 0)) return;
   // Cloudflare's words.

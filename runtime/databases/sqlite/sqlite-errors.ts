@@ -65,7 +65,10 @@ export function toRefusal(error: unknown, message?: string): SqlRefusal {
 /** SQLite's message when it may not allocate more pages. */
 const FULL = 'database or disk is full';
 
-/** A refusal; if a file may not grow, with the message of the limit that was reached; `full` null: SQLite's own. */
+/**
+ * Replaces SQLite's message for a full disk with that of the limit that was reached; without `full`, the refusal is
+ * unchanged.
+ */
 export function explainFull(refusal: SqlRefusal, full: Error | null): SqlRefusal {
   const { code, message, place } = refusal;
   return full === null || code !== 'SQLITE_FULL' || message !== FULL

@@ -28,7 +28,7 @@ export function execute(
         return rowsOf(own, prepared, values, rowsMax, bytesMax);
       } catch (error) {
         if ((error as { code?: unknown }).code !== 'ERR_OUT_OF_RANGE') throw error;
-        // An integer beyond 2^53: read again exactly, now and in the future.
+        // An integer is beyond 2^53, so the rows are read again exactly, also in later runs.
         prepared.exact = true;
         prepared.statement.setReadBigInts(true);
       }
@@ -52,7 +52,10 @@ export function execute(
   };
 }
 
-/** The values that a request binds. @throws {SqlRefusal} if there are not as many as the statement has. */
+/**
+ * The values that a request binds. @throws {SqlRefusal} if their number differs from that of the statement's
+ * parameters.
+ */
 export function valuesOf(prepared: Prepared, wireValues: unknown): StoredValue[] {
   if (!Array.isArray(wireValues)) throw new SqlRefusal('SQLITE_MISUSE', 'the values of a statement must be a list');
   if (wireValues.length !== prepared.parameters) {
@@ -122,7 +125,7 @@ function* ended<Row>(rows: Iterator<Row>): Generator<Row> {
   }
 }
 
-/** Reads the columns again: another process changed the schema. */
+/** Reads the columns again, because another process changed the schema. */
 function describe(prepared: Prepared): number {
   const columns = prepared.statement.columns().map((column) => column.name);
   prepared.columns = JSON.stringify(columns);

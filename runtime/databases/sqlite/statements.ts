@@ -18,7 +18,7 @@ interface StatementsDeps {
   readonly bytes: number;
   readonly version: number;
   readonly slow: SlowStatements;
-  /** Cached compiled statements must not be used any more. */
+  /** Called when cached compiled statements must not be used any more. */
   schemaChanged(): void;
 }
 
@@ -48,7 +48,7 @@ export class Statements {
     this.#bytes = bytes;
   }
 
-  /** One statement, or several, all or none: then the result is that of the last. */
+  /** Runs one statement, or several in a transaction, with the result of the last one. */
   query(connection: Connection, [sql, values, rowsMax]: readonly unknown[]): string {
     const most = typeof rowsMax === 'number' && rowsMax >= 1 ? rowsMax : Infinity;
     const startedAt = performance.now();

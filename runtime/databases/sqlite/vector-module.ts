@@ -19,7 +19,7 @@ export function vectorLibrary(platform: string = process.platform, architecture:
   }
 }
 
-/** That of this machine; undefined means that it is not looked for yet. */
+/** The path for this machine; undefined before the first search. */
 let found: string | null | undefined;
 
 /**

@@ -33,7 +33,7 @@ export const virtualTablesSql =
 
 /** Tables of a `vec0` table with its vectors, which SQLite does not recognize as such. */
 const VECTORS_NAME = /_vector_chunks\d\d$/i;
-/** The same in the text of a statement. */
+/** Such a name in the text of a statement. */
 const VECTORS_TEXT = /_vector_chunks\d\d/i;
 
 /** Whether a table of this name holds the vectors of a `vec0` table. */
@@ -91,7 +91,7 @@ export function vectorTablesIn(rows: readonly (readonly unknown[])[]): ReadonlyM
   return new Map(tables.map((table) => [table.name.toLowerCase(), table]));
 }
 
-/** A vector as text, up to the first invalid number. */
+/** Matches a vector as text, up to the first number that is not finite. */
 const NOT_FINITE_TEXT = /^\s*\[[\s\d.,eE+-]*(?:nan|inf)/i;
 
 /**
@@ -123,7 +123,7 @@ function isFloats({ vectors, auxiliary }: VectorTable, bytes: number): boolean {
     : false;
 }
 
-/** Advice for errors of sqlite-vec, by their first words. */
+/** Advice for errors of sqlite-vec, by the first words of the error. */
 const advice: readonly (readonly [error: RegExp, advice: string])[] = [
   [/^(?:Only integers are allow|Expected integer for INTEGER .* received FLOAT)/, 'bind a bigint, such as BigInt(id)'],
   [/^Expected 0 or 1 for BOOLEAN/, 'bind 1n or 0n'],
@@ -131,7 +131,7 @@ const advice: readonly (readonly [error: RegExp, advice: string])[] = [
   [/^UNIQUE constraint failed/, '`vec0` cannot replace a row: delete the row before, in the same batch'],
 ];
 
-/** Completes a message of a statement of `vec0` tables. */
+/** Adds advice to an error of a statement that uses `vec0` tables. */
 export function explainVectors(message: string, chunkBytesMax: number): string {
   if (/^string or blob too big|Could not insert a new vector chunk/.test(message))
     return `${message}: chunk_size vectors have at most ${chunkBytesMax} bytes, and the database and its disk need room for them`;
@@ -139,7 +139,7 @@ export function explainVectors(message: string, chunkBytesMax: number): string {
   return found === undefined ? message : `${message}: ${found[1]}`;
 }
 
-/** Completes SQLite's message about a module or function that this machine does not have. */
+/** Adds advice to SQLite's error about a module or function that this machine does not have. */
 export function explainMissing(message: string): string {
   return /no such (?:module: vec0|function: vec_|table-valued function: vec_each)/i.test(message)
     ? `${message}: sqlite-vec is not installed here, or has no build for ${process.platform} ${process.arch}`

@@ -12,7 +12,7 @@ interface WaitingJobsDeps {
   readonly limits: DatabaseLimits;
   /** Whether the interactive transaction is open. */
   isInTransaction(): boolean;
-  /** Runs a job. @param until when it stops waiting for another process. */
+  /** Runs a job. @param until the time at which the job stops waiting for another process. */
   perform(job: Job, until: number): void;
 }
 
@@ -42,7 +42,7 @@ export class WaitingJobs {
     return this.#deps.isInTransaction() || this.#heldTimer !== null;
   }
 
-  /** Makes a job wait; refuses it when too many do. */
+  /** Makes a job wait; refuses it when too many jobs are waiting. */
   add(job: Job): void {
     const { waitingMax, waitMs } = this.#deps.limits;
     if (this.#waiting.length >= waitingMax) {
@@ -55,8 +55,8 @@ export class WaitingJobs {
   }
 
   /**
-   * Another process writes: a job becomes the first to try again in a moment. Other jobs of this process are served in
-   * the meantime.
+   * Called when another process writes: the job becomes the first that is retried in a moment. Other jobs of this
+   * process are served in the meantime.
    */
   hold(job: Job, until = performance.now() + this.#deps.limits.waitMs): void {
     this.#waiting.unshift({ job, until });

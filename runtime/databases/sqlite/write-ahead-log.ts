@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 const PAGES = 1000;
 /** Number of changes after which the log is checked; a check costs as much as a short statement. */
 const CHANGES = 16;
-/** A change that took longer may have written that much. */
+/** A change that took longer than this may have written that many pages. */
 const LONG_MS = 2;
 
 export class WriteAheadLog {
