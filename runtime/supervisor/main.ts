@@ -47,7 +47,7 @@ await runProcess(log, (running) => start(supervisorConfig(process.env), running)
   },
 });
 
-/** Defaults if its variables are invalid: then the start fails, and the reason has to be visible. */
+/** Uses the default log settings if the variables are invalid: the start fails then, and the reason must be visible. */
 function openSupervisorLog(): Logger {
   try {
     return openLog('supervisor', process.env);
@@ -68,7 +68,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
     process.exit(EXIT_CONFIGURATION);
   });
   const sockets = socketFolder();
-  // For services and engines: without the cache, compiling took half of an engine's start.
+  // The compile cache for services and engines: without it, compiling took half of an engine's start.
   const compiled = compileCache(process.env);
   if (compiled !== null) process.env['NODE_COMPILE_CACHE'] = compiled;
   const edgeSecret = edgeToken(process.env);
@@ -93,12 +93,12 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
   });
   let privatePort: PrivatePort | null = null;
   let controlState: ControlState | null = null;
-  /** Everything has been ready once. */
+  /** Whether everything has been ready once. */
   let isUp = false;
-  /** An engine accepts requests: edges send requests to announced handlers. */
+  /** Resolves when an engine accepts requests, because edges send requests to announced handlers. */
   const listening = Promise.withResolvers<void>();
 
-  // Written for commands of this user, when requests are served.
+  // The record for commands of this user, which is written when requests are served.
   const record = openOwnRecord(
     process.env['PLATFORM_LOCAL_RECORD'] ?? '',
     () => ({
@@ -238,7 +238,7 @@ async function start(config: SupervisorConfig, running: RunningProcess): Promise
   return close;
 }
 
-/** A private folder, removed at the exit. */
+/** A private folder, which is removed at the exit. */
 function socketFolder(): string {
   const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
   process.on('exit', () => rmSync(sockets, { recursive: true, force: true }));
@@ -266,7 +266,7 @@ function obeyParent({ engines, watch }: EngineGroup, state: () => SupervisorStat
   });
 }
 
-/** Engines serve the content of the folder, even if it does not start. */
+/** Starts the mirror; if that fails, engines still serve the content of the folder. */
 async function startMirror(services: ServiceGroups): Promise<void> {
   await services.mirror.start().catch((error: Error) => {
     log.error({ error: error.message }, 'Routes of other machines are not updated: the mirror does not start');
@@ -300,7 +300,7 @@ async function startAll(deps: {
     log,
     isStopping: () => running.isStopping,
     serve() {
-      // In a container, a variable that is not set may be an empty text.
+      // `||=`, because in a container, a variable that is not set may be an empty text.
       engineVariables['ENGINE_DATABASE_URL'] ||= engineUrlOf(databaseUrl);
       void startMirror(services);
       group.engines.start();
@@ -329,7 +329,7 @@ async function startAll(deps: {
   } catch (error) {
     if (running.isStopping) return false;
     log.error({ error: (error as Error).message }, 'Sandboxes are not available: the service does not start');
-    // A supervisor of sandboxes alone.
+    // Whether this supervisor runs only sandboxes.
     const isAlone =
       !config.parts.has('handler') && services.base.states().length + services.control.states().length === 0;
     if (isAlone) running.stop(EXIT_CONFIGURATION);

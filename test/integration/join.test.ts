@@ -111,7 +111,7 @@ test('what is different is refused by its name, and the token stays unused', asy
     [{ ENCRYPTION_KEY: key('e') }, /^ENCRYPTION_KEY of this machine differs from that of the installation/],
     [{ MACHINE_ADDRESS: 'http://x' }, /^MACHINE_ADDRESS is "http:\/\/x"/],
     [{ MACHINE_NAME: 'M2' }, /^MACHINE_NAME is "M2"/],
-    [{ PLATFORM_PARTS: 'handlers' }, /^PLATFORM_PARTS must be some of handler/],
+    [{ PLATFORM_PARTS: 'handlers' }, /^PLATFORM_PARTS must be a comma-separated list of handler/],
     [{ HOST: '127.0.0.1' }, /^MACHINE_ADDRESS is 10\.0\.0\.2, but HOST is 127\.0\.0\.1/],
     [{ DATABASE_URL: '' }, /^DATABASE_URL is not set/],
   ];

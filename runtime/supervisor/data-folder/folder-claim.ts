@@ -1,6 +1,6 @@
 // The claim of one platform to its data folder. On one machine, containers included, the operating system's lock
-// decides. A shared file system may not pass locks between machines (NFS without them), so the holder also writes a
-// heartbeat to `locks/databases.holder`. Taken by main.ts.
+// decides. A shared file system may not pass locks between machines (such as NFS without locks), so the holder also
+// writes a heartbeat to `locks/databases.holder`. Taken by main.ts.
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -15,18 +15,18 @@ interface Holder {
   readonly machine: string;
   readonly host: string;
   readonly pid: number;
-  /** Increases while it runs, because clocks of two machines may differ. */
+  /** A counter that the holder increases while it runs, because clocks of two machines may differ. */
   readonly beat: number;
 }
 
 /** Interval of heartbeats. */
 const BEAT_MS = 2000;
-/** Another machine counts as lost after missing this many heartbeats. */
+/** Another machine is considered lost after this many missed heartbeats. */
 const SILENT_BEATS = 4;
 
 /** Options of a claim. */
 interface ClaimOptions {
-  /** Another platform took the folder, because no heartbeat was visible: this platform must stop. */
+  /** Called when another platform took the folder because it saw no heartbeat: this platform must stop. */
   readonly onLost: (reason: string) => void;
   readonly beatMs?: number;
   readonly machine?: string;
@@ -55,7 +55,7 @@ export async function claimFolder(folder: string, options: ClaimOptions): Promis
     for (let beat = 0; beat < SILENT_BEATS; beat++) {
       await new Promise((resolve) => setTimeout(resolve, beatMs));
       const now = read();
-      // A clean end removes the file.
+      // After a clean end, there is no file.
       if (now === null) break;
       if (now.id === before.id && now.beat === before.beat) continue;
       lock.release();

@@ -26,7 +26,7 @@ interface LocalRecord {
   readonly startedAt: string;
 }
 
-/** The record of a platform that runs. */
+/** The record of a running platform. */
 interface OwnRecord {
   /** Writes the record for the first time. */
   leave(): void;
@@ -37,7 +37,7 @@ interface OwnRecord {
 }
 
 /**
- * @param file '' : no record is written.
+ * @param file path of the record; '' means that no record is written.
  * @param describe the current content of the record, without its version and process.
  * @param onProblem gets the reason when it cannot be written.
  */

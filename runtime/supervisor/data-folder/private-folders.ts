@@ -4,12 +4,12 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Folders in a data folder; Postgres protects its own. */
+/** Folders in a data folder, except that of Postgres, which protects its own folder. */
 const folders = ['artifacts', 'databases', 'edge', 'files', 'listener', 'locks', 'routes', 'secrets'];
 
 /**
- * Creates the shared folders, and removes others' permissions from all that exist. Files of another user are not
- * changed.
+ * Creates the shared folders, and removes the permissions of other users from all existing folders. Files of another
+ * user are not changed.
  */
 export function keepPrivate(dataFolder: string): void {
   // The user of an embedded Postgres has to pass through this folder.

@@ -1,5 +1,5 @@
-// The token of the private port if the operator has set none: generated at the first start and stored in the data
-// folder, for the platform's own user. Read by the supervisor, which passes it to services that need it, and by
+// The token of the private port for operators who have not set one: generated at the first start, and stored in the
+// data folder for the platform's own user. Read by the supervisor, which passes it to services that need it, and by
 // `bench`.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

@@ -21,7 +21,7 @@ export interface SupervisorConfig {
   readonly processes: number;
   /** `HANDLER_SPARES`: booted engines that wait to replace a dead one. */
   readonly spares: number;
-  /** `ENGINE_MEMORY_MB` of its engines: together at most half of the memory. */
+  /** `ENGINE_MEMORY_MB` for each engine: all engines together get at most half of the memory. */
   readonly engineMemoryMb: number;
   readonly limits: Limits;
 }

@@ -3,7 +3,8 @@
 import type { Agent } from 'node:http';
 import { Failure } from '#core/failure.ts';
 
-// Not imported, because an import reads all exports and so loads Node's HTTP client: 67 ms of CPU in every process.
+// `node:http` is not imported, because an import reads all exports and so loads Node's HTTP client, which costs every
+// process 67 ms of CPU.
 const http = process.getBuiltinModule('node:http');
 
 /** One call. */
@@ -14,11 +15,11 @@ interface EngineCall {
   readonly body?: Uint8Array;
   /** Headers in addition to the body's length; the content type is JSON by default. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Until the response is complete. */
+  /** Time limit until the response is complete. */
   readonly timeoutMs: number;
   readonly bytesMax: number;
   readonly signal?: AbortSignal;
-  /** From {@link createEngineConnections}; if undefined, a new connection is opened. */
+  /** Connections from {@link createEngineConnections}; if undefined, a new connection is opened. */
   readonly connections?: Agent;
 }
 
@@ -116,6 +117,6 @@ export async function readFromEngine(socketPath: string, path: string): Promise<
   }
 }
 
-/** An engine without a response by then is shown as unresponsive. */
+/** An engine that does not respond within this time is shown as unresponsive. */
 const READ_MS_MAX = 1000;
 const READ_BYTES_MAX = 32 * 1024 * 1024;

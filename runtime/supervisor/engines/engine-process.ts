@@ -17,7 +17,7 @@ export interface EngineDeps {
   /** Private folder of the engines' sockets. */
   readonly sockets: string;
   readonly onMessage: (engine: EngineProcess, message: FromEngine, handle: SentHandle | null) => void;
-  /** The process has exited; `blamed` is known a moment later. */
+  /** Called when the process has exited; `blamed` is known a moment later. */
   readonly onExit: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null) => void;
   /** Called when all messages of the engine have been read. */
   readonly onClosed: (engine: EngineProcess) => void;
@@ -36,9 +36,9 @@ export class EngineProcess {
   role: EngineRole = 'spare';
   place: number | DeploymentKey | null = null;
   restarts = 0;
-  /** `booted`: ready for an assignment; `assigned`: opening its sockets. */
+  /** A `booted` engine is ready for an assignment; an `assigned` engine is opening its sockets. */
   state: 'starting' | 'booted' | 'assigned' | 'listening' | 'draining' | 'gone' = 'starting';
-  /** HTTP listener of the engine, and the reason if it is node:http; null if it does not listen. */
+  /** HTTP listener of the engine, and why it is node:http if it is; null if the engine does not listen. */
   listener: { readonly technology: 'node' | 'uws'; readonly reason: string | null } | null = null;
   /** Deployments whose code was running at its last report. */
   running: readonly DeploymentKey[] = [];
@@ -116,7 +116,7 @@ export class EngineProcess {
   blamed(signal: NodeJS.Signals | null): DeploymentKey | null {
     const lines = this.#crashNote.split('\n');
     const [number, deployment] = (lines.at(-2) ?? '').split(' ') as [string, string?];
-    // A WebAssembly trap that V8 handles is recorded as well. Therefore the record counts only if the process died of
+    // A WebAssembly trap that V8 handles is recorded as well. Therefore the record is only used if the process died of
     // that signal.
     return signal !== null &&
       signal === signalNames[number] &&
@@ -154,7 +154,7 @@ export class EngineProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Ends the engine like a crash: the code it was running is suspected. */
+  /** Ends the engine as if it had crashed: the code that it was running is suspected. */
   abandon(): void {
     this.#child.kill('SIGKILL');
   }
@@ -193,7 +193,7 @@ export class EngineProcess {
   }
 }
 
-/** As the native half recorded it. */
+/** The signals by the numbers that the native half records. */
 const signalNames: Readonly<Record<string, NodeJS.Signals>> = {
   4: 'SIGILL',
   5: 'SIGTRAP',

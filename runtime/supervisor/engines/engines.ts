@@ -15,23 +15,26 @@ interface EnginesDeps {
   readonly processes: number;
   readonly spares: number;
   readonly port: number;
-  /** The listening socket that all of them share; null means that each opens its own. */
+  /** The listening socket that all engines share; null means that each engine opens its own. */
   readonly socket: SentHandle | null;
   readonly drainMs: number;
-  /** Engines started or stopped. */
+  /** Called when engines have started or stopped. */
   readonly onChange: () => void;
-  /** The engine will serve next: sends it the initial state. */
+  /** Called before an engine serves: sends it the initial state. */
   readonly onAssigned: (engine: EngineProcess) => void;
-  /** An engine accepts requests. */
+  /** Called when an engine accepts requests. */
   readonly onListening: (engine: EngineProcess) => void;
-  /** An engine ended unexpectedly. */
+  /** Called when an engine ended unexpectedly. */
   readonly onDeath: (
     engine: EngineProcess,
     code: number | null,
     signal: NodeJS.Signals | null,
     delayMs: number,
   ) => void;
-  /** No engine has served yet, and this one cannot start with its configuration, so a restart would not help. */
+  /**
+   * Called when no engine has served yet, and this engine cannot start with its configuration, so that a restart would
+   * not help.
+   */
   readonly onFatal: (code: number) => void;
   /** Any other message. */
   readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
@@ -41,14 +44,14 @@ const BACKOFF_MS_MAX = 5000;
 /** An engine that dies younger than this did not start properly: each following start is delayed longer. */
 const YOUNG_MS = 3000;
 const HAND_OVER_MS = 3000;
-/** This time is added to the engine's own deadline. */
+/** How long after its own deadline an engine is killed. */
 const KILL_MS = 2000;
 
 export class Engines {
   #deps: EnginesDeps;
   #places: Place[];
   #apart = new Map<DeploymentKey, Place>();
-  /** Unassigned: booting, or ready. */
+  /** Engines without an assignment, booting or ready. */
   #free: EngineProcess[] = [];
   #leaving = new Set<EngineProcess>();
   #sockets: ListeningSockets;
@@ -78,7 +81,7 @@ export class Engines {
     return this.#places.flatMap(({ engine }) => (engine?.state === 'listening' ? [engine] : []));
   }
 
-  /** All engines serve, and the spares are ready. */
+  /** Whether all engines serve and the spares are ready. */
   get isFull(): boolean {
     const booted = this.#free.filter(({ state }) => state === 'booted').length;
     return this.serving().length === this.#places.length && booted >= this.#deps.spares;
@@ -110,8 +113,8 @@ export class Engines {
   }
 
   /**
-   * Replaces an engine by another process, which listens before the old process stops. Returns false if that is in
-   * progress.
+   * Replaces an engine by another process, which listens before the old process stops. Returns false if the engine is
+   * already being replaced.
    */
   recycle(engine: EngineProcess): boolean {
     const place = this.#placeOf(engine);
@@ -145,7 +148,7 @@ export class Engines {
     this.#sockets.close();
     for (const engine of this.#free) engine.kill();
     for (const { engine, successor } of [...this.#places, ...this.#apart.values()]) {
-      // With a shared socket, new connections wait for the next start, so no client may meet a closed connection.
+      // With a shared socket, new connections wait for the next start of the platform, so no connection may be closed.
       engine?.drain(this.#deps.drainMs + KILL_MS, this.#deps.socket !== null);
       if (successor !== null && successor !== 'wanted') successor.kill();
     }
@@ -162,14 +165,14 @@ export class Engines {
       this.#stopping?.();
   }
 
-  /** Assigns ready processes to slots that need one, and starts missing ones. */
+  /** Assigns ready processes to slots that need one, and starts missing processes. */
   #fill(): void {
     if (this.#stopping !== null) return;
     const all = [...this.#places, ...this.#apart.values()];
     for (const place of all) if (place.engine === null) this.#take((engine) => this.#assign(place, engine, null));
     for (const place of all) if (place.successor === 'wanted') this.#take((engine) => this.#succeed(place, engine));
     const wanting = all.filter(({ engine, successor }) => engine === null || successor === 'wanted').length;
-    // Spares boot after all others, not at the same time.
+    // Spares boot after all serving engines, not at the same time.
     const spares = all.every(({ engine }) => engine !== null && engine.state !== 'assigned') ? this.#deps.spares : 0;
     const missing = wanting + spares - this.#free.length;
     if (missing > 0 && this.#waiting === null) for (let i = 0; i < missing; i++) this.#boot();
@@ -290,7 +293,7 @@ export class Engines {
         if (place.engine === null) this.#free.unshift(place.successor);
       }
       place.successor = null;
-      // A quarantine engine is started again on demand.
+      // A quarantine engine that died is only started again on demand.
       if (typeof place.key !== 'number') this.#apart.delete(place.key);
     }
     if (this.#stopping !== null) {
@@ -317,8 +320,8 @@ export class Engines {
       this.#deps.onDeath(engine, code, signal, delayMs);
     }
     this.#fill();
-    // After a death, the remaining engines learn the dead engine and the cause at the same time: `onDeath` and its
-    // consequences.
+    // After a death, `onDeath` and its consequences come first, so that the remaining engines learn the dead engine and
+    // the cause at the same time.
     if (engine.expected) this.#deps.onChange();
   }
 
@@ -331,7 +334,7 @@ export class Engines {
 interface Place {
   readonly key: number | DeploymentKey;
   engine: EngineProcess | null;
-  /** Will replace `engine`; `wanted`: no process is ready for it yet. */
+  /** The process that will replace `engine`; `wanted` means that no process is ready yet. */
   successor: EngineProcess | 'wanted' | null;
   restarts: number;
 }

@@ -13,7 +13,7 @@ const files =
 
 /**
  * Node's compile cache for the platform's own sources: `NODE_COMPILE_CACHE`, else a part of the cache folder. Null
- * without a trusted folder: then everything is compiled at each start.
+ * without a trusted folder, so that everything is compiled at each start.
  */
 export function compileCache(environment: Readonly<Record<string, string | undefined>>): string | null {
   const given = environment['NODE_COMPILE_CACHE'];
@@ -34,7 +34,7 @@ export const engineProcessSettings = {
   // Node's thread pool: the share of workers (work/host-work.ts), and as much again for files and DNS.
   UV_THREADPOOL_SIZE: '8',
   // glibc gives each thread its own arena, up to eight per core: buffers of a worker that runs on different threads
-  // would never reuse recently freed memory. Half of the cores was only measured on two cores.
+  // would never reuse recently freed memory. Half of the cores as the number of arenas was only measured on two cores.
   MALLOC_ARENA_MAX: String(Math.max(1, Math.floor(availableParallelism() / 2))),
 } as const;
 
@@ -43,7 +43,7 @@ export function engineEnvironment(environment: Readonly<Record<string, string | 
   const kept: Record<string, string> = { ...engineProcessSettings };
   for (const [name, value] of Object.entries(environment))
     if (value !== undefined && names.has(name)) kept[name] = value;
-  // The password of a mail server: emails go through Postgres.
+  // Engines do not get the password of a mail server, because emails go through Postgres.
   if (!/^\s*https?:/i.test(kept['AUTH_MAIL_URL'] ?? 'http:')) delete kept['AUTH_MAIL_URL'];
   return kept;
 }

@@ -1,14 +1,14 @@
 // Copies of the engines' listening sockets, for engines.ts. The system distributes new connections randomly over all
 // sockets, and resets connections that wait in a closed socket. So a dead engine's socket stays open, and another
 // engine accepts its connections until its replacement listens. If no engine is left, connections wait. A socket that
-// systemd opened is shared by all engines: then none is orphaned.
+// systemd opened is shared by all engines, so it never lacks an engine.
 import type { SentHandle } from '#core/process/socket-activation.ts';
 import type { EngineProcess } from './engine-process.ts';
 
 /** The socket of a slot whose engine died. */
 interface Orphan {
   readonly socket: SentHandle;
-  /** The engine that accepts its connections; null while no engine does. */
+  /** The engine that accepts the socket's connections; null while no engine does. */
   keeper: EngineProcess | null;
 }
 
@@ -21,7 +21,7 @@ export class ListeningSockets {
     this.#shared = shared;
   }
 
-  /** An engine listens at a slot. @param socket a copy of its socket, if its listener can share one. */
+  /** Called when an engine listens at a slot. @param socket a copy of its socket, if its listener can share one. */
   onListening(engine: EngineProcess, socket: SentHandle | null): void {
     this.release(engine);
     if (this.#shared !== null) return socket?.close();
@@ -29,7 +29,7 @@ export class ListeningSockets {
     if (typeof engine.place === 'number') this.#end(engine.place);
   }
 
-  /** The engine stops listening, and its successor already listens. */
+  /** Called when an engine stops listening because its successor already listens. */
   release(engine: EngineProcess): void {
     this.#owned.get(engine)?.close();
     this.#owned.delete(engine);
@@ -49,7 +49,10 @@ export class ListeningSockets {
     return this.#shared ?? this.#orphans.get(place)?.socket ?? null;
   }
 
-  /** Engines started or stopped: assigns orphaned sockets to the engine with the fewest of them. */
+  /**
+   * Called when engines have started or stopped: assigns sockets without an engine to the engine that has the fewest of
+   * them.
+   */
   settle(serving: readonly EngineProcess[]): void {
     const able = serving.filter((engine) => this.#owned.has(engine));
     const kept = (engine: EngineProcess): number =>

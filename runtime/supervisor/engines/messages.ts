@@ -6,11 +6,11 @@ import type { DeploymentKey } from './state.ts';
 export interface QuarantinedDeployment {
   readonly deployment: DeploymentKey;
   readonly strikes: number;
-  /** Answered with 503 until then (ms since 1970). */
+  /** Requests get 503 until this time (ms since 1970). */
   readonly until: number;
-  /** Socket of its dedicated engine; null while there is none: send `want`. */
+  /** Socket of its dedicated engine; null while there is none, in which case engines send `want`. */
   readonly link: string | null;
-  /** Returns to the other engines at `until`; otherwise it gets a dedicated engine then. */
+  /** Whether the deployment returns to the other engines at `until`; otherwise, it gets a dedicated engine then. */
   readonly returns: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface BlamedDeployment {
   readonly burntMs: number;
 }
 
-/** The assignments: sent as a whole at every change. */
+/** The serving engines and the quarantined deployments, sent as a whole at every change. */
 interface ClusterState {
   readonly type: 'cluster-state';
   /** Serving engines that accept requests. */
@@ -34,7 +34,7 @@ interface ClusterState {
 /** To an engine. */
 export type ToEngine =
   | ClusterState
-  /** Begin to serve. `inherits`: the listening socket of the replaced engine is attached. */
+  /** Begin to serve. `inherits` means that the listening socket of the replaced engine is attached. */
   | {
       readonly type: 'assign';
       readonly role: 'serving' | 'quarantine';
@@ -42,34 +42,37 @@ export type ToEngine =
       readonly port: number;
       readonly inherits: boolean;
     }
-  /** An engine has died, with the cause if known: requests forwarded to it may be retried, unless they caused it. */
+  /**
+   * Says that an engine died, with the cause if known: requests forwarded to it may be retried, unless they are the
+   * cause.
+   */
   | { readonly type: 'death'; readonly link: string; readonly blamed: DeploymentKey | null }
-  /** Send your listening socket: another engine takes over. */
+  /** Asks the engine to send its listening socket, because another engine takes over. */
   | { readonly type: 'hand-over' }
-  /** The listening socket of a dead engine is attached: accept its connections too, until its slot is filled. */
+  /** Sends the listening socket of a dead engine: this engine accepts its connections too, until the slot is filled. */
   | { readonly type: 'adopt'; readonly place: number }
-  /** Another engine listens there again. */
+  /** Says that a new engine listens at the slot, so this engine stops accepting its connections. */
   | { readonly type: 'let-go'; readonly place: number }
   /** Whether log lines and invocations are to be recorded. */
   | { readonly type: 'recording'; readonly isOn: boolean }
-  /** Finish your work, and end. If `patient` is set, idle connections keep their usual time. */
+  /** Asks the engine to finish its work and end. With `patient`, idle connections stay open for their usual time. */
   | { readonly type: 'drain'; readonly patient: boolean };
 
 /** From an engine. */
 export type FromEngine =
   | { readonly type: 'booted' }
-  /** A copy of its listening socket is attached, if the listener can share it. */
+  /** Says that the engine listens; a copy of its listening socket is attached, if the listener can share it. */
   | {
       readonly type: 'listening';
       readonly port: number;
-      /** HTTP listener of the engine; null if it has none, like a quarantine engine. */
+      /** HTTP listener of the engine; null for an engine without one, such as a quarantine engine. */
       readonly technology: 'node' | 'uws' | null;
-      /** Why the listener is node:http, or null. */
+      /** The reason why the listener is node:http, or null. */
       readonly reason: string | null;
     }
-  /** The listening socket is attached, if the listener can give it up. */
+  /** The response to `hand-over`: the listening socket is attached, if the listener can give it up. */
   | { readonly type: 'listener' }
-  /** On change: deployments whose code is running at this moment; and once a second. */
+  /** The deployments whose code is running at this moment, sent at every change and once a second. */
   | {
       readonly type: 'note';
       readonly running: readonly DeploymentKey[];
@@ -78,25 +81,32 @@ export type FromEngine =
       readonly forwarded: number;
       readonly lostThreads: number;
     }
-  /** Usage of its deployments since the last report; once a second, if there is any. */
+  /** Usage of the engine's deployments since the last report, sent once a second if there is any. */
   | { readonly type: 'usage'; readonly rows: readonly UsageRow[] }
   /**
-   * Log lines, invocations and spans: JSON, one record per line (core/telemetry.ts); once a second, if there are any.
+   * Log lines, invocations and spans as JSON, one record per line (core/telemetry.ts), sent once a second if there are
+   * any.
    */
   | { readonly type: 'telemetry'; readonly records: string }
-  /** A request has arrived for a quarantined deployment without an engine. */
+  /** Says that a request has arrived for a quarantined deployment without an engine. */
   | { readonly type: 'want'; readonly deployment: DeploymentKey }
-  /** An on-demand service is needed. */
+  /** Says that an on-demand service is needed. */
   | { readonly type: 'want-service'; readonly service: 'ssr' }
   /** The engine's final metrics, before it exits: a `MetricsReport`. */
   | { readonly type: 'report'; readonly report: unknown }
-  /** A deployment has cost it a thread. `organization`: its owner, with a control plane. */
+  /**
+   * Says that the engine has lost a thread because of a deployment. With a control plane, `organization` is the owner
+   * of the deployment.
+   */
   | {
       readonly type: 'lost-thread';
       readonly deployment: DeploymentKey;
       readonly organization: string | null;
-      /** `heap`: its heap overflowed inside V8; `endless`: nothing can end its code. */
+      /** `heap` means that the heap overflowed inside V8; `endless` means that nothing can end the code. */
       readonly reason: 'heap' | 'endless';
     }
-  /** The engine must be replaced. `blamed`: the deployment that caused it, treated as if it had crashed the engine. */
+  /**
+   * Says that the engine must be replaced. `blamed` is the deployment that caused this, which is treated as if it had
+   * crashed the engine.
+   */
   | { readonly type: 'recycle'; readonly reason: string; readonly blamed: BlamedDeployment | null };

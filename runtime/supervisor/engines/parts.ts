@@ -7,7 +7,10 @@ import { migrationsExecutorFrom } from '#core/migrations-executor.ts';
 import { isHttpsOn } from '#core/public-https.ts';
 import { MAKE_SECRETS, weakSecrets } from '#core/process/secret-variables.ts';
 
-/** Valid names in `PLATFORM_PARTS`; by default all parts, and the last ones only with certain variables. */
+/**
+ * Valid names in `PLATFORM_PARTS`. By default, all parts run, but the last parts of the list only with certain
+ * variables.
+ */
 const names = [
   'handler',
   'databases',
@@ -31,7 +34,7 @@ type Part = (typeof names)[number];
 /** The parts of one supervisor. */
 export interface Parts {
   has(part: Part): boolean;
-  /** Whether `PLATFORM_PARTS` is set: then only the named parts run. */
+  /** Whether `PLATFORM_PARTS` is set, so that only the named parts run. */
   readonly isChosen: boolean;
 }
 
@@ -58,7 +61,7 @@ export function partsFrom(environment: Environment): Parts {
   );
   const unknown = [...chosen].filter((word) => !(names as readonly string[]).includes(word));
   if (unknown.length > 0 || chosen.size === 0)
-    throw new Error(`PLATFORM_PARTS must be some of ${names.join(', ')}, with commas between, but is "${text}"`);
+    throw new Error(`PLATFORM_PARTS must be a comma-separated list of ${names.join(', ')}, but is "${text}"`);
   const has = (part: Part): boolean => chosen.has(part);
   const missing = (name: string, why: string): string[] => (get(name) === '' ? [`${name} is not set: ${why}`] : []);
   const secret = (name: string, why: string): string[] =>
@@ -98,7 +101,7 @@ export function partsFrom(environment: Environment): Parts {
           ...secret('DB_SERVICE_TOKEN', 'the migrator and the database service know each other by it'),
         ]
       : []),
-    // With other parts, the migrator is not started.
+    // Without these parts, no process uses the migrator, so the variable does not matter.
     ...(has('migrator') && chosen.size === 1 && migrationsExecutorFrom(environment) !== 'migrator'
       ? ['DB_MIGRATIONS_EXECUTOR must be migrator: set it for the migrator, the API and the handlers']
       : []),

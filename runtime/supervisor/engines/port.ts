@@ -5,14 +5,14 @@ import { createServer, type AddressInfo, type ListenOptions, type Server } from 
 /** A claimed port. */
 interface ClaimedPort {
   readonly port: number;
-  /** An engine listens on it: a free port that was chosen here is held until then. */
+  /** Called when an engine listens on the port: a free port that was chosen here is held until then. */
   shared(): void;
 }
 
 /**
- * Claims a port, or a free one for 0; engines listen on it afterwards.
+ * Claims a port for the engines; 0 means any free port.
  *
- * @param isOpen a socket listens on it already, which systemd opened for this platform.
+ * @param isOpen whether systemd has already opened a listening socket on the port for this platform.
  * @throws {Error} `EADDRINUSE`, `EACCES` from the system.
  */
 export async function claimPort(host: string, port: number, isOpen = false): Promise<ClaimedPort> {
@@ -24,7 +24,7 @@ export async function claimPort(host: string, port: number, isOpen = false): Pro
   const chosen = isOpen ? port : (probe.address() as AddressInfo).port;
   if (isLinux) {
     // An abstract socket: it disappears with its holder, and is unique per network namespace, like ports. The socket
-    // also refuses a second platform while no engine listens.
+    // also makes a second platform fail while no engine listens.
     const guard = createServer((socket) => socket.destroy());
     try {
       await listen(guard, { path: `\0platform-handler-${chosen}` });

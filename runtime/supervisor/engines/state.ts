@@ -5,18 +5,18 @@ import type { Figure } from '#core/process/figures.ts';
 /** Name of a deployment in the supervisor: `<project>/<deployment id>`. */
 export type DeploymentKey = string;
 
-/** `spare`: booted, serves no requests yet, and replaces the next engine that dies. */
+/** A `spare` is booted but serves no requests yet: it replaces the next engine that dies. */
 export type EngineRole = 'serving' | 'quarantine' | 'spare';
 
 /** One engine process. */
 export interface EngineState {
-  /** Increases over all processes ever started; never reused. */
+  /** The number of the process: increases with every started process, and is never reused. */
   readonly id: number;
   readonly pid: number;
   readonly role: EngineRole;
-  /** `ready`: a booted spare. `draining`: takes no new work and ends when its current work is done. */
+  /** `ready`: a booted spare. A `draining` engine takes no new work, and ends when its current work is done. */
   readonly state: 'starting' | 'ready' | 'listening' | 'draining';
-  /** Slot of the engine: a number for serving ones, the deployment of a quarantine, null for a spare. */
+  /** Slot of the engine: a number for a serving engine, the deployment for a quarantine engine, null for a spare. */
   readonly place: number | DeploymentKey | null;
   /** ISO time. */
   readonly startedAt: string;
@@ -39,9 +39,9 @@ export interface QuarantineState {
   readonly deployment: DeploymentKey;
   /** ISO time. */
   readonly since: string;
-  /** Engines and threads that it is blamed for. */
+  /** Number of engines and threads that the deployment is blamed for. */
   readonly strikes: number;
-  /** Answered with 503 until then (ISO time); null if it is served, in a dedicated engine. */
+  /** Requests get 503 until this ISO time; null if a dedicated engine serves the deployment. */
   readonly until: string | null;
   /** The reason in words, for the operator. */
   readonly reason: string;
@@ -54,7 +54,7 @@ export interface LedgerEntry {
   readonly exact: number;
   /** Deaths of engines that were serving the deployment, without a known cause. */
   readonly suspected: number;
-  /** ISO time of the last one. */
+  /** ISO time of the last death. */
   readonly lastAt: string;
 }
 
@@ -75,7 +75,7 @@ export interface SupervisorState {
   readonly engines: readonly EngineState[];
   readonly quarantine: readonly QuarantineState[];
   readonly ledger: readonly LedgerEntry[];
-  /** Engines that ended unexpectedly. */
+  /** Number of engines that ended unexpectedly. */
   readonly deaths: number;
   /** Known number of requests in engines when they died. */
   readonly lostRequests: number;

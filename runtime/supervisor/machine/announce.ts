@@ -26,7 +26,7 @@ export interface Announcement {
 }
 
 const AGAIN_MS = 2000;
-/** Problems are logged once, until it works again. */
+/** A problem is logged once, until the announcement works again. */
 const QUIET_MS = 60_000;
 
 /** Announces the machine; while Postgres is unavailable, it keeps trying. */
@@ -48,13 +48,13 @@ export function startAnnouncement(deps: AnnounceDeps): Announcement {
     log.warn({ reason: (error as Error).message }, 'Machine not announced, retrying');
   };
 
-  /** The disk is measured off the path of a look, which may not wait for it. */
+  /** The disk is measured independently of announcements, which must not wait for it. */
   async function measure(): Promise<void> {
     try {
       const { bsize, blocks, bavail } = await statfs(folder === '' ? '/' : folder);
       figures = { ...figures, diskBytes: bsize * blocks, diskFreeBytes: bsize * bavail };
     } catch {
-      // The figures of the last measurement stay.
+      // If this fails, the figures of the last measurement stay.
     }
   }
 

@@ -1,4 +1,5 @@
-// This machine among the others: announced in Postgres, drained when an operator asks for it. Made by main.ts.
+// Announces this machine to the other machines in Postgres, and drains it when an operator requests it. Made by
+// main.ts.
 import type { Logger } from 'pino';
 import type { MachineLook } from '#postgres/machine.ts';
 import type { SupervisorConfig } from '../engines/configuration.ts';
@@ -20,11 +21,11 @@ interface OwnMachineDeps {
   readonly edgeReadAt: () => string | null;
   /** Age of the routes of this machine; null if no mirror runs here. */
   readonly routesAgeSeconds: () => number | null;
-  /** This machine may not be a part of the installation. */
+  /** Called when this machine may not be a part of the installation. */
   readonly onRefused: (reason: string) => void;
 }
 
-/** Ports and parts, which are known when all parts run. */
+/** Sets the ports and parts, which are known when all parts run. */
 interface RunningParts {
   readonly url: string;
   readonly privatePort: number | null;
@@ -43,7 +44,10 @@ interface OwnMachine {
   close(): Promise<void>;
 }
 
-/** Looks at which it drains before its engines end: proxies of the operator notice by its health. */
+/**
+ * Number of announcements as draining before the engines end, so that the operator's proxies notice it in the health
+ * check.
+ */
 const LOOKS_MIN = 2;
 
 /** @throws {Error} for invalid settings. */

@@ -11,7 +11,7 @@ const CHECK_MS_MAX = 60_000;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /**
- * The engine's response, or `{routed}` over all of them. @throws {PlatformError} `bad_request`, `no_engine`,
+ * The response of the engine, or `{routed}` for all engines. @throws {PlatformError} `bad_request`, `no_engine`,
  * `engine_lost`.
  */
 export async function check(

@@ -15,7 +15,7 @@ export interface DeliveryDeps {
   readonly state: () => Pick<SupervisorState, 'engines' | 'quarantine'>;
   /** Numbers of serving engines, in the order to try for a deployment. */
   readonly homes: (deployment: DeploymentKey, places: readonly number[]) => readonly number[];
-  /** A quarantined deployment without an engine has an event. */
+  /** Called when there is an event for a quarantined deployment without an engine. */
   readonly want?: (deployment: DeploymentKey) => void;
   /** Wall time limit of an event in its engine. */
   readonly eventWallMs: number;
@@ -107,7 +107,7 @@ function candidates({ deployment, project }: Envelope, { state, homes, want }: D
   const listening = engines.filter((engine) => engine.state === 'listening');
   const apart = quarantine.find((entry) => isIt(entry.deployment));
   if (apart !== undefined) {
-    // No other engine may run the event, because it kills engines.
+    // No other engine may run the event, because the deployment kills engines.
     const own = listening.filter(({ role, place }) => role === 'quarantine' && place === apart.deployment);
     if (apart.until === null && own.length > 0) return own;
     if (apart.until === null) want?.(apart.deployment);
@@ -124,13 +124,16 @@ function candidates({ deployment, project }: Envelope, { state, homes, want }: D
 
 interface Envelope {
   readonly deployment: string;
-  /** Empty if the sender did not set it; then it may not reach the engine where it is warm. */
+  /** Empty if the sender did not set it. The event may then not reach the engine where the deployment is warm. */
   readonly project: string;
   readonly kind: string;
   readonly traces: readonly string[];
 }
 
-/** Reads the recipient of an event. From the broker it is in headers, and the event passes through unparsed. */
+/**
+ * Reads the recipient of an event. The broker sends the recipient in headers, so that the event passes through
+ * unparsed.
+ */
 async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise<{ body: Buffer; envelope: Envelope }> {
   const { headers } = request;
   if (headers['content-type'] !== EVENT_TYPE) return readJsonEnvelope(request, bytesMax);
@@ -148,7 +151,7 @@ async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise
   return { body: await readBody(request, bytesMax), envelope };
 }
 
-/** Format used by operators. */
+/** Reads an event in the format for operators, as JSON. */
 async function readJsonEnvelope(
   request: IncomingMessage,
   bytesMax: number,

@@ -6,7 +6,7 @@ import { readFromEngine } from '../engines/engine-calls.ts';
 import { readProcessFigures } from './process-figures.ts';
 import type { SupervisorState } from '../engines/state.ts';
 
-/** Counts of a dead engine after its last report are lost: at most this long. */
+/** How often engines are polled: a dead engine loses at most the counts of this time. */
 const INTERVAL_MS = 5000;
 
 /** Collects until `close`. */
@@ -54,7 +54,7 @@ export class MetricsCollector {
     );
   }
 
-  /** The final report of an engine that ends normally: none of its counts are lost. */
+  /** Adds the final report of an engine that ends normally, so that none of its counts are lost. */
   keepLast(engine: number, report: unknown): void {
     this.#final.add(engine);
     this.#update(engine, report);
@@ -120,7 +120,7 @@ function serviceSamples({
     ['platform_service_up', service, state === 'ready' ? 1 : 0],
     ['platform_service_restarts_total', service, restarts],
     ...told.map(([metric, given, value]): Sample => {
-      // Metrics of a process have its label; others are the platform's.
+      // Metrics of a process have its label; metrics without a label are of the platform.
       const isOwn = metric.startsWith('platform_service_');
       return [metric, labels(isOwn ? { service: name, ...given } : given), value];
     }),

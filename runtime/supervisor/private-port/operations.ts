@@ -1,6 +1,6 @@
-// Operations of a release on the private port: `POST /_platform/warm` calls all serving engines, the others one.
-// Operations that change a project's resources run one at a time per project, in order of arrival. All of them are
-// idempotent.
+// Operations of a release on the private port: `POST /_platform/warm` calls all serving engines, the other operations
+// call one. Operations that change a project's resources run one at a time per project, in order of arrival. All of
+// them are idempotent.
 import type { IncomingMessage } from 'node:http';
 import { errorMessage, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { Failure } from '#core/failure.ts';
@@ -14,9 +14,9 @@ interface Operation {
   readonly msMax: number;
   /** Forwarded unparsed: the request or the response may contain a file. */
   readonly isLarge?: boolean;
-  /** The operation concerns all projects, and names none. */
+  /** Whether the operation concerns all projects, and names none. */
   readonly isOfAll?: boolean;
-  /** Changes the project's resources. */
+  /** Whether the operation changes the project's resources. */
   readonly alone: boolean;
 }
 
@@ -24,10 +24,10 @@ const MINUTE_MS = 60_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const BODY_BYTES_MAX = 1024 * 1024;
 const LARGE_BYTES_MAX = 64 * 1024 * 1024;
-/** Limit for operations that wait for others of their project. */
+/** Maximum number of operations that wait for an earlier operation of their project. */
 const WAITING_MAX = 1000;
 
-/** By the last segment of their path. */
+/** The operations, by the last segment of their path. */
 export const operations: Readonly<Record<string, Operation>> = {
   warm: { msMax: MINUTE_MS, alone: false },
   migrate: { msMax: 15 * MINUTE_MS, alone: true },
@@ -84,7 +84,10 @@ export function createOperations(
     throw new PlatformError('no_engine');
   }
 
-  /** Only the first engine, so that a worker that crashes its engine crashes only one. */
+  /**
+   * Starts the deployment on the first engine before all others, so that a worker that crashes its engine crashes only
+   * one.
+   */
   async function warm(body: Buffer, key: DeploymentKey): Promise<EngineAnswer> {
     const apart = state().quarantine.find(({ deployment }) => deployment === key);
     if (apart !== undefined) return failedStart('deployment_quarantined', { strikes: apart.strikes });

@@ -23,7 +23,7 @@ import { routesAgeSeconds } from '../services/routes-age.ts';
 import type { TelemetryBuffer } from './telemetry.ts';
 import type { UsageLedger } from './usage.ts';
 
-// Imported, it would also load Node's HTTP client, and every process would start 65 ms of CPU later.
+// `node:http` is not imported, because an import also loads Node's HTTP client, which costs every process 65 ms of CPU.
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** As for every listener: without `keepAliveTimeoutBuffer`, Node closes a connection a second later than announced. */
@@ -38,9 +38,9 @@ export interface PrivatePortDeps extends Omit<DeliveryDeps, 'state'> {
   readonly telemetry: Pick<TelemetryBuffer, 'take'>;
   readonly version: string;
   readonly state: () => SupervisorState;
-  /** The platform is stopping: it is alive, and not ready. */
+  /** Whether the platform is stopping: it is then alive, but not ready. */
   readonly isStopping: () => boolean;
-  /** Without engines on this machine: whether the other parts are ready. */
+  /** Whether the other parts are ready; used if no engines run on this machine. */
   readonly isReady?: () => boolean;
   readonly metricsDeploymentsMax: number;
   /** Unix socket of Caddy's metrics; null if there is no edge here. */
@@ -54,7 +54,7 @@ type LastBackup = NonNullable<ReturnType<typeof lastBackup>>;
 /** An open private port. */
 export interface PrivatePort {
   readonly port: number;
-  /** An engine's final metrics. */
+  /** Adds the final metrics of an engine. */
   keepLastReport(engine: number, report: unknown): void;
   close(): Promise<void>;
 }
@@ -211,7 +211,7 @@ function listen(server: Server, { port, host }: PrivatePortSettings): Promise<vo
   });
 }
 
-/** Ready: an engine accepts requests, and the platform is not stopping. */
+/** The platform is ready when an engine accepts requests and the platform is not stopping. */
 function sendHealth(
   response: ServerResponse,
   { state, isStopping, isReady }: PrivatePortDeps,
@@ -249,7 +249,7 @@ async function status({ version, state, isStopping }: PrivatePortDeps): Promise<
     rssBytes: process.memoryUsage.rss(),
     stopping: isStopping(),
     ...own,
-    // Metrics of services are only for /metrics.
+    // The metrics of services are left out, because they are only for /metrics.
     services: services.map(({ name, pid, state: at, restarts }) => ({ name, pid, state: at, restarts })),
     engines: asked,
   };

@@ -16,7 +16,7 @@ interface ProcessFigures {
 export function readProcessFigures(pid: number): ProcessFigures | null {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
-    // Parsed after the name, which may contain any character.
+    // Fields are parsed after the process's name, which may contain any character.
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (kilobytes === undefined) return null;

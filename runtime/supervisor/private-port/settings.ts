@@ -18,8 +18,8 @@ const TOKEN_CHARS_MIN = 16;
 /**
  * The settings; null when the port is switched off (`HANDLER_PRIVATE_PORT=off`).
  *
- * @param makeToken used if none is set: required on this machine too, because untrusted builds run there. @throws
- * {Error} that names the variable, its value and the solution.
+ * @param makeToken makes a token if none is set. A token is also required on this machine, because untrusted builds run
+ * there. @throws {Error} that names the variable, its value and the solution.
  */
 export function privatePortSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -38,13 +38,16 @@ export function privatePortSettings(
         '(`openssl rand -hex 32`), bind HOST to 127.0.0.1 or a private address, or switch the port off with HANDLER_PRIVATE_PORT=off',
     );
   }
-  // The value itself is not in the message.
+  // The message does not contain the token itself.
   if (token !== '' && (token.length < TOKEN_CHARS_MIN || !/^[\x21-\x7e]+$/.test(token)))
     throw new Error(`PRIVATE_PORT_TOKEN must have at least ${TOKEN_CHARS_MIN} visible ASCII characters`);
   return { port, host, token: token === '' ? makeToken() : token };
 }
 
-/** Whether an address belongs to this machine or a private network. Unknown for names, except `localhost`. */
+/**
+ * Whether an address belongs to this machine or a private network. False for names other than `localhost`, whose
+ * addresses are unknown.
+ */
 function isInside(host: string): boolean {
   return host === 'localhost' || isPrivateAddress(host);
 }
@@ -55,7 +58,7 @@ export function originOf(host: string, port: number): string {
   return host.includes(':') ? `http://[${host}]:${port}` : `http://${host}:${port}`;
 }
 
-/** Why the port was not opened, for the operator. */
+/** An error that tells the operator why the port was not opened. */
 export function portFailure({ port, host }: PrivatePortSettings, error: NodeJS.ErrnoException): Error {
   if (error.code === 'EADDRINUSE')
     return new Error(

@@ -25,7 +25,7 @@ export class TelemetryBuffer {
   /** @param onRecording called when engines have to start or stop recording. */
   constructor(options: {
     readonly heldBytesMax: number;
-    /** After this long without a request, none is expected. */
+    /** After this long without a request, no further request is expected. */
     readonly unaskedMs: number;
     readonly onRecording: (isOn: boolean) => void;
   }) {
@@ -86,7 +86,7 @@ export class TelemetryBuffer {
   }
 
   #wait(ms: number): Promise<void> {
-    // One at a time: the control plane asks again when it has stored the last batch.
+    // Only one request waits at a time, because the control plane asks again when it has stored the last batch.
     this.#arrived?.();
     return new Promise((resolve) => {
       const done = (): void => {

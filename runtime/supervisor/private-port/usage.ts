@@ -38,7 +38,7 @@ export class UsageLedger {
     this.#rows.set(key, before === undefined ? { ...row, hour, minute } : mergeUsage(before, row));
   }
 
-  /** @param acknowledged id of the batch that was stored; any other value returns the last batch again. */
+  /** @param acknowledged the id of the batch that was stored; any other id returns the last batch again. */
   take(acknowledged: unknown): UsageBatch {
     if (this.#given !== null && this.#given.id !== acknowledged) return this.#given;
     this.#given = null;

@@ -1,5 +1,5 @@
 // The crash ledger in the data folder: read when the supervisor starts, replaced by a rename at every change. If the
-// folder is not writable, only the memory across restarts is lost.
+// folder is not writable, the ledger is only lost at a restart.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ledgerText, parseLedger, type Ledger } from './ledger.ts';

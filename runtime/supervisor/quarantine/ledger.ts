@@ -2,7 +2,7 @@
 // quarantine. Pure; the supervisor stores its text in a file, so that it survives a restart.
 import type { DeploymentKey, LedgerEntry } from '../engines/state.ts';
 
-/** An engine ended unexpectedly, or has lost a thread. */
+/** The unexpected end of an engine, or the loss of a thread. */
 export interface Death {
   /** The deployment whose code the crashing thread was running; null if unknown (kill -9, out of memory). */
   readonly blamed: DeploymentKey | null;
@@ -24,11 +24,11 @@ interface Blame {
 }
 export type Ledger = ReadonlyMap<DeploymentKey, Blame>;
 
-/** Certain deaths after which a deployment is quarantined. */
+/** After this many deaths that it certainly caused, a deployment is quarantined. */
 const EXACT_MAX = 2;
-/** Deaths of unknown cause while it was running, after which it is quarantined. */
+/** After this many deaths of unknown cause while it was running, a deployment is quarantined. */
 const SUSPECTED_MAX = 3;
-/** Deployments in the ledger; the oldest are dropped. */
+/** Maximum number of deployments in the ledger; the oldest are dropped. */
 const ENTRIES_MAX = 1000;
 
 /** The ledger with one more death. If one deployment is certainly the cause, all others are cleared. */
@@ -55,8 +55,9 @@ export function withDeath(ledger: Ledger, { blamed, organization: told, running,
 const none: Blame = { organization: null, exact: 0, suspected: 0, lastAt: 0 };
 
 /**
- * Deaths that deployments of an organization cause count for each of its deployments that causes one itself, so that
- * many deployments cannot exceed the limit of one. Pauses depend on a deployment's own deaths.
+ * The deaths that a deployment has in common with the others of its organization: after one of them has caused a death,
+ * a deployment is quarantined for its own first death. Many deployments together can thus not kill more engines than
+ * one. Pauses depend on a deployment's own deaths.
  */
 function sharedBy(ledger: Ledger, organization: string | null): number {
   if (organization === null) return 0;
@@ -64,7 +65,7 @@ function sharedBy(ledger: Ledger, organization: string | null): number {
   return 0;
 }
 
-/** Number of engines that a deployment is blamed for: 2 is too many. */
+/** Number of engines that a deployment is blamed for; with two, it is quarantined. */
 export function strikesOf(ledger: Ledger, deployment: DeploymentKey): number {
   const { exact, suspected } = ledger.get(deployment) ?? none;
   return Math.max(exact, suspected - (SUSPECTED_MAX - EXACT_MAX));
@@ -75,7 +76,7 @@ export function isDangerous(ledger: Ledger, deployment: DeploymentKey): boolean 
   return strikesOf(ledger, deployment) >= EXACT_MAX;
 }
 
-/** After good behavior, one more death quarantines it again. */
+/** The ledger after a deployment has behaved well: one more death quarantines it again. */
 export function withRelease(ledger: Ledger, deployment: DeploymentKey): Ledger {
   const record = ledger.get(deployment);
   if (record === undefined) return ledger;
@@ -85,7 +86,7 @@ export function withRelease(ledger: Ledger, deployment: DeploymentKey): Ledger {
   return next;
 }
 
-/** Without entries that are too old to count; the same object if there are none. */
+/** The ledger without entries that are too old to count; the same object if there are no such entries. */
 export function faded(
   ledger: Ledger,
   now: number,
@@ -100,7 +101,7 @@ export function ledgerText(ledger: Ledger): string {
   return `${JSON.stringify({ version: 1, deployments: Object.fromEntries(ledger) })}\n`;
 }
 
-/** An unreadable ledger counts as empty: it protects, but is not needed to serve. */
+/** Parses the ledger. An unreadable ledger is treated as empty, because the platform can serve without it. */
 export function parseLedger(text: string): Ledger {
   const ledger = new Map<DeploymentKey, Blame>();
   let read: unknown;

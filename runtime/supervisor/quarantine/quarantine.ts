@@ -1,6 +1,6 @@
-// Which deployments are quarantined because they kill engines or cost them threads, for how long, and when they are
-// released. Contains the policy but no processes: the supervisor reports deaths and events of quarantine engines, and
-// asks before it starts one. The time is a parameter.
+// Decides which deployments are quarantined because engines died or lost threads because of them, for how long, and
+// when they are released. Contains the policy but no processes: the supervisor reports deaths and events of quarantine
+// engines, and asks before it starts one. The time is a parameter.
 import type { QuarantinedDeployment } from '../engines/messages.ts';
 import type { DeploymentKey, QuarantineState } from '../engines/state.ts';
 import {
@@ -21,7 +21,7 @@ interface QuarantinePolicy {
   readonly backoffMsMax: number;
   /** How long a deployment must serve without a death to be released. */
   readonly probationMs: number;
-  /** And how many requests it must serve. */
+  /** How many requests a deployment must serve to be released. */
   readonly requestsMin: number;
   /** Time after which a death no longer counts. */
   readonly ledgerMs: number;
@@ -45,10 +45,10 @@ interface Restricted {
   readonly lastAt: number;
   readonly strikes: number;
   readonly until: number;
-  /** Served in a dedicated engine; otherwise only paused. */
+  /** Whether the deployment is served in a dedicated engine; otherwise, it is only paused. */
   readonly apart: boolean;
   readonly reason: string;
-  /** When the deployment's engine began to serve; 0 if there is none. */
+  /** When the deployment's engine began to serve; 0 if the deployment has no engine. */
   servedFrom: number;
   served: number;
 }
@@ -74,8 +74,8 @@ export class Quarantine {
   }
 
   /**
-   * An engine died, or has lost a thread. @param apart the deployment of that quarantine engine; the cause is then
-   * certain.
+   * Called when an engine died or lost a thread. @param apart the deployment of the engine, if it was a quarantine
+   * engine; the cause is then certain.
    *
    * @returns the deployments that are now paused or quarantined because of the exit.
    */
@@ -86,7 +86,7 @@ export class Quarantine {
     const struck =
       blamed === null ? death.running.filter((deployment) => isDangerous(this.#ledger, deployment)) : [blamed];
     for (const deployment of struck) {
-      // A deployment that used more CPU waits as long as that.
+      // The pause is at least as long as the CPU time that the deployment used.
       const first = Math.max(this.#policy.backoffMs, burntMs);
       const pause = first * 2 ** Math.max(0, strikesOf(this.#ledger, deployment) - 2);
       this.#restrict(
@@ -116,19 +116,19 @@ export class Quarantine {
     return this.#restricted.get(deployment)?.apart === true;
   }
 
-  /** The engine of the deployment serves: probation begins. */
+  /** Called when the engine of the deployment serves: probation begins. */
   onServing(deployment: DeploymentKey, now: number): void {
     const restricted = this.#restricted.get(deployment);
     if (restricted !== undefined) restricted.servedFrom = now;
   }
 
-  /** The engine of the deployment has answered this many requests so far. */
+  /** Called with the number of requests that the engine of the deployment has answered so far. */
   onServed(deployment: DeploymentKey, served: number): void {
     const restricted = this.#restricted.get(deployment);
     if (restricted !== undefined) restricted.served = served;
   }
 
-  /** The idle engine of the deployment was stopped: requests that it served without a crash still count. */
+  /** Called when the idle engine of the deployment was stopped: requests that it served without a crash still count. */
   onIdle(deployment: DeploymentKey): void {
     const restricted = this.#restricted.get(deployment);
     if (restricted !== undefined) restricted.servedFrom = 0;
@@ -137,8 +137,8 @@ export class Quarantine {
   /**
    * Releases deployments that behaved well, ends pauses, drops old entries. Returns the released deployments.
    *
-   * @param isFull all engines serve and a spare is ready: otherwise a second death would leave no engine to serve,
-   * and pauses are extended.
+   * @param isFull whether all engines serve and a spare is ready. Otherwise, pauses are extended, because a second
+   * death would leave no engine to serve.
    */
   pass(now: number, isFull: boolean): DeploymentKey[] {
     const { probationMs, requestsMin, ledgerMs } = this.#policy;
@@ -156,7 +156,7 @@ export class Quarantine {
     return free;
   }
 
-  /** When `pass` has to end the next pause; null without any. */
+  /** The time at which `pass` has to end the next pause; null if there is none. */
   get nextPauseEnd(): number | null {
     let next: number | null = null;
     for (const { apart, until } of this.#restricted.values())

@@ -20,14 +20,14 @@ const LOOK_MS = 50;
 const BACKOFF_MS_MAX = 60_000;
 const WATCH_MS = 1000;
 
-/** Why a deployment that costs threads is quarantined, in words. */
+/** The reason in words why a deployment that causes lost threads is quarantined. */
 const lossReasons = {
   heap: 'its heap overflowed inside V8, which cost a thread',
   endless: 'its code could not be terminated, which cost a thread',
 };
 
 interface EngineWatchDeps {
-  /** A function, because engines are created after this and report to it. */
+  /** A function, because engines are created after this object, and report to it. */
   readonly engines: () => Engines;
   readonly limits: Limits;
   /** Folder of the crash ledger; '' stores none. */
@@ -64,7 +64,7 @@ export class EngineWatch {
     this.#timer = setInterval(() => this.#look(), WATCH_MS);
   }
 
-  /** A quarantine engine serves its deployment. */
+  /** Called when a quarantine engine serves its deployment. */
   serving(deployment: string): void {
     this.#quarantine.onServing(deployment, Date.now());
   }
@@ -74,7 +74,7 @@ export class EngineWatch {
     this.#quarantine.onServed(deployment, served);
   }
 
-  /** An engine's process has exited; its last messages may still arrive. */
+  /** Called when an engine's process has exited; its last messages may still arrive. */
   exited(engine: EngineProcess, signal: NodeJS.Signals | null): void {
     this.#exits.set(engine, signal);
   }
@@ -86,12 +86,12 @@ export class EngineWatch {
     this.#deps.log.error({ engine: id, place, code, signal, delayMs, lostRequests: load }, 'Engine exited');
   }
 
-  /** An engine has exited and all its messages are read: determines the cause. */
+  /** Called when an engine has exited and all its messages are read: determines the cause. */
   closed(engine: EngineProcess): void {
     if (engine.expected || this.#stopped) return;
     const signal = this.#exits.get(engine) ?? null;
     const blamed = engine.blamed(signal);
-    // An engine that exited by itself was not crashed by a worker.
+    // If an engine exited by itself, no worker crashed it.
     if (signal !== null) {
       const apart = typeof engine.place === 'string' ? engine.place : null;
       this.#recordDeath({ blamed, organization: null, running: engine.running, at: Date.now() }, apart);
@@ -121,7 +121,7 @@ export class EngineWatch {
     if (!isFull && this.#quarantine.mayServe(deployment, Date.now())) this.#engines.startQuarantineEngine(deployment);
   }
 
-  /** A deployment has cost an engine a thread. */
+  /** Called when an engine has lost a thread because of a deployment. */
   lostThread(engine: EngineProcess, lost: FromEngine & { readonly type: 'lost-thread' }): void {
     const { deployment, organization, reason } = lost;
     this.#deps.log.warn({ engine: engine.id, place: engine.place, deployment, reason }, 'Thread lost');
@@ -130,7 +130,7 @@ export class EngineWatch {
     this.#recordDeath(death, apart, { reason: lossReasons[reason], burntMs: 0 });
   }
 
-  /** @param blamed the deployment that caused it, so that others do not suffer from it repeatedly. */
+  /** @param blamed the deployment that caused this, so that it does not harm others repeatedly. */
   recycle(engine: EngineProcess, reason: string, blamed: BlamedDeployment | null): void {
     if (engine.state !== 'listening') return;
     const apart = typeof engine.place === 'string' ? engine.place : null;
@@ -184,7 +184,7 @@ export class EngineWatch {
         this.#deps.log.info({ deployment }, 'Deployment released from quarantine');
     if (free.length > 0) this.tell();
     else this.#awaitPauseEnd();
-    // Only now that no engine sends requests there any more.
+    // Quarantine engines end only now, when the other engines no longer send requests to them.
     for (const deployment of free) engines.endQuarantine(deployment);
     this.#keep();
   }

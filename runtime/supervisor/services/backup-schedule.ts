@@ -23,7 +23,7 @@ const LOOK_MS = 1000;
 
 /** The schedule of this platform. */
 interface BackupSchedule {
-  /** Ends a running backup, and starts no other. */
+  /** Ends a running backup, and starts no further backup. */
   stop(): void;
 }
 
@@ -84,7 +84,7 @@ export function startBackupSchedule(environment: Environment, folder: string): B
   noteCutOff(folder);
   wait();
   rmSync(request, { force: true });
-  // Polled here: `watchFile` does not report changes before its first check.
+  // The file is polled here, because `watchFile` does not report changes before its first check.
   const looking = setInterval(look, LOOK_MS).unref();
   return {
     stop() {

@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const KEPT =
   /^(?:PATH|TZ|LANG|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|HANDLER_DOMAIN|WORKER_EGRESS_ALLOW|(?:GITHOST|GIT|PUBLIC|BUILD|npm_config)_[A-Za-z_]+)$/;
 
-/** Only if builds run in sandboxes. */
+/** Variables that are only passed if builds run in sandboxes. */
 const OF_SANDBOXES = /^SANDBOX_(?:URL|AUTH_TOKEN|PROVIDER|NETWORK_ISOLATION)$/;
 
 interface BuilderServiceDeps {
@@ -31,7 +31,7 @@ interface BuilderServiceDeps {
   readonly runsServers: boolean;
 }
 
-/** Idle time after which a permanent builder would end. */
+/** Idle time of a permanent builder, so long that it never ends. */
 const NEVER_MS = 2 ** 48;
 
 /** @throws {Error} when a build setting is invalid. */

@@ -1,5 +1,5 @@
-// The engines' user in Redis: it has access to the keys of the cache only, since engines share memory with hostile
-// code and the server (`CACHE_URL`) also holds sessions. Created by the supervisor before engines start; the
+// The engines' user in Redis: it has access only to the keys of the cache, because engines share memory with hostile
+// code, and the server (`CACHE_URL`) also stores sessions. Created by the supervisor before engines start; the
 // counterpart of postgres/engine-role.ts.
 import { createHmac } from 'node:crypto';
 import { createClient } from 'redis';

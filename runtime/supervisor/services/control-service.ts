@@ -1,5 +1,5 @@
-// Runs the control plane (the API process). Only if `API_PORT` is set, as by `platform start`: a standalone handler,
-// which is given its routes, needs none.
+// Runs the control plane (the API process). The process runs only if `API_PORT` is set, as `platform start` does. A
+// standalone handler, which is given its routes, needs no control plane.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { operatorAiText, type OperatorAi } from '#core/ai-readiness.ts';
@@ -40,14 +40,14 @@ interface ControlServiceDeps {
   readonly edgeToken: string;
   /** Where handlers are. */
   readonly handlers: () => Handlers;
-  /** Address for the web process; null means from the environment. */
+  /** Address of the API for the web process; null means that the environment contains it. */
   readonly webProxy: WebProxy | null;
-  /** Socket of the AI gateway, for requests with a token, or null. */
+  /** Socket of the AI gateway for requests with a token, or null. */
   readonly aiSocket: string | null;
   /** The operator's settings of the gateway, without keys, or null. */
   readonly operatorAi: OperatorAi | null;
   readonly onReady: (state: ControlState) => void;
-  /** The process requests another service, such as the builder. */
+  /** Called when the process requests another service, such as the builder. */
   readonly onWant: (service: string) => void;
 }
 

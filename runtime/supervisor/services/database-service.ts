@@ -12,13 +12,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Variables for the service, without those of other services. */
 const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|DB_[A-Z0-9_]+|DBCLOUD_[A-Z_]+)$/;
 
-/** The service, and the way to pass it the URL of Postgres, which is ready later. */
+/** The service, and a function that passes it the URL of Postgres when Postgres is ready. */
 interface DatabaseServiceSpec extends ServiceSpec {
-  /** @param url the URL for the tables of bindings: replicas get their number there. */
+  /** @param url the URL for the tables of bindings, where replicas get their number. */
   usePostgres(url: string): void;
 }
 
-/** A restore of all databases into an empty folder comes before it is ready. */
+/** The time limit is long, because the service first restores all databases into an empty folder. */
 const RESTORE_MS_MAX = 3_600_000;
 
 /**
@@ -31,7 +31,7 @@ export function databaseService(environment: Environment, folder: string, socket
     ...Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name))),
     ...replicas,
   };
-  // Without a data folder, the service does not start: engines report this.
+  // Without a data folder, the service does not start, and engines report this.
   if (own['DB_URL'] || (folder === '' && !own['DB_STORAGE_DIR'])) return null;
   const env = {
     ...own,
@@ -74,8 +74,8 @@ export function databaseService(environment: Environment, folder: string, socket
 }
 
 /**
- * Name and address of this machine, if other machines can have database services too: they reach this machine's port,
- * and use the same Postgres. Without a name and an address, the service has all databases.
+ * Name and address of this machine, if other machines can also have database services, because they reach this
+ * machine's port and use the same Postgres. Without a name and an address, this service has all databases.
  */
 function amongOthers(environment: Environment): Record<string, string> {
   const get = (name: string): string => environment[name]?.trim() ?? '';

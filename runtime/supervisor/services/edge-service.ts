@@ -27,9 +27,9 @@ export function edgeToken(environment: Environment): string {
 /** The edge of this machine. */
 export interface EdgeService {
   readonly spec: ServiceSpec;
-  /** Tells the edge the current handlers, as `host:port`, which machines announced. */
+  /** Sends the edge the current handlers that machines announced, as `host:port`. */
   setHandlers(upstreams: readonly string[], at: string): void;
-  /** The last such moment after which it did, or null. */
+  /** The time of the last list that the edge has applied, or null. */
   usedAt(): string | null;
 }
 

@@ -19,11 +19,11 @@ interface EventServiceDeps {
   readonly environment: Environment;
   /** Data folder; '' for none. */
   readonly folder: string;
-  /** The engines' database URL from now on. */
+  /** Called with the engines' database URL. */
   readonly onEngineUrl: (url: string) => void;
-  /** The owner's: for the control plane and the builder, which run no tenant code. */
+  /** Called with the database URL of the owner, for the control plane and the builder, which run no tenant code. */
   readonly onOwnerUrl: (url: string) => void;
-  /** The sandbox service's database URL. */
+  /** Called with the sandbox service's database URL. */
   readonly onSandboxUrl: (url: string) => void;
   /** Whether a broker runs here: without a private port, no event can be delivered. */
   readonly delivers: boolean;
@@ -54,7 +54,7 @@ export function eventServices({
       engineUrl = url;
       onEngineUrl(url);
     },
-    // The first start creates the data, and an upgrade may take long.
+    // The time limit is long, because the first start creates the data, and an upgrade may take long.
     readyMsMax: 600_000,
     stopMsMax: 20_000,
   };

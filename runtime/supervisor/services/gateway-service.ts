@@ -16,14 +16,14 @@ const KEPT =
 const isOwn = (name: string): boolean =>
   KEPT.test(name) || isAiVariable(name) || (name.startsWith('AI_') && limitVariables.includes(name));
 
-/** More than it takes to finish pending requests. */
+/** Longer than the gateway takes to finish pending requests. */
 const STOP_SPARE_MS = 5000;
 
 /** Its sockets. */
 interface GatewaySockets {
-  /** For requests with a token. */
+  /** The socket for requests with a token. */
   readonly tokens: string;
-  /** For engines, which identify the caller. */
+  /** The socket for engines, which identify the caller. */
   readonly engines: string;
 }
 
@@ -34,7 +34,7 @@ export function gatewaySockets(sockets: string): GatewaySockets {
 /**
  * Variables for engines to reach a gateway: that of this machine, or through the API at `AI_GATEWAY_URL`.
  *
- * @param sockets null means none runs here.
+ * @param sockets null means that no gateway runs here.
  * @throws {Error} when `AI_GATEWAY_URL` is not a URL.
  */
 export function engineAi(environment: Environment, sockets: GatewaySockets | null): Record<string, string> {
@@ -57,7 +57,7 @@ export function operatorAiOf(environment: Environment): OperatorAi {
 }
 
 /**
- * Whether there is a key for organizations' settings: a supervisor without an API has none for a database elsewhere.
+ * Whether there is a key for organizations' settings: a supervisor without an API has no key for a database elsewhere.
  */
 export function hasGateway(environment: Environment): boolean {
   const get = (name: string): string => environment[name]?.trim() ?? '';

@@ -16,7 +16,10 @@ export function isKnownDatabase(folder: string, url: string): boolean {
   }
 }
 
-/** Records that it answered. In a read-only folder, such as that of a migrator in a container, nothing is stored. */
+/**
+ * Records that the database answered. In a read-only folder, such as that of a migrator in a container, nothing is
+ * stored.
+ */
 export function rememberDatabase(folder: string, url: string): void {
   if (folder === '' || url === '' || url.toLowerCase() === 'none' || isKnownDatabase(folder, url)) return;
   try {

@@ -1,5 +1,5 @@
-// Runs the migrator: with `DB_MIGRATIONS_EXECUTOR=migrator`, where releases are made. The migrator reads artifacts,
-// writes to Postgres, and uses the database service, but gets no other secret.
+// Runs the migrator, with `DB_MIGRATIONS_EXECUTOR=migrator`, on machines where releases are made. The migrator reads
+// artifacts, writes to Postgres, and uses the database service, but gets no other secret.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { artifactVariables } from '#core/s3/bucket-variables.ts';

@@ -1,6 +1,5 @@
-// Runs the mirror, which brings routes and artifacts to this machine's folder: with `ARTIFACTS_S3_*`, where machines
-// share none. The mirror gets the engines' account in Postgres, the key of the bucket, and the key that decrypts
-// routes.
+// Runs the mirror, which copies routes and artifacts to this machine's folder: with `ARTIFACTS_S3_*`, if machines share
+// no folder. The mirror gets the engines' account in Postgres, the key of the bucket, and the key that decrypts routes.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -48,7 +47,7 @@ export function mirrorService({
         },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),
-    // A new machine waits for its routes, a minute at most.
+    // A new machine waits at most a minute for its routes.
     readyMsMax: 90_000,
     stopMsMax: 12_000,
   };

@@ -1,8 +1,8 @@
-// Address of the sandbox service for a supervisor's engines: elsewhere, by `SANDBOX_URL`.
+// Address of a sandbox service that runs elsewhere, from `SANDBOX_URL`, for the engines of a supervisor.
 import { sandboxServiceFrom } from '#core/sandbox/service-address.ts';
 
 /**
- * Variables for engines; none without a service.
+ * Variables for engines; empty without a sandbox service.
  *
  * @throws {Error} as {@link sandboxServiceFrom}.
  */

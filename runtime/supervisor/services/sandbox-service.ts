@@ -1,5 +1,5 @@
-// Runs the sandbox service: if SANDBOX_PROVIDER selects a kind of machine, or it is a chosen part. The service gets the
-// container engine, and the part of the database that its role may see.
+// Runs the sandbox service, if SANDBOX_PROVIDER selects a kind of machine, or PLATFORM_PARTS names the service. The
+// service gets the container engine, and the part of the database that its role may see.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -55,7 +55,7 @@ export function sandboxService({
         env: { ...own, FS_PATH: folder, SANDBOX_DATABASE_URL: databaseUrl() },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       }),
-    // The first start copies the sandbox program to a volume.
+    // The time limit is long, because the first start copies the sandbox program to a volume.
     readyMsMax: 60_000,
     stopMsMax: 10_000,
   };

@@ -32,31 +32,32 @@ interface ServiceGroupDeps {
   readonly port: number;
   /** Identifies requests from the edge; '' if there is no edge. */
   readonly edgeSecret: string;
-  /** Variables of engines: the addresses of these processes are added. */
+  /** Variables of engines, to which the addresses of these processes are added. */
   readonly engineVariables: Record<string, string>;
   readonly hasPrivatePort: boolean;
-  /** Handlers for the API and the broker: here, or elsewhere. */
+  /** Addresses of handlers for the API and the broker, on this machine or elsewhere. */
   readonly handlers: () => Handlers;
   readonly log: Logger;
-  /** The API is ready. */
+  /** Called when the API is ready. */
   readonly onControl: (state: ControlState) => void;
-  /** The API is ready, and sites are, if they are served here. */
+  /** Called when the API is ready, and the sites, if they are served here. */
   readonly onSites: (state: ControlState | null, web: WebState) => void;
 }
 
 /** The processes. */
 export interface ServiceGroups {
-  /** Databases, broker and gateway: engines need them. */
+  /** Databases, broker and gateway, which engines need. */
   readonly base: Services;
   /**
-   * Brings routes to this machine where it shares no folder. Started before engines, which can also serve without it.
+   * Copies routes to this machine if it shares no folder with others. Started before engines, which can also serve
+   * without it.
    */
   readonly mirror: Services;
   /** Started before engines, whose requests wait for it. The edge also serves while the database is unavailable. */
   readonly edge: Services;
   /** API, migrator, builder and sites. Started last and stopped first, because requests are served without them. */
   readonly control: Services;
-  /** Separate: without its container engine everything else is served. */
+  /** A group of its own, because everything else is served even if the container engine is missing. */
   readonly sandboxes: Services;
   /** Unix socket of Caddy's metrics; null while there is none. */
   edgeMetricsSocket(): string | null;
@@ -149,7 +150,7 @@ function planOf(deps: ServiceGroupDeps): Plan {
           handlers,
         })
       : [];
-  // Postgres is of another machine or container.
+  // Postgres runs on another machine or in another container.
   if (ofDatabase.length === 0) {
     const owner = environment['DATABASE_URL']?.trim() ?? '';
     const engine =
@@ -198,14 +199,14 @@ function mirrorSpecs({ environment, config, engineVariables, hasPrivatePort, han
 function controlSpecs(plan: Plan, want: (service: string) => boolean): ServiceSpec[] {
   const { environment, config, sockets, urls, runsControl } = plan;
   const { parts, folder } = config;
-  // Releases wait for this process.
+  // Releases wait for the migrator.
   const runsMigrator =
     migrationsExecutorFrom(environment) === 'migrator' && parts.has('migrator') && (parts.isChosen || runsControl);
   const runsBuilder = parts.has('builder') && (parts.isChosen || runsControl);
   const databaseUrl = (): string => urls.owner || (environment['DATABASE_URL'] ?? '');
   const proxy = { socket: join(sockets, 'api'), token: randomBytes(32).toString('hex') };
   let state: ControlState | null = null;
-  // With an API of this supervisor, or of another one.
+  // The web process runs with an API of this supervisor, or of another supervisor.
   const web =
     parts.has('web') && (runsControl || parts.isChosen)
       ? webService({ environment, proxy: runsControl ? proxy : null, onReady: (sites) => plan.onSites(state, sites) })

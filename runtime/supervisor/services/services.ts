@@ -9,12 +9,12 @@ import type { ServiceState } from '../engines/state.ts';
 export interface ServiceSpec {
   readonly name: string;
   /**
-   * Starts the process. The service is ready when it sends `{type: 'ready'}` (or `listening`); its messages go to
-   * `onMessage`.
+   * Starts the process. Called with the service's messages. The service is ready when it sends `{type: 'ready'}` (or
+   * `listening`).
    */
   readonly start: () => ChildProcess;
   readonly onMessage?: (message: unknown) => void;
-  /** Starts on demand (`want`), and exits with code 0 when it is idle. */
+  /** Whether the service starts on demand (`want`), and exits with code 0 when it is idle. */
   readonly isOnDemand?: boolean;
   /** Timeouts for becoming ready, and for stopping after SIGTERM. */
   readonly readyMsMax: number;
@@ -25,7 +25,7 @@ export interface ServiceSpec {
 export interface ServiceHooks {
   readonly onDeath: (name: string, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
   readonly onReady: (name: string) => void;
-  /** A requested service did not start. */
+  /** Called when a requested service did not start. */
   readonly onFailure?: (name: string, error: Error) => void;
 }
 
@@ -57,13 +57,13 @@ export class Services {
   async start(): Promise<void> {
     for (const service of this.#services) {
       if (this.#stopping) return;
-      // Started again after a failure, while the services before it are running.
+      // Starts a service again after a failure, if the services before it are running.
       if (service.spec.isOnDemand !== true && service.state === 'stopped') await this.#run(service);
     }
   }
 
   /**
-   * Starts an on-demand service, unless it runs or failed just now: callers repeat the request.
+   * Starts an on-demand service, unless it is running or has just failed: callers repeat the request.
    *
    * @returns false for an unknown name.
    */
@@ -143,7 +143,7 @@ export class Services {
     service.timer = setTimeout(() => void this.#run(service).catch(() => {}), delayMs);
   }
 
-  /** Stopped in reverse order, each after the previous one has exited. */
+  /** Services are stopped in reverse order, each after the previous one has exited. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const service of this.#services.toReversed()) {

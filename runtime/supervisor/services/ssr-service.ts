@@ -1,5 +1,5 @@
-// Runs the process of servers of ssr projects (runtime/ssr/): when an engine needs the first one. The process gets no
-// key and no password, because untrusted code runs in its child processes.
+// Runs the process that manages the servers of ssr projects (runtime/ssr/), when an engine needs the first server. The
+// process gets no key and no password, because untrusted code runs in its child processes.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { limitVariables, type Limits } from '#core/limits.ts';
@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const KEPT =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|PLATFORM_FENCE|LOG_LEVEL|LOG_FORMAT|NO_COLOR|FS_PATH|WORKER_(?:EGRESS_ALLOW|DNS_SERVERS))$/;
 
-/** More than its servers get to end. */
+/** Longer than the time that its servers get to end. */
 const STOP_SPARE_MS = 5000;
 
 /** Servers for Node that run here, and the variables for engines. */

@@ -20,7 +20,7 @@ interface Deps {
 
 /**
  * @returns false if the supervisor is stopping.
- * @throws why a service does not start, if the database was never reached: all of them are stopped then.
+ * @throws the reason why a service does not start, if the database was never reached; all services are then stopped.
  */
 export async function startServices(deps: Deps): Promise<boolean> {
   const { services, folder, databaseUrl, log, isStopping } = deps;

@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const KEPT =
   /^(?:PATH|HOME|TZ|TMPDIR|XDG_CACHE_HOME|NODE_(?:ENV|COMPILE_CACHE)|LOG_LEVEL|LOG_FORMAT|NO_COLOR|PLATFORM_CACHE_DIR|API_HOST|AUTH_URL|(?:UI|DOCS|WEB)_[A-Z_]+)$/;
 
-/** State of the web process when it is ready; null means that port is off. */
+/** Ports of the web process when it is ready; null means that the port is off. */
 export interface WebState {
   readonly uiPort: number | null;
   readonly docsPort: number | null;
@@ -25,7 +25,7 @@ export interface WebProxy {
 
 interface WebServiceDeps {
   readonly environment: Environment;
-  /** Null means from the environment. */
+  /** Null means that the environment contains the address and the token. */
   readonly proxy: WebProxy | null;
   readonly onReady: (state: WebState) => void;
 }

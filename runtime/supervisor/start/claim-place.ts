@@ -21,14 +21,14 @@ interface ClaimedPlace {
   readonly version: string;
   /** Folder of the crash ledger; '' stores none. */
   readonly ledgerFolder: string;
-  /** Notes in the data folder which version has used it, once everything has started. */
+  /** Records in the data folder which version has used it, once everything has started. */
   leaveRecord(): void;
 }
 
 /**
  * Claims the port and the folder until this process exits.
  *
- * @param onLost the folder was taken over.
+ * @param onLost called when another platform has taken over the folder.
  * @throws {Error} when either belongs to another process, or the folder to a newer version.
  */
 export async function claimPlace(
@@ -43,7 +43,7 @@ export async function claimPlace(
     : { port: wanted, shared() {} };
   if (folder !== '') keepPrivate(folder);
   if (ownsFolder) process.on('exit', await claimFolder(folder, { onLost }));
-  // Done with the lock, so that no restore begins afterwards.
+  // The folder is locked during this check, so that no restore begins afterwards.
   if (folder !== '') checkDataFolder(environment, folder);
   const { version } = createRequire(import.meta.url)('../../../package.json') as { version: string };
   const about = { version, program: join(import.meta.dirname, '../../..') };

@@ -15,7 +15,7 @@ interface EngineGroupDeps {
   readonly config: SupervisorConfig;
   /** The claimed public port. */
   readonly port: number;
-  /** The listening socket that engines share; null means that each opens its own. */
+  /** The listening socket that engines share; null means that each engine opens its own. */
   readonly socket: SentHandle | null;
   /** Variables of engines that start from now on. */
   readonly environment: Readonly<Record<string, string>>;
@@ -25,13 +25,13 @@ interface EngineGroupDeps {
   readonly ledgerFolder: string;
   readonly usage: UsageLedger;
   readonly log: Logger;
-  /** A serving engine accepts requests. */
+  /** Called when a serving engine accepts requests. */
   readonly onListening: (engine: EngineProcess) => void;
-  /** No engine can start with this configuration. */
+  /** Called when no engine can start with this configuration. */
   readonly onFatal: (code: number) => void;
-  /** An engine needs an on-demand service. */
+  /** Called when an engine needs an on-demand service. */
   readonly onWantService: (name: string) => void;
-  /** The last metrics of an engine that ends. */
+  /** Called with the last metrics of an engine that ends. */
   readonly onReport: (engine: number, report: ReportMessage['report']) => void;
 }
 

@@ -104,7 +104,7 @@ test('a mirror needs a bucket and what reads routes, and a handler that is given
 test('what is missing is named, all of it at once', () => {
   assert.throws(() => partsFrom({ PLATFORM_PARTS: 'handler,pages' }), {
     message:
-      'PLATFORM_PARTS must be some of handler, databases, broker, api, builder, migrator, sandbox, web, edge, servers, backups, mirror, with commas between, but is "handler,pages"',
+      'PLATFORM_PARTS must be a comma-separated list of handler, databases, broker, api, builder, migrator, sandbox, web, edge, servers, backups, mirror, but is "handler,pages"',
   });
   const missing = (environment: Record<string, string>): string[] => {
     try {
