@@ -2,10 +2,10 @@
 // is only read on private sockets. Pure.
 import { plans, type Plan } from './plans.ts';
 
-/** The header that identifies the caller; removed from external requests. */
+/** The header that identifies the caller. It is removed from external requests. */
 export const AI_CALLER_HEADER = 'x-platform-ai-caller';
 
-/** Variable of a worker with AI. */
+/** Variable that marks a worker with AI. */
 export const AI_URL_VARIABLE = 'PLATFORM_AI_URL';
 export const AI_TOKEN_VARIABLE = 'PLATFORM_AI_TOKEN';
 
@@ -27,7 +27,7 @@ export interface AiCaller {
   readonly plan: Plan;
   /** The agent run that made the call, or null. */
   readonly runId: string | null;
-  /** The organization's API key; never in the header, since keys come from external clients. */
+  /** The organization's API key. It is never in the header, because only external clients send keys. */
   readonly keyId?: string;
 }
 
@@ -44,7 +44,7 @@ export function devCaller(kind: 'dev' | 'sandbox', projectId: string): AiCaller 
   };
 }
 
-/** Limit of the base64 header. */
+/** Maximum length of the base64 header. */
 const CHARACTERS_MAX = 8192;
 const NAME_CHARACTERS_MAX = 1024;
 

@@ -1,7 +1,7 @@
-// Whether AI requests can be served, and the missing configuration otherwise: the same texts in workers' errors, after
-// `platform deploy`, in `platform doctor` and in the dashboard. Pure.
+// Determines whether AI requests can be served, and which configuration is missing. The same texts are in workers'
+// errors, after `platform deploy`, in `platform doctor` and in the dashboard. Pure.
 
-/** The operator's AI settings, as far as they are public. */
+/** The public part of the operator's AI settings. */
 export interface OperatorAi {
   /** Kinds of the providers. */
   readonly kinds: readonly string[];
@@ -9,7 +9,7 @@ export interface OperatorAi {
   readonly auto: readonly string[];
 }
 
-/** `mock`: requests are answered without a real model. */
+/** Whether AI requests can be served; `mock` means without a real model. */
 export type AiReadiness = 'ready' | 'mock' | 'no_auto' | 'no_provider' | 'no_gateway';
 
 /** Advice for each state. */
@@ -37,7 +37,7 @@ export function aiReadiness(operator: OperatorAi | null, own: OperatorAi): AiRea
   return kinds.every((kind) => kind === 'mock') ? 'mock' : 'ready';
 }
 
-/** Only the mock serves requests without a named model. */
+/** Whether the mock is the only provider. It then serves requests that name no model. */
 export function isMockAlone(kinds: readonly string[]): boolean {
   return kinds.length === 1 && kinds[0] === 'mock';
 }

@@ -15,7 +15,7 @@ export interface AiProvider {
   readonly kind: AiProviderKind;
   /** '' for `mock`. */
   readonly url: string;
-  /** '' if none is needed. */
+  /** The API key; '' if the provider needs no key. */
   readonly key: string;
   readonly models: readonly string[];
 }
@@ -32,7 +32,7 @@ export interface AiSettings {
   readonly providers: readonly AiProvider[];
   readonly aliases: Readonly<Record<string, string>>;
   readonly auto: readonly string[];
-  /** Null if no model has a price. */
+  /** File with the prices of models; null if no model has a price. */
   readonly pricesFile: string | null;
   readonly limits: Readonly<Record<Plan, AiPlanLimits>>;
 }
@@ -42,7 +42,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const PROVIDER_VARIABLE = /^AI_PROVIDER_([A-Z0-9][A-Z0-9_]*?)_([A-Z]+)$/;
 const FIELDS = ['KIND', 'URL', 'KEY', 'MODELS'] as const;
 const ALIAS = /^[A-Za-z0-9][\w.:-]{0,99}$/;
-/** Keys are sent in a header. */
+/** Valid characters of a key, which is sent in a header. */
 const KEY = /^[\x21-\x7e]+$/;
 const usualUrls: Readonly<Record<AiProviderKind, string>> = {
   openai: 'https://api.openai.com/v1',
@@ -96,7 +96,7 @@ export function aiSettingsFrom(environment: Environment): AiSettings {
   };
 }
 
-/** Default of `auto`: the mock, if it is the only provider. */
+/** The default of `auto` is the mock, if it is the only provider. */
 export function usualAuto(providers: readonly Pick<AiProvider, 'name' | 'kind'>[]): string[] {
   return isMockAlone(providers.map(({ kind }) => kind)) ? [`${providers[0]!.name}/echo`] : [];
 }

@@ -60,7 +60,7 @@ export function redirectSourceProblem(from: string): string | null {
   return null;
 }
 
-/** Why the target of a redirect is invalid, to be appended to it; null if it is valid. */
+/** Why the target of a redirect is invalid, as a text to append to the target; null if it is valid. */
 export function redirectTargetProblem(to: string, from: PathPattern, isRewrite: boolean): string | null {
   const isPath = to.startsWith('/') && !/^\/[/\\]/.test(to);
   if (!isPath && isRewrite) return 'is not a path of this site: the status 200 serves one of its own files';

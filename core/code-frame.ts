@@ -1,7 +1,7 @@
 // Source lines around a position, for errors of a build, a configuration or a worker. Pure.
 
 /**
- * Lines around a position, numbered, with a caret below the column.
+ * The numbered lines around a position, with a caret below the column.
  *
  * @param line from 1  @param column from 1
  */

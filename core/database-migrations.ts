@@ -29,7 +29,7 @@ export interface PendingMigration {
 export function pendingMigrations(files: readonly unknown[], applied: ReadonlyMap<string, string>): PendingMigration[] {
   const pending: PendingMigration[] = [];
   for (const [file, sql] of files.map(toFile).toSorted(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))) {
-    // Different line breaks of a checkout on another system are not a change.
+    // Line breaks are normalized, because a checkout on another system may have different line breaks.
     const hash = createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex');
     const known = applied.get(file);
     if (known === undefined) pending.push({ file, sql, hash });

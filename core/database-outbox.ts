@@ -13,8 +13,8 @@ export const createOutbox = `CREATE TABLE IF NOT EXISTS ${outboxTable} (
 export const findOutbox = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '${outboxTable}'`;
 
 /**
- * Parameters: an {@link outboxList}, and the maximum number of rows; inserts and returns a row for each message, or
- * none if they do not all fit.
+ * Inserts and returns a row for each message, or no row if they do not all fit. The parameters are an {@link
+ * outboxList}, and the maximum number of rows.
  */
 export const insertOutbox = `WITH given (list) AS (SELECT ?)
   INSERT INTO ${outboxTable} (id, message)
@@ -27,18 +27,21 @@ export const insertOutbox = `WITH given (list) AS (SELECT ?)
 export function outboxList(args: readonly unknown[]): string {
   if (args.length === 0 || args.length % 2 !== 0 || !args.every((value) => typeof value === 'string'))
     throw new SqlRefusal('SQLITE_MISUSE', 'messages are ids and texts, alternating');
-  // SQLite would convert a lone surrogate differently here than in a list of ids to remove.
+  // SQLite would convert a lone surrogate in this text differently than in a list of ids to remove.
   const texts = args.map((text) => text.toWellFormed());
   return JSON.stringify(Array.from({ length: texts.length / 2 }, (_, index) => texts.slice(2 * index, 2 * index + 2)));
 }
 
-/** Parameter: number of rows; returns ids and messages, oldest first. */
+/** Returns ids and messages, oldest first. The parameter is the number of rows. */
 export const readOutbox = `SELECT id, message FROM ${outboxTable} ORDER BY seq LIMIT ?`;
 
-/** Parameter: a JSON list of ids. Ordered by id, because row numbers are reused when the table is empty. */
+/**
+ * Removes rows. The parameter is a JSON list of their ids. Ordered by id, because row numbers are reused when the table
+ * is empty.
+ */
 export const removeOutbox = `DELETE FROM ${outboxTable} WHERE id IN (SELECT value FROM json_each(?))`;
 
-/** Size limit for a page of rows, exceeded only if its first row is larger. */
+/** Size limit for a page of rows. A page is only larger if its first row is. */
 const OUTBOX_PAGE_BYTES_MAX = 1024 * 1024;
 
 /** A message in its row, as JSON. The row's id is the message's. */

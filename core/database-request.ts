@@ -1,19 +1,25 @@
 // Database requests and responses as JSON, for all executors: the database service, the cloud store, and the guest
 // half of the binding, which has its own writer. Pure.
 
-/** Operations on a database. Requests contain the number. */
+/** Operations on a database, by the number that requests contain. */
 export const databaseOps = {
-  /** `[sql, values, rows?]` -> {@link WireResult}; `rows`: row limit for a statement that only reads. */
+  /**
+   * Runs a statement: `[sql, values, rows?]` -> {@link WireResult}. `rows` limits the rows of a statement that only
+   * reads.
+   */
   query: 1,
-  /** `[[sql, values], ...]` -> a list of {@link WireResult}, in one transaction. */
+  /** Runs statements in one transaction: `[[sql, values], ...]` -> a list of {@link WireResult}. */
   batch: 2,
-  /** `[sql]`, any number of statements -> `{n, d}`: count, and milliseconds. */
+  /** Runs a text with any number of statements: `[sql]` -> `{n, d}`, their count and the milliseconds. */
   exec: 3,
-  /** `[]` -> the database as a SQLite file (bytes). */
+  /** Returns the bytes of the database as a SQLite file; takes `[]`. */
   dump: 4,
-  /** `[]` -> `{t}`: number of an interactive transaction, for later requests. */
+  /** Begins an interactive transaction: `[]` -> `{t}`, its number for later requests. */
   begin: 5,
-  /** `[]` -> `{m: [version], o?}`; `o`: messages that it added to the outbox. */
+  /**
+   * Commits an interactive transaction: `[]` -> `{m: [version], o?}`. `o` is the number of messages that it added to
+   * the outbox.
+   */
   commit: 6,
   /** `[]` -> `{}`. */
   rollback: 7,
@@ -21,9 +27,9 @@ export const databaseOps = {
 
 /** Operations that only the platform uses, for the outbox (core/database-outbox.ts). */
 export const outboxOps = {
-  /** `[id, message, ...]`, inside an interactive transaction, all or none -> `{}`. */
+  /** Adds all messages or none, inside an interactive transaction: `[id, message, ...]` -> `{}`. */
   enqueue: 10,
-  /** `[]` -> `{rows: [id, message][]}`: the oldest rows. */
+  /** Returns the oldest rows: `[]` -> `{rows: [id, message][]}`. */
   pending: 11,
   /** `[ids]` -> `{}`: removes them. */
   dequeue: 12,

@@ -11,9 +11,9 @@ export interface Host {
 interface DatabaseUrl {
   /** The URL with the first host only. */
   readonly url: URL;
-  /** The URL as written, without user and password. */
+  /** The hosts and the path of the URL as written, without user and password. */
   readonly authority: string;
-  /** Hosts, of which the one that accepts writes is used; null if the host of the URL is always used. */
+  /** Hosts among which the server that accepts writes is chosen; null if the host of the URL is always used. */
   readonly writers: readonly Host[] | null;
 }
 

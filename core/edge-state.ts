@@ -7,7 +7,7 @@ import { join } from 'node:path';
 export interface HostCertificate {
   /** The issuer, as in the certificate; null if not issued yet. */
   readonly issuer: string | null;
-  /** ISO 8601; null if there is none. */
+  /** ISO 8601; null if there is no certificate. */
   readonly notBefore: string | null;
   readonly expiresAt: string | null;
   /** Approximate time of renewal. */
@@ -33,11 +33,11 @@ export function edgeFolder(dataFolder: string): string {
   return join(dataFolder, 'edge');
 }
 
-/** Limit of a state file: 50,000 hosts. */
+/** Maximum size of a state file, enough for 50,000 hosts. */
 const BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Reads the file again only after it has changed.
+ * Returns the state; reads the file again only after it has changed.
  *
  * @returns null if no edge has run on this data folder.
  */

@@ -7,9 +7,12 @@ import { networkInterfaces } from 'node:os';
 
 /** Addresses that workers may reach. */
 export interface EgressPolicy {
-  /** The machine itself, at `127.0.0.0/8`, `::1` and its public addresses: allowed by `platform dev`. */
+  /**
+   * Whether workers may reach the machine itself, at `127.0.0.0/8`, `::1` and its public addresses, as in `platform
+   * dev`.
+   */
   readonly loopback: boolean;
-  /** All other addresses that are not public. */
+  /** Whether workers may reach all other addresses that are not public. */
   readonly private: boolean;
   /** Whether an address belongs to this machine; without this function, no address does. */
   readonly isOwn?: (address: string, family: 'ipv4' | 'ipv6') => boolean;
@@ -18,7 +21,7 @@ export interface EgressPolicy {
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
-// Connecting to the unspecified address connects to this machine.
+// A connection to the unspecified address reaches this machine.
 loopback.addAddress('0.0.0.0', 'ipv4');
 loopback.addAddress('::', 'ipv6');
 
@@ -46,7 +49,7 @@ for (const [network, bits] of [
 ] as const) {
   special.addSubnet(network, bits, 'ipv4');
 }
-// For IPv6, allowed is global unicast (2000::/3) without its special parts: protocol assignments with Teredo,
+// In IPv6, global unicast addresses (2000::/3) are allowed, except for special parts: protocol assignments with Teredo,
 // documentation, 6to4, AS112. This excludes IPv4 inside IPv6 (mapped, translated, compatible, NAT64), and unique local,
 // link-local, site-local, multicast, discard.
 const unicast = new BlockList();

@@ -49,7 +49,8 @@ function toKey(text: string): EncryptionKey {
 /**
  * Seals a text with the current key.
  *
- * @param context its location, such as `variable:prj_1:API_KEY`: it cannot be unsealed elsewhere.
+ * @param context the location of the text, such as `variable:prj_1:API_KEY`: the text cannot be decrypted with another
+ *   context.
  */
 export function seal({ current }: EncryptionKeys, text: string, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);

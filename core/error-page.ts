@@ -1,5 +1,5 @@
-// Pages that visitors see in browsers when a site cannot answer: quiet, without scripts and external files. Rendered
-// once; used by the engine and by the edge. Imports no file of the repository.
+// Pages that visitors see in browsers when a site cannot answer: plain pages without scripts and external files.
+// Rendered once; used by the engine and by the edge. Imports no file of the repository.
 import { createHash } from 'node:crypto';
 
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:22vh auto 0;max-width:28em;padding:0 1.5em;color:#222;background:#fff}
@@ -12,7 +12,7 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 /**
  * Headers of the pages. Only the style of the pages is allowed.
  *
- * @param more further directives of the content security policy, for a form.
+ * @param more additional directives of the content security policy, for pages with a form.
  */
 export function pageHeaders(more: string = "form-action 'none'"): readonly (readonly [name: string, value: string])[] {
   return [
@@ -63,7 +63,7 @@ const PAGES: ReadonlyMap<number, { readonly plain: string; readonly withId: read
  */
 export function errorPage(status: number, requestId: string): string {
   const { plain, withId } = PAGES.get(status) ?? PAGES.get(500)!;
-  // Other characters are in no id.
+  // No request id contains other characters.
   return /^[\w.:/+=@-]{1,128}$/.test(requestId) ? withId.join(requestId) : plain;
 }
 

@@ -1,5 +1,5 @@
 // The registry of errors: code -> HTTP status, blame, message. Every expected failure has a row in a file of errors/,
-// by the surface that returns it; status, log level and visibility derive from the row.
+// sorted by the interface that returns it. Status, log level and visibility follow from the row.
 import { apiErrors } from './errors/api.ts';
 import { buildErrors } from './errors/build.ts';
 import { engineErrors } from './errors/engine.ts';

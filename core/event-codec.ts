@@ -9,7 +9,7 @@ export const EVENT_HEADERS = {
   deployment: 'platform-deployment',
   project: 'platform-project',
   kind: 'platform-kind',
-  /** Traces that led to it, comma-separated; absent without any. */
+  /** Traces that led to the event, comma-separated; absent if there are none. */
   traces: 'platform-traces',
 } as const;
 
@@ -29,15 +29,15 @@ export function decodeEvent(bytes: Buffer): EventContent | null {
   return { head: head as string, bodies };
 }
 
-/** Traces per event that fit into a header. */
+/** Maximum number of traces per event, which fit into a header. */
 const TRACES_MAX = 32;
 
-/** The header with an event's traces; empty without any. */
+/** The header with an event's traces; empty if there are none. */
 export function traceHeaders({ traces = [] }: Pick<EventContent, 'traces'>): Readonly<Record<string, string>> {
   return traces.length === 0 ? {} : { [EVENT_HEADERS.traces]: traces.slice(0, TRACES_MAX).join(',') };
 }
 
-/** Valid traces of a header. */
+/** The valid traces in a header. */
 export function tracesOf(header: unknown): string[] {
   if (typeof header !== 'string') return [];
   return header

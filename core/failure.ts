@@ -1,15 +1,15 @@
-// Failures that one part of the platform throws and another part handles. Failures never reach a client: each surface
+// Failures that one part of the platform throws and another part handles. Failures never reach a client: each interface
 // maps them to a code of errors.ts. Imports nothing.
 
 /** Every kind of failure, with its fields. */
 interface FailureFields {
-  // Work under a lease.
+  // Failures of work under a lease.
   /** Another process holds the lease now: make no further changes. */
   lease_lost: object;
-  /** The process stops: the work is retried later. */
+  /** The process is stopping: the work is retried later. */
   process_stopped: object;
 
-  // Engines, as called by the supervisor and during releases.
+  // Failures of engines, when the supervisor or a release calls them.
   /** `unreached`: no process listens, so the event was not started; `lost`: the connection broke. */
   engine_call: { readonly reason: 'unreached' | 'lost' | 'late' | 'too_large' };
   /** No engine is available at the moment: retry. */
@@ -23,7 +23,7 @@ interface FailureFields {
    * one.
    */
   migrations_failed: object;
-  /** The release ends with another status than `success`. */
+  /** The release ends with a status other than `success`. */
   release_ended: { readonly status: 'failure' | 'canceled'; readonly reason: string };
 
   // Git.
@@ -71,18 +71,24 @@ interface FailureFields {
   accounts_away: object;
 
   // Bindings.
-  /** A database service does not respond, or its connection broke: the operation may or may not have been done. */
+  /** A database service does not respond, or its connection broke: the operation may have been performed. */
   database_service_away: object;
-  /** Another engine has the durable object: the path of its socket for forwarded requests, empty if it has none. */
+  /**
+   * Another engine has the durable object. The field is the path of that engine's socket for forwarded requests, empty
+   * if it has none.
+   */
   object_held: { readonly link: string };
   /** A value of the state is too large to be changed on the main thread. */
   state_value_large: object;
 
-  /** A pool has no connection for a session: the SQLSTATE for its client, or the server's own error as it came. */
+  /**
+   * A pool has no connection for a session. The fields are the SQLSTATE for its client, or the unchanged error of the
+   * server.
+   */
   pool_refused: { readonly state: string; readonly body?: Uint8Array };
 
-  // Backup, restore and upgrade.
-  /** Refused or failed: the reason for programs, and how to fix it. */
+  // Failures of backup, restore and upgrade.
+  /** The operation was refused or failed: a reason for programs, and how to fix it. */
   backup: {
     readonly reason:
       | 'damaged'
@@ -99,8 +105,8 @@ interface FailureFields {
 
   // Artifacts.
   /**
-   * The store of artifacts: no such artifact (`missing`), no response (`away`, can be retried), refused request
-   * (`refused`), or content that does not match the id (`damaged`).
+   * The store of artifacts has no such artifact (`missing`), does not respond (`away`, can be retried), refuses the
+   * request (`refused`), or has content that does not match the id (`damaged`).
    */
   artifact_store: { readonly reason: 'missing' | 'away' | 'refused' | 'damaged' };
 
@@ -111,7 +117,7 @@ interface FailureFields {
   text_encoding: object;
   /** A database file cannot be imported. */
   unreadable_database: object;
-  /** An artifact cannot be published: the file concerned, and how to fix it. */
+  /** An artifact cannot be published. The fields name the file, and how to fix it. */
   publish: { readonly file?: string; readonly advice?: string };
 }
 
@@ -121,7 +127,7 @@ type FailureKind = keyof FailureFields;
 /** A failure inside the platform: an error with its kind, and the fields of that kind. */
 export type Failure<Kind extends FailureKind = FailureKind> = Error & { readonly kind: Kind } & FailureFields[Kind];
 
-/** Fields may be left out where the kind has none that are required. */
+/** The fields can be omitted if the kind requires none. */
 type Options<Kind extends FailureKind> = object extends FailureFields[Kind]
   ? [options?: FailureFields[Kind] & ErrorOptions]
   : [options: FailureFields[Kind] & ErrorOptions];

@@ -15,7 +15,7 @@ export function freeBuffer(chunk: Uint8Array): void {
   if (chunk.byteLength >= BYTES_LEAST && isWhole(chunk)) chunk.buffer.transfer(0);
 }
 
-/** Whether a view covers all of an unshared buffer. */
+/** Whether a view covers its whole buffer, and the buffer is not shared. */
 export function isWhole(view: Uint8Array): view is Uint8Array<ArrayBuffer> {
   return view.byteLength === view.buffer.byteLength && view.buffer instanceof ArrayBuffer;
 }

@@ -1,5 +1,6 @@
 // Histograms of durations that can be merged: counts in buckets whose limits grow geometrically, the same in every
-// process. Engines count, the control plane merges and computes quantiles. Adding takes a few integer operations. Pure.
+// process. Engines count, the control plane merges and computes quantiles. Adding a duration takes a few integer
+// operations. Pure.
 
 /** A fixed scheme of buckets: each power of two of microseconds is divided into equal parts. */
 export interface Scale {
@@ -20,9 +21,12 @@ const scale = (firstBits: number, lastBits: number, partBits: number): Scale => 
   buckets: ((lastBits - firstBits) << partBits) + 2,
 });
 
-/** CPU of an invocation: 32 us to 268 s. Buckets are up to a half wide, quantiles within a third. */
+/**
+ * CPU of an invocation: 32 us to 268 s. A bucket's end is at most half above its start, and quantiles are at most a
+ * third off.
+ */
 export const cpuScale = scale(5, 28, 1);
-/** Latency of a response: 128 us to 1073 s, quantiles within 6.25 %. */
+/** Latency of a response: 128 us to 1073 s. Quantiles are at most 6.25 % off. */
 export const latencyScale = scale(7, 30, 4);
 
 /** Counts of the buckets that are not empty: `counts[i]` is of the bucket `buckets[i]`, in ascending order. */
@@ -97,7 +101,7 @@ export function latencyOf(counted: SparseCounts): Latency | null {
   return { p50, p95: quantile(latencyScale, pairs, 0.95)!, p99: quantile(latencyScale, pairs, 0.99)! };
 }
 
-/** The buckets of a counted array that are not empty. */
+/** The non-empty buckets of an array of counts. */
 export function toSparse(counted: ArrayLike<number>): SparseCounts {
   const [buckets, counts]: [number[], number[]] = [[], []];
   for (let bucket = 0; bucket < counted.length; bucket++) {

@@ -4,20 +4,20 @@
 // parses without allocating.
 
 const NUMBER_MAX = 2 ** 31 - 1;
-/** Maximum slots of a table for numbers allocated elsewhere. */
+/** Maximum number of slots in a table for numbers that another table allocates. */
 const SLOTS_MAX = 2 ** 20;
 
 /** Holds values under sequential numbers, allocated here (`add`) or by another table (`put`), never both. */
 export class InFlight<Value extends object> {
   #values: (Value | undefined)[];
-  /** Number of the value in each slot; 0 if it is empty. */
+  /** Number of the value in each slot; 0 if the slot is empty. */
   #numbers: number[];
   #mask = 15;
   #size = 0;
   #last = 0;
   #first: number;
 
-  /** `first` is added to every id, so that two tables of one isolate never use the same id. */
+  /** @param first added to every id, so that two tables of one isolate never use the same id. */
   constructor(first = 0) {
     this.#first = first;
     this.#values = Array.from({ length: this.#mask + 1 });
@@ -28,9 +28,9 @@ export class InFlight<Value extends object> {
     return this.#size;
   }
 
-  /** Gives a value the next number; numbers repeat after two billion others. */
+  /** Stores a value under the next number. Numbers repeat after two billion values. */
   add(value: Value): number {
-    // At most half full: a number whose slot still has an older value is skipped.
+    // The table is at most half full, so a free slot is near: a number whose slot still has an older value is skipped.
     if (this.#size * 2 > this.#mask) this.#grow();
     let number = this.#last;
     do {
@@ -42,7 +42,7 @@ export class InFlight<Value extends object> {
   }
 
   /**
-   * Stores a value under a number from another table: two values in flight there never use the same slot here.
+   * Stores a value under a number from another table. Values that are in flight together never share a slot.
    *
    * @throws {Error} when the number is taken or invalid, or does not fit into a table of reasonable size.
    */
@@ -71,7 +71,7 @@ export class InFlight<Value extends object> {
     return value;
   }
 
-  /** All values now held. */
+  /** All values that are currently in the table. */
   values(): Value[] {
     return this.#values.filter((value) => value !== undefined);
   }

@@ -84,7 +84,7 @@ export type WebLimits = Sections['web'];
 /** Limits of log lines, invocations and traces, enforced by engines, the supervisor and the control plane. */
 export type TelemetryLimits = Sections['telemetry'];
 
-/** CPU milliseconds an invocation may use, by kind and plan; 0 means no limit. */
+/** CPU milliseconds that an invocation may use, by kind and plan; 0 means no limit. */
 export type CpuLimits = Readonly<Record<BudgetKind, Readonly<Record<Plan, number>>>>;
 
 /** Bytes, milliseconds and counts, as the names say. */
@@ -152,7 +152,7 @@ export const limitVariables: readonly string[] = [
   ...budgetKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
-/** Fixed limits: of formats, and of APIs compatible with other platforms. */
+/** Fixed limits of formats, and of APIs that are compatible with other platforms. */
 export const fixedLimits = {
   /** platform.yaml and platform-workspace.yaml. */
   projectFileBytesMax: 64 * KB,

@@ -8,7 +8,10 @@ export interface SmtpServer {
   readonly kind: 'smtp';
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte on (`smtps:`), an upgrade by STARTTLS, or none: for private addresses only. */
+  /**
+   * TLS from the first byte on (`smtps:`), an upgrade by STARTTLS, or no encryption, which is only allowed for private
+   * addresses.
+   */
   readonly tls: 'implicit' | 'starttls' | 'off';
   /** Null means that the server requires no sign-in. */
   readonly login: { readonly user: string; readonly password: string } | null;
@@ -19,15 +22,15 @@ type MailTarget = { readonly kind: 'post'; readonly url: string } | SmtpServer;
 
 /** The sender of emails. */
 export interface Sender {
-  /** Name that is shown with the address, or ''. */
+  /** Display name of the sender, or ''. */
   readonly name: string;
   readonly address: string;
 }
 
-/** How emails leave the platform; `target` null: no emails are sent. */
+/** Where emails are sent, and their sender; if `target` is null, no emails are sent. */
 export interface MailSettings {
   readonly target: MailTarget | null;
-  /** Set for a mail server. */
+  /** The sender; always set if the target is a mail server. */
   readonly from: Sender | null;
 }
 

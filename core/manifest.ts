@@ -13,11 +13,13 @@ export interface AssetFile {
   readonly bytes: number;
   /** Content type with charset, ready to send. */
   readonly type: string;
-  /** Compressed versions made at build time, if smaller; each is in `encoded/<hash>`, outside the URL space. */
+  /**
+   * Compressed versions from the build, if they are smaller. Each is stored as `encoded/<hash>`, outside the URL space.
+   */
   readonly encoded?: Readonly<Partial<Record<AssetEncoding, { readonly hash: string; readonly bytes: number }>>>;
 }
 
-/** Content codings that files are prepared in, by their HTTP names; best first. */
+/** Content codings in which the build compresses files, by their HTTP names, best first. */
 export const assetEncodings = ['br', 'gzip'] as const;
 export type AssetEncoding = (typeof assetEncodings)[number];
 
@@ -36,9 +38,9 @@ export interface AssetRedirectRule {
   readonly from: string;
   /** A path or a URL; may contain `:placeholders`. */
   readonly to: string;
-  /** 200 serves the file of another path. */
+  /** Status of the response; 200 serves the file of another path. */
   readonly status: 200 | 301 | 302 | 303 | 307 | 308;
-  /** For 200, a redirect also replaces an existing file. */
+  /** Whether a rule with status 200 also replaces an existing file. */
   readonly force: boolean;
 }
 
@@ -49,13 +51,13 @@ export interface AssetRules {
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
   /** `true`: always the worker first; patterns: only matching requests (a leading `!` excludes). */
   readonly runWorkerFirst: boolean | readonly string[];
-  /** Status -> key in `files` of the page that browsers get for an error of the platform. */
+  /** Maps a status to the key in `files` of the page that browsers get for an error of the platform. */
   readonly errorPages?: Readonly<Record<number, string>>;
-  /** URL path without the leading slash -> file; the content is in `assets/<path>`. */
+  /** The files by URL path without the leading slash. Their content is in `assets/<path>`. */
   readonly files: Readonly<Record<string, AssetFile>>;
   /** Rules of `_headers`, in order. */
   readonly headers?: readonly AssetHeaderRule[];
-  /** Rules of `_redirects`, in order; the first match counts. */
+  /** Rules of `_redirects`, in order; the first match is applied. */
   readonly redirects?: readonly AssetRedirectRule[];
 }
 
@@ -122,16 +124,16 @@ export interface DeploymentRecord {
   readonly createdAt: string;
   /** Target of the deployment; absent in older records. */
   readonly target?: 'production' | 'preview';
-  /** The variables it was released with, instead of the record's. */
+  /** The variables with which the deployment was released, used instead of those of the record. */
   readonly vars?: Readonly<Record<string, string>>;
   /**
-   * ISO 8601: when production, or its branch's URL, last moved to another deployment; absent after a rollback from
-   * it.
+   * ISO 8601 time at which production, or the URL of its branch, last moved from this deployment to another one. Absent
+   * if that move was a rollback.
    */
   readonly supersededAt?: string;
 }
 
-/** Share of production's visitors that another deployment serves, until it is promoted or withdrawn. */
+/** Share of production's visitors that another deployment serves until that deployment is promoted or withdrawn. */
 interface RouteSplit {
   readonly deployment: string;
   /** Integer from 0 to 100. */
@@ -162,23 +164,23 @@ export interface RouteRecord {
   readonly vars: Readonly<Record<string, string>>;
   /** Variables of all previews. */
   readonly previewVars?: Readonly<Record<string, string>>;
-  /** Branch -> additional variables of its previews; they override those of all previews. */
+  /** Additional variables of a branch's previews, by branch. They override the variables of all previews. */
   readonly branchVars?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Custom hosts, lower case, without port. */
   readonly domains: readonly string[];
-  /** Custom host -> branch whose deployment it serves, as a preview like on that branch's own host. */
+  /** Maps a custom host to the branch whose deployment it serves, as a preview, like the branch's own host. */
   readonly branchDomains?: Readonly<Record<string, string>>;
-  /** Custom host -> host to which its visitors are redirected, keeping path and query. */
+  /** Maps a custom host to the host to which its visitors are redirected, with the same path and query. */
   readonly redirects?: Readonly<Record<string, string>>;
   /** Deployment that `<project>.<domain>` and the custom hosts serve. */
   readonly production: string | null;
-  /** Share of production's visitors served by another deployment, which also uses production's resources. */
+  /** Share of production's visitors that another deployment serves, with production's resources. */
   readonly split?: RouteSplit | null;
   /** Protection of previews; previews without it are public. */
   readonly protection?: RouteProtection | null;
-  /** Former production deployments, latest last. */
+  /** Former production deployments; the latest comes last. */
   readonly productionHistory?: readonly string[];
-  /** Branch -> deployment of its host: its newest, unless an earlier one was promoted. */
+  /** Maps a branch to the deployment of its host: its newest deployment, unless an earlier one was promoted. */
   readonly branches: Readonly<Record<string, string>>;
   /** By id. */
   readonly deployments: Readonly<Record<string, DeploymentRecord>>;

@@ -2,7 +2,7 @@
 // the supervisor, which starts the migrator, by the API, which calls it, and by engines, which then skip migrations.
 // Pure.
 
-/** `engine`: where deployments are served. */
+/** `engine` means that the engines that serve the deployments apply the migrations. */
 export type MigrationsExecutor = 'engine' | 'migrator';
 
 /** @throws {Error} naming the variable and valid values. */

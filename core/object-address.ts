@@ -7,11 +7,11 @@ type ObjectEventKind = 'fetch' | 'rpc' | 'alarm' | 'socket';
 
 /** An event's address. */
 export interface ObjectAddress {
-  /** 64 hex digits; of the class. */
+  /** The object's id, 64 hex digits that also depend on the class. */
   readonly id: string;
   /** First name of the class; deployments may export it under other names (bindings/object-classes.ts). */
   readonly class: string;
-  /** The name that the id was made from, if it was made from one. */
+  /** The name from which the id was made, if there is one. */
   readonly name?: string;
   readonly op: ObjectEventKind;
   /** Only for `alarm`: number of earlier attempts. */
@@ -20,10 +20,10 @@ export interface ObjectAddress {
   readonly protocol: 'http:' | 'https:';
 }
 
-/** Start of the key of an object's event on the link between engines, where requests have that of a deployment. */
+/** Prefix of the key that an object's event has on the link between engines. The key of a request is its deployment. */
 export const OBJECT_KEY = 'object ';
 
-/** Whether a key of the link is that of an event. */
+/** Whether a key on the link belongs to an object's event. */
 export function isObjectKey(key: string): boolean {
   return key.startsWith(OBJECT_KEY);
 }
@@ -40,7 +40,10 @@ export function objectClassKey(project: string, preview: string | null, firstNam
   return `${ofPreview(project, preview)}/${firstName}`;
 }
 
-/** Appended to the namespace of a project or preview: the namespace of its objects, which no other data can have. */
+/**
+ * Suffix that turns the namespace of a project or preview into the namespace of its objects, which no other data can
+ * have.
+ */
 const OBJECTS_SUFFIX = '~~~objects';
 
 /** The namespace with a database for each object of a project, or of its preview. */

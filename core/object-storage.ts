@@ -25,14 +25,14 @@ export const objectOps = {
    * - `z` -> bytes of the database
    */
   steps: 13,
-  /** `[]` -> `{name, alarm, bytes, isEmpty}`, or null if there is no data; needs no lease. */
+  /** Describes an object, without a lease: `[]` -> `{name, alarm, bytes, isEmpty}`, or null if there is no data. */
   look: 14,
 } as const;
 
 /** How the transaction continues after the steps. */
 export const transactionEnds = { stays: 0, commit: 1, undo: 2, commitUnlessRefused: 3 } as const;
 
-/** Code of the refusal that another holder is there. */
+/** Code of the refusal when there is a newer holder. */
 export const SHUT_OUT = 'OBJECT_SHUT_OUT';
 /** Code of the refusal when the open transaction has ended. */
 export const TRANSACTION_GONE = 'OBJECT_TRANSACTION_GONE';

@@ -11,7 +11,7 @@ export interface PathPattern {
 
 type PatternPiece = { readonly text: string } | { readonly wildcard: string };
 
-/** Values of a pattern's wildcards; the value of `*` is named `splat`. */
+/** The values of a pattern's wildcards by name; the name of `*` is `splat`. */
 export type PatternValues = Readonly<Record<string, string>>;
 
 const placeholder = /:([A-Za-z]\w*)/y;
@@ -118,7 +118,7 @@ function matchOn(
       at += piece.text.length;
       continue;
     }
-    // A literal follows: the next piece would be `*` otherwise, and two wildcards are never adjacent.
+    // The next piece is a literal, because two wildcards are never adjacent.
     const end = path.indexOf((pieces[i + 1] as { text: string }).text, at + 1);
     if (end < 0 || !setValue(values, piece.wildcard, path.slice(at, end), delimiter)) return -1;
     at = end;
@@ -147,7 +147,7 @@ function matchBack(
     const { text } = pieces[i - 1] as { text: string };
     const latest = end - 1 - text.length;
     const at = latest < least ? -1 : path.lastIndexOf(text, latest);
-    // The first piece starts the text, so that `/:a` does not match `/x/y`.
+    // The text must begin with the first piece, so that `/:a` does not match `/x/y`.
     if (at < least || !setValue(values, piece.wildcard, path.slice(at + text.length, end), delimiter)) return -1;
     end = at + text.length;
   }

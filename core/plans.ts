@@ -1,7 +1,7 @@
 // Plans and kinds of invocation. CPU budgets are in limits.ts. Pure.
 import { eventKinds } from './event.ts';
 
-/** Plans of organizations; self-hosted organizations are `free` unless assigned another. */
+/** Plans of organizations; self-hosted organizations have `free` unless the operator assigns another plan. */
 export const plans = ['free', 'pro', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 

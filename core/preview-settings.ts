@@ -3,7 +3,7 @@ import { isForkBranch } from './names.ts';
 
 /** A preview's databases, and the events that its branch receives. */
 export interface PreviewSettings {
-  /** With production's content, or with migrations only. */
+  /** Whether databases start with production's content, or with migrations only. */
   readonly db: 'copy' | 'empty';
   readonly cron: 'on' | 'off';
   readonly queue: 'on' | 'off';
@@ -13,7 +13,7 @@ export interface PreviewSettings {
 /** Defaults. */
 export const defaultPreviewSettings: PreviewSettings = { db: 'copy', cron: 'off', queue: 'on', timer: 'on' };
 
-/** Settings that differ from the defaults, for manifests; null without any. */
+/** Settings that differ from the defaults, for manifests; null if there are none. */
 export function ownPreviewSettings(settings: PreviewSettings): Partial<PreviewSettings> | null {
   const own = Object.entries(settings).filter(
     ([key, value]) => defaultPreviewSettings[key as keyof PreviewSettings] !== value,

@@ -15,8 +15,8 @@ export function previewOf({ project, production, deployments }: RouteRecord, id:
 }
 
 /**
- * The variables of a deployment: those it was released with, else production's, or those of previews and of its branch,
- * according to its resources.
+ * The variables of a deployment: the variables with which it was released, otherwise those of production, or of
+ * previews and its branch, depending on whose resources it uses.
  */
 export function variablesOf(record: RouteRecord, id: string): Readonly<Record<string, string>> {
   const own = Object.hasOwn(record.deployments, id) ? record.deployments[id]!.vars : undefined;
@@ -36,7 +36,7 @@ export const previewSeparator = '~~';
 /**
  * A preview's name for a resource or namespace, which no platform.yaml can declare. Databases, state and files have a
  * separate resource (`users~~login`), which counts for their project. Users, caches, queues, timers and workflows have
- * a separate namespace (`shop~~login`: queues keep their names).
+ * a separate namespace (`shop~~login`), in which they keep their names.
  *
  * @param preview from {@link previewOf}.
  */
@@ -50,7 +50,7 @@ export function previewIn(name: string): string | null {
   return at < 0 ? null : name.slice(at + previewSeparator.length);
 }
 
-/** The original name of a name from {@link ofPreview}: for a namespace, the project. */
+/** The original name of a name from {@link ofPreview}; for a namespace, this is the project. */
 export function withoutPreview(name: string): string {
   const at = name.indexOf(previewSeparator);
   return at < 0 ? name : name.slice(0, at);
@@ -58,7 +58,8 @@ export function withoutPreview(name: string): string {
 
 /**
  * The deployment that receives the events of a namespace: for production, the live deployment; for a preview, the
- * newest deployment of its branch, as long as it is a preview. Null if there is no such deployment, so the events wait.
+ * newest deployment of its branch, as long as it is a preview. Null if there is no such deployment; the events then
+ * wait.
  *
  * @param branch the branch of the sender. @param preview the preview of the namespace, from {@link previewIn}.
  */

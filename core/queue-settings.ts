@@ -5,7 +5,7 @@ import type { DeliveryLimits } from './limits.ts';
 
 /** Settings of one queue; absent settings use the platform's limits. */
 export interface QueueSettings {
-  /** Attempts after the first. */
+  /** Number of retries after the first attempt. */
   readonly maxRetries?: number;
   /** Delay before the second attempt; it doubles with each further attempt. */
   readonly retryDelayMs?: number;

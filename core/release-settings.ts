@@ -3,19 +3,19 @@
 
 /** Settings of a guarded release, as in platform.yaml. */
 export interface ReleaseSettings {
-  /** Shares of the visitors in percent: they rise, and the last one is 100. */
+  /** Rising shares of the visitors in percent; the last share is 100. */
   readonly steps: readonly number[];
   /** Duration of each step. */
   readonly minutes: number;
-  /** Percentage points: how many more requests may fail than before, such as `1%`. */
+  /** How many more requests may fail than before, in percentage points, such as `1%`. */
   readonly errors: string;
-  /** p99 of the time to first byte, relative to before, such as `1.5x`. */
+  /** Limit of the p99 of the time to first byte, relative to before, such as `1.5x`. */
   readonly p99: string;
-  /** CPU per request, relative to before, such as `2x`. */
+  /** Limit of the CPU per request, relative to before, such as `2x`. */
   readonly cpu: string;
 }
 
-/** The values of keys that are not given. */
+/** The defaults. */
 export const defaultReleaseSettings: ReleaseSettings = {
   steps: [5, 25, 100],
   minutes: 5,
@@ -36,7 +36,7 @@ export const releaseRules = {
 } as const;
 
 /**
- * The problem of steps that a schema cannot express, or null.
+ * A problem of the steps that a schema cannot express, or null.
  *
  * @example stepsProblem([25, 5, 100]) // 'must rise: 5 follows 25'
  */

@@ -1,16 +1,16 @@
-// Management operations on a deployment's bindings: types of both halves, the API's (resources/) and the engine's
-// (runtime/engine/resources/). The control plane calls `POST /_platform/data` of the private port, `platform dev` its
-// own process.
+// Types of the management operations on a deployment's bindings, for the API (resources/) and the engine
+// (runtime/engine/resources/). The control plane calls `POST /_platform/data` of the private port; `platform dev` calls
+// its own process.
 import { bindings, type Kind, type OperationsByKind } from './bindings/kinds.ts';
 import { object } from './bindings/object.ts';
 import type { Nothing } from './resource-call/arguments.ts';
 import type { ObjectOperations } from './resource-call/objects.ts';
 import type { ScheduleOperations } from './resource-call/timers.ts';
 
-/** A kind whose content has operations. */
+/** A kind of binding whose content has operations. */
 export type ResourceKind = Kind | 'object';
 
-/** The bindings that the deployment declares; takes no `binding`. */
+/** Lists the bindings that the deployment declares; takes no `binding`. */
 interface ListOperations {
   readonly 'resources.list': {
     readonly takes: Nothing;
@@ -59,8 +59,8 @@ export interface ResourceCall<Operation extends ResourceOperation = ResourceOper
 }
 
 /**
- * The response: `{result}` with status 200. Otherwise `{error, code}`, like all errors of the private port:
- * `binding_not_found`, and `invalid_argument` for a refused statement or key.
+ * The response: `{result}` with status 200. Failures have the body `{error, code}`, like all errors of the private
+ * port: `binding_not_found`, and `invalid_argument` for a refused statement or key.
  */
 export interface ResourceAnswer<Operation extends ResourceOperation> {
   readonly result: ResourceOperations[Operation]['gives'];

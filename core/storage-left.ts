@@ -1,5 +1,5 @@
-// Remaining storage of organizations: the control plane counts it and writes it to the folder of route records, which
-// every machine has; engines and database processes read it and subtract their writes, until the next count.
+// Remaining storage of organizations. The control plane counts it, and writes it to the folder of route records, which
+// every machine has. Engines and database processes read it, and subtract their writes until the next count.
 import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { withoutPreview } from './preview.ts';
 /** Remaining storage of an organization. */
 export interface OrganizationLeft {
   readonly id: string;
-  /** Bytes of its plan; null means limited only by the disk, whose size is not disclosed. */
+  /** Bytes that its plan allows; null means that only the disk limits it, whose size is not disclosed. */
   readonly limit: number | null;
   readonly left: number;
   /** Names of its projects. */
@@ -21,12 +21,15 @@ export interface StorageLeft {
   readonly version: 1;
   /** ISO 8601: when the count began. Writing the file again without a new count keeps the subtracted amounts. */
   readonly countedAt: string;
-  /** ISO 8601. After this time no write is refused, because counting has stopped. */
+  /** ISO 8601. When the last count is older than this, no write is refused, because counting has stopped. */
   readonly until: string;
   readonly organizations: readonly OrganizationLeft[];
 }
 
-/** Bytes by namespace, as an engine answers `POST /_platform/storage`; null means unknown there. */
+/**
+ * Bytes by namespace, as in an engine's response to `POST /_platform/storage`; null means that the engine does not know
+ * them.
+ */
 export interface KeptBytes {
   readonly files: Readonly<Record<string, number>> | null;
   readonly databases: Readonly<Record<string, number>> | null;
@@ -45,10 +48,13 @@ interface Account {
 const LOOK_MS = 1000;
 const NEWLINE = 10;
 const NOTHING = Buffer.alloc(0);
-/** Limit of the file: a million projects. */
+/** Maximum size of the file, enough for a million projects. */
 const BYTES_MAX = 64 * 1024 * 1024;
 
-/** In the folder of route records. Not `.json`, because it has several lines of JSON. */
+/**
+ * Name of the file in the folder of route records. The name does not end with `.json`, because the file has several
+ * lines of JSON.
+ */
 export const STORAGE_FILE = 'storage';
 
 function fileOf(dataFolder: string): string {
@@ -89,7 +95,7 @@ export class StorageGuard {
   #bytes: Buffer = NOTHING;
   /** Lines of projects, by name. */
   #lines: Buffer = NOTHING;
-  /** By organization; only for projects that have written since the file was read. */
+  /** The accounts by organization, only for projects that have written since the file was read. */
   #accounts = new Map<string, Account>();
   /** Bytes written here since the count, by organization, before the file was read. */
   #written = new Map<string, number>();
@@ -103,7 +109,7 @@ export class StorageGuard {
     this.#clock = clock;
   }
 
-  /** Remaining bytes of a namespace's organization; Infinity: no limit. */
+  /** Remaining bytes of a namespace's organization; Infinity means no limit. */
   left(namespace: string): number {
     return this.#of(namespace)?.left ?? Infinity;
   }
@@ -192,7 +198,7 @@ export class StorageGuard {
     this.#lines = version === 1 ? bytes.subarray(end) : NOTHING;
   }
 
-  /** Searches the sorted lines. */
+  /** Finds the line of a project by binary search. */
   #find(project: string): Account | null {
     const lines = this.#lines;
     for (let [low, high] = [0, lines.length]; low < high;) {

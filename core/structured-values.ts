@@ -53,7 +53,7 @@ function showRecord([kind, first, ...rest]: readonly unknown[], show: (index: un
       return show(rest[0]);
     case 'boxed':
       return show(first);
-    // For bigint, number and buffer, it is a text.
+    // The content of a bigint, number or buffer is a text.
     default:
       return first ?? null;
   }

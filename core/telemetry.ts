@@ -17,7 +17,7 @@ export interface LineRecord extends OfDeployment {
   readonly text: string;
   /** Kind of its invocation; null for code outside of invocations. */
   readonly kind: InvocationKind | null;
-  /** The route of a request (`routeOf`); else the name of the queue, timer, schedule or workflow. */
+  /** The route of a request (`routeOf`), or the name of the queue, timer, schedule or workflow. */
   readonly route: string;
   readonly invocation: string | null;
   readonly traceId: string | null;
@@ -37,21 +37,21 @@ export interface InvocationRecord extends OfDeployment {
   readonly status: number;
   /** `ok`, or the error code. A response with a status of 5xx is a failure too, even if the outcome is `ok`. */
   readonly outcome: string;
-  /** Reason of a failure in one line; else empty. */
+  /** Reason of a failure in one line; otherwise empty. */
   readonly error: string;
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** Time to first byte of a response; null means an event, or the client left before. */
+  /** Time to first byte of a response; null for an event, or if the client disconnected before. */
   readonly firstByteMs: number | null;
   /** Null: an event. */
   readonly request: RequestDetails | null;
 }
 
-/** More about a request. These details contain no values that may be secrets. */
+/** Details of a request, without values that may be secrets. */
 export interface RequestDetails {
   /** The query without `?`; secret values are `***`. Empty: none. */
   readonly query: string;
-  /** Names and values, in order of arrival; null if the value is secret. */
+  /** Names and values of headers, in order of arrival; null instead of a secret value. */
   readonly headers: readonly (readonly [name: string, value: string | null])[];
   /** Address of the client, as the worker sees it; empty if unknown. */
   readonly client: string;
@@ -74,7 +74,7 @@ export interface SpanRecord extends OfDeployment {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentId: string | null;
-  /** The first of its trace on this platform: its parent, if any, is external. */
+  /** Whether this is the first span of its trace on this platform: its parent, if there is one, is external. */
   readonly isRoot: boolean;
   readonly name: string;
   readonly kind: SpanKind;
@@ -83,7 +83,7 @@ export interface SpanRecord extends OfDeployment {
   readonly error: string | null;
   readonly invocation: string;
   readonly attributes: SpanAttributes;
-  /** Spans of other traces that led to it, as `traceparent`. */
+  /** Spans of other traces that led to this span, as `traceparent`. */
   readonly links: readonly string[];
 }
 

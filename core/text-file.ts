@@ -1,5 +1,5 @@
-// Decodes text files that editors of any system write: UTF-8 with or without a byte order mark, and UTF-16 with one, as
-// saved by editors and PowerShell on Windows. Used for all files of users. Pure except for the file.
+// Decodes text files that editors of any system write: UTF-8 with or without a byte order mark, and UTF-16 with a byte
+// order mark, as saved by editors and PowerShell on Windows. Used for all files of users. Pure except for the file.
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Failure } from './failure.ts';

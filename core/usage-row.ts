@@ -4,9 +4,9 @@ import type { MeasuredKind } from './bindings/kinds.ts';
 import { mergeCounts, type SparseCounts } from './histogram.ts';
 import type { InvocationKind } from './plans.ts';
 
-/** An invocation close to its budget. */
+/** An invocation that came close to its CPU budget. */
 export interface CostlyInvocation {
-  /** Id in the log. */
+  /** Id of the invocation in the log. */
   readonly id: string;
   /** When the invocation ended, in ms since 1970. */
   readonly at: number;
@@ -14,7 +14,10 @@ export interface CostlyInvocation {
   readonly isFailure: boolean;
 }
 
-/** Classes of status codes. `4xx`: also clients that left before a response (499). `other`: open WebSockets (101). */
+/**
+ * Classes of status codes. `4xx` includes clients that disconnected before a response (499). `other`: open WebSockets
+ * (101).
+ */
 export const statusClasses = ['2xx', '3xx', '4xx', '5xx', 'other'] as const;
 export type StatusClass = (typeof statusClasses)[number];
 
@@ -33,14 +36,14 @@ export interface UsageRow {
    */
   readonly route: string;
   readonly invocations: number;
-  /** Invocations with a status of 5xx, or an outcome that is not `ok`; failed calls. */
+  /** Invocations with a status of 5xx or an outcome other than `ok`; for calls, the failed calls. */
   readonly failures: number;
   /** Requests by status class, in the order of {@link statusClasses}; zeros for other kinds. */
   readonly statuses: readonly number[];
   /** CPU of the worker's code, and of host work for it. */
   readonly cpuMs: number;
   readonly hostCpuMs: number;
-  /** The same for the most expensive invocation, within one budget. */
+  /** CPU of the most expensive invocation, within one budget. */
   readonly cpuMsMax: number;
   /** Invocations by their CPU: counts by bucket of `cpuScale` (core/histogram.ts), without trailing zeros. */
   readonly cpuCounts: readonly number[];
@@ -70,7 +73,7 @@ export interface UsageBatch {
   readonly rows: readonly TimedUsageRow[];
 }
 
-/** Listed invocations per deployment, kind, route and period. */
+/** How many invocations are listed per deployment, kind, route and period. */
 export const COSTLIEST_MAX = 3;
 
 /** Sums two rows of the same deployment, kind and route; other fields are taken from the first row. */

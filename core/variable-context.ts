@@ -1,5 +1,5 @@
-// Seal context of a project's variable (core/encryption.ts): its value cannot be unsealed for another project, scope
-// or key. Used by code that encrypts or decrypts a variable. Pure.
+// The context with which a project's variable is encrypted (core/encryption.ts): its value cannot be decrypted for
+// another project, scope or key. Used by code that encrypts or decrypts a variable. Pure.
 
 /** Location of a variable: `branch` is '' except for scope `branch`. */
 interface VariablePlace {

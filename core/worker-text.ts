@@ -5,7 +5,7 @@ import { isAscii } from 'node:buffer';
 /** The code of one bundle. */
 export interface WorkerText {
   readonly bytes: SharedArrayBuffer;
-  /** Two bytes per character, because it has a character beyond ASCII. */
+  /** Whether the text has two bytes per character, because it has a character beyond ASCII. */
   readonly isWide: boolean;
   /** In characters. */
   readonly length: number;
@@ -34,7 +34,7 @@ export function toWorkerText(content: Buffer): WorkerText {
   return { bytes, isWide: true, length };
 }
 
-/** Parts of a text, each of whole characters. */
+/** Splits a UTF-8 text into pieces of whole characters. */
 function piecesOf(content: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let from = 0; from < content.length;) {

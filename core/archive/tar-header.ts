@@ -1,11 +1,12 @@
-// Blocks of a tar file, as written by POSIX (ustar, pax) and GNU tar: parsed strictly, and written. Pure. Our own,
-// because libraries hold a pax record of any announced length in memory, and accept entries that are refused here.
+// Parses and writes the blocks of a tar file, in the formats of POSIX (ustar, pax) and GNU tar. Parsing is strict.
+// Pure. No library is used, because libraries hold a pax record of any announced length in memory, and accept entries
+// that are refused here.
 import type { PlatformError } from '../errors.ts';
 import { archiveError } from './archive-error.ts';
 
 export const BLOCK_BYTES = 512;
 
-/** Content of a header. */
+/** The content of an entry's header. */
 interface TarHeader {
   readonly path: string;
   readonly type: TarType;
@@ -95,9 +96,9 @@ export function longName(content: Uint8Array): string {
   return decode(end < 0 ? content : content.subarray(0, end));
 }
 
-/** Properties of an entry besides path and size. */
+/** Properties of an entry other than path and size. */
 interface EntryKind {
-  /** Target, if it is a symbolic link. */
+  /** Target, if the entry is a symbolic link. */
   readonly target?: string;
   readonly isExecutable?: boolean;
 }
@@ -208,7 +209,7 @@ function latin1(bytes: Uint8Array, at: number, length: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + length));
 }
 
-/** A path for a message. */
+/** Shortens a path for a message. */
 export function shown(path: string): string {
   return JSON.stringify(path.length > 120 ? `${path.slice(0, 117)}...` : path);
 }

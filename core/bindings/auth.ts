@@ -1,4 +1,4 @@
-// The kind `auth`: managed sign-in. A project has one set of users, without a resource name.
+// The kind `auth`: managed sign-in. A project has only one set of users, so there is no resource name.
 import type { BindingDescriptor } from './descriptor.ts';
 import { bindingName } from './schemas.ts';
 

@@ -8,8 +8,9 @@ export const db = {
   type: 'Database',
   label: 'SQL database',
   module: 'database',
-  // `run`: `{op, transaction}` and the request as a part -> the answer as a part (core/database-request.ts).
-  // `send`: `{transaction, queue, message}`, the message as for queue.send -> `{messageId}` and the answer as a part.
+  // `run` takes `{op, transaction}`, with the request as a part, and returns the response as a part
+  // (core/database-request.ts). `send` takes `{transaction, queue, message}`, with the message as for queue.send, and
+  // returns `{messageId}`, with the response as a part.
   calls: ['run', 'send'],
   methods: ['prepare', 'batch', 'exec', 'transaction'],
   isPlain: false,

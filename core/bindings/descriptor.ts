@@ -12,9 +12,12 @@ export interface BindingDescriptor {
   readonly type: string;
   /** Type of the binding in env.d.ts. */
   readonly label: string;
-  /** Name of the kind's modules in the engine and its guest, and the first part of its host calls. */
+  /** Name of the kind's modules in the engine and its guest, and the first part of the names of its host calls. */
   readonly module: string;
-  /** The second parts of its host calls, which are asynchronous; runtime/engine/bindings/ has the arguments. */
+  /**
+   * The second parts of the names of its host calls, which are asynchronous. The arguments are in
+   * runtime/engine/bindings/.
+   */
   readonly calls: readonly string[];
   /** Methods in a worker by which code in Node recognises it: no other kind has all of them. */
   readonly methods: readonly string[];
@@ -23,8 +26,9 @@ export interface BindingDescriptor {
    */
   readonly isPlain: boolean;
   /**
-   * Resources that each preview has separately. `resource`: resources with other names, which count for the project,
-   * for stored data. `namespace`: all names are in a separate namespace, for events and for data that may be dropped.
+   * How each preview gets separate resources. `resource`, for stored data: the resources have other names, and count as
+   * storage of the project. `namespace`, for events and for data that may be dropped: all names are in a separate
+   * namespace.
    */
   readonly ofPreview: 'resource' | 'namespace';
   /** Whether the calls of workers are counted for each resource: rate, latency, failures. */
@@ -47,13 +51,13 @@ export interface WranglerBinding {
   readonly key: string;
   /** Field with the name of the resource; if it is empty, the binding's name is used. */
   readonly resource: string;
-  /** Fields that are not needed here. */
+  /** Fields that this platform does not need. */
   readonly notNeeded: readonly string[];
   /** Unsupported fields, with alternatives. */
   readonly unsupported: Readonly<Record<string, string>>;
 }
 
-/** Names of a kind for people and in URLs. */
+/** Names of a kind in texts and in URLs. */
 interface BindingPage {
   /** Segment of the API's and the dashboard's paths. */
   readonly path: string;
@@ -66,7 +70,7 @@ interface BindingPage {
 
 /** Stored rows of a kind. */
 interface BindingStorage {
-  /** Name in the API. */
+  /** Name of the kind in the API. */
   readonly kind: string;
   /** SQL of Postgres that selects `project`, the project's name, and `bytes`. */
   readonly sql: string;

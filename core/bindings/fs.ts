@@ -8,7 +8,7 @@ export const fs = {
   type: 'FileStorageBinding',
   label: 'File storage',
   module: 'files',
-  // Bodies as for fetch: a part, or the id under `stream`.
+  // As for fetch, a body is a part, or a stream whose id is under `stream`.
   calls: ['put', 'head', 'get', 'delete', 'list', 'createUpload', 'putPart', 'completeUpload', 'abortUpload', 'sign'],
   methods: ['put', 'get', 'head', 'delete', 'list', 'createMultipartUpload', 'createSignedUrl'],
   isPlain: true,

@@ -41,7 +41,7 @@ export function isPoolVariable(text: string): boolean {
   return new RegExp(variableName.pattern).test(text);
 }
 
-/** Variables that the worker of a deployment does not get: its pools have them. */
+/** Variables that the worker of a deployment does not get, because only its pools use them. */
 export function pooledVariables(bindings: Readonly<Record<string, Readonly<Record<string, string>>>>): Set<string> {
   return new Set(Object.values(bindings['hyperdrive'] ?? {}));
 }

@@ -1,5 +1,5 @@
-// The list of the kinds of bindings. The other folders iterate over the list and do not name kinds: test/tidy/ counts
-// the tables that still do.
+// The list of the kinds of bindings. The other folders iterate over this list instead of naming kinds: test/tidy/
+// counts the tables that still name them.
 import type { DatabaseOperations } from '../resource-call/databases.ts';
 import type { QueueOperations } from '../resource-call/queues.ts';
 import type { SandboxOperations } from '../resource-call/sandboxes.ts';

@@ -69,9 +69,9 @@ export interface ObjectClasses {
   /** Former name -> name. */
   readonly renamed?: Readonly<Record<string, string>>;
   readonly deleted?: readonly string[];
-  /** Class -> `project#Class` that has its objects now. */
+  /** Maps a class to the `project#Class` that has its objects now. */
   readonly transferred?: Readonly<Record<string, string>>;
-  /** Class -> `project#Class` whose objects it has. */
+  /** Maps a class to the `project#Class` whose objects it has. */
   readonly received?: Readonly<Record<string, string>>;
 }
 
@@ -102,7 +102,7 @@ export interface DeclaredClasses {
 export function firstNameOf({ renamed = {} }: ObjectClasses, name: string): string {
   const before = Object.entries(renamed);
   let first = name;
-  // Manifests are checked, but a circle must not hang the engine.
+  // A circle of names must not hang the engine, although manifests are checked.
   for (let step = 0; step <= before.length; step++) {
     const found = before.find(([, to]) => to === first);
     if (found === undefined) break;
@@ -150,7 +150,7 @@ export function classesAdvice(first: string): string {
   );
 }
 
-/** A contradiction in the classes, with its key. */
+/** A contradiction in the classes, with the key where it is. */
 interface ClassesProblem {
   readonly path: readonly ['renamed' | 'transferred' | 'received', string] | readonly ['deleted', number];
   readonly message: string;

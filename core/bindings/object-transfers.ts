@@ -8,12 +8,12 @@ export interface OtherClass {
   readonly class: string;
 }
 
-/** Where the objects of a class were moved, or null. @param first name of the class. */
+/** The project to which the objects of a class were moved, or null. @param first name of the class. */
 export function transferredTo(classes: ObjectClasses, first: string): OtherClass | null {
   return find(classes, classes.transferred, first);
 }
 
-/** Where the objects of a class are stored; null means in this project. @param first name of the class. */
+/** The project that stores the objects of a class; null means this project. @param first name of the class. */
 export function receivedFrom(classes: ObjectClasses, first: string): OtherClass | null {
   return find(classes, classes.received, first);
 }
@@ -56,7 +56,7 @@ export function transferProjects(...deployments: readonly DeclaredClasses[]): st
 }
 
 /**
- * Why a deployment cannot become production as far as other projects are concerned; null if it can.
+ * Why the state of other projects prevents a deployment from becoming production; null if nothing prevents it.
  *
  * @param now production, before. @param productionOf the production deployment of another project of the same owner, or
  * null.
@@ -94,7 +94,10 @@ export function transferObjection(
   return null;
 }
 
-/** First names of classes that a deployment receives and production did not: objects of their own would be hidden. */
+/**
+ * First names of classes that a deployment receives, but production did not: production's own objects of these classes
+ * would be hidden.
+ */
 export function newlyReceived(now: DeclaredClasses, next: DeclaredClasses): string[] {
   const { objectClasses: classes = {} } = next;
   const firsts = Object.keys(classes.received ?? {}).map((name) => firstNameOf(classes, name));

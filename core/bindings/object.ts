@@ -1,5 +1,5 @@
-// The key `object` of platform.yaml: durable objects, by binding names and classes that the worker exports. Not one of
-// the kinds of kinds.ts, because its resources are instances of the worker's own code.
+// The key `object` of platform.yaml: durable objects, by binding names and classes that the worker exports. This kind
+// is not in kinds.ts, because its resources are instances of the worker's own code.
 import { bindingName, EXPECTS_NAMES } from './schemas.ts';
 import { calledByPreviews, isServiceText, parseServiceTarget, projectName, serviceText } from './service.ts';
 import type { ServiceTarget } from './service.ts';
@@ -42,7 +42,7 @@ export const object = {
   otherNames: ['objects', 'durable_object', 'durable_objects'],
   type: 'DurableObjectNamespace',
   label: 'Durable objects of the class',
-  /** The same as for the kinds in kinds.ts. */
+  /** Read-only operations, as for the kinds in kinds.ts. */
   reads: ['object.list', 'object.get', 'object.values', 'object.query', 'object.held'],
   page: { path: 'objects', title: 'Objects', one: 'object binding', area: 'storage' },
 } as const;

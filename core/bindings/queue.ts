@@ -27,7 +27,7 @@ const queueMap = {
               type: 'integer',
               minimum: 0,
               maximum: 100,
-              description: 'Attempts after the first.',
+              description: 'Number of retries after the first attempt.',
               expects: 'a whole number from 0 to 100',
             },
             retry_delay: {
@@ -62,14 +62,15 @@ export const queue = {
   type: 'QueueBinding',
   label: 'Queue',
   module: 'queue',
-  // `send`: `{messages: {delaySeconds?, dedupeId?, orderingKey?}[]}`, their bodies as parts -> `{messageIds}`.
+  // `send` takes `{messages: {delaySeconds?, dedupeId?, orderingKey?}[]}`, with the bodies as parts, and returns
+  // `{messageIds}`.
   calls: ['send', 'metrics'],
   methods: ['send', 'sendBatch', 'metrics'],
   isPlain: true,
   ofPreview: 'namespace',
   isMeasured: false,
   reads: ['queue.stats', 'queue.list'],
-  // Producers and consumers: cli/wrangler/bindings.ts.
+  // Null, because cli/wrangler/bindings.ts converts producers and consumers.
   wrangler: null,
   page: { path: 'queues', title: 'Queues', one: 'queue', area: 'jobs' },
   storage: {

@@ -8,8 +8,8 @@ export const sandbox = {
   type: 'SandboxBinding',
   label: 'Sandboxes',
   module: 'sandbox',
-  // `{binding, method, url, headers, stream}` and the body as for fetch -> as fetch; the path of the url is the
-  // service's, from the sandbox's id on.
+  // Takes `{binding, method, url, headers, stream}` and a body, and returns a response, like fetch. The path of the URL
+  // is the part of the service's path that begins with the sandbox's id.
   calls: ['call'],
   methods: ['get', 'list', 'listSnapshots', 'deleteSnapshot'],
   isPlain: false,

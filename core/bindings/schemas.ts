@@ -1,6 +1,7 @@
 // Schemas of names in platform.yaml, for the descriptors and config/project-config-schema.ts.
 
-// `env.vars` has the variables. The others are members of every object: tables by binding names do not have them.
+// `env.vars` has the variables. The other names are members of every object, so they would be found in any table by
+// binding names.
 export const bindingName = {
   type: 'string',
   pattern:

@@ -49,8 +49,8 @@ export const service = {
   type: 'Service',
   label: 'Workers of other projects',
   module: 'service',
-  // `connect`: `{binding, socket, method}` and a frame of the session as a part -> nothing, when the session is over.
-  // `fetch`: `{binding}` and as fetch -> as fetch.
+  // `connect` takes `{binding, socket, method}`, with a frame of the session as a part, and returns nothing when the
+  // session is over. `fetch` takes `{binding}` and the arguments of fetch, and returns the same as fetch.
   calls: ['connect', 'fetch'],
   methods: ['fetch', 'connect'],
   isPlain: false,

@@ -8,8 +8,8 @@ export const timer = {
   type: 'TimerBinding',
   label: 'Timers',
   module: 'timer',
-  // `set`: `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}`.
-  // `get`: -> `{id, scheduledTime, payload, intervalMs}` or null.
+  // `set` takes `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}`. `get` returns `{id, scheduledTime,
+  // payload, intervalMs}` or null.
   calls: ['set', 'get', 'delete', 'list'],
   methods: ['set', 'get', 'delete', 'list'],
   isPlain: true,

@@ -39,11 +39,11 @@ export const workflow = {
   type: 'WorkflowBinding',
   label: 'Workflow',
   module: 'workflow',
-  // `trigger`: `{input, id?}` -> `{executionId}`; the others of a binding take `{id, ...}`. The last five come from a
-  // run (guest/events/workflow.ts) and are durable before the reply. Instead of a binding they take
-  // `{lease, name, ...}`: `{result}`, `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` ->
-  // `{ended?, step?}`: `ended` when the run is cancelled or paused, `step` for an event that arrived earlier. `log`:
-  // `{message, data}`.
+  // `trigger` takes `{input, id?}` and returns `{executionId}`; the other calls of a binding take `{id, ...}`. The last
+  // five calls come from a run (guest/events/workflow.ts), and their effects are durable before the reply. Instead of a
+  // binding, they take `{lease, name}` and, in this order, `{result}`, `{error, attempts, wakeAt | null}`, `{wakeAt}`,
+  // `{type, timeoutAt | null}` and `{message, data}`. The first four return `{ended?, step?}`: `ended` when the run is
+  // cancelled or paused, `step` for an event that arrived earlier.
   calls: [
     'trigger',
     'get',

@@ -2,7 +2,7 @@
 // Used by project-config.ts for warnings. Pure.
 import { nearestWord } from '../spelling.ts';
 
-/** Flags with an effect. */
+/** Flags that change the behavior of workers. */
 const EFFECTIVE = new Set(['nodejs_compat', 'no_nodejs_compat']);
 
 /** Flags for standard behavior, which workers always have here. */

@@ -50,8 +50,7 @@ ${body}`;
 }
 
 /**
- * Whether a file has the generated content, judged by the hash in its header, so that a file changed by a formatter
- * is kept.
+ * Whether a file has the generated content. Only the hash in its header is compared, so that a formatted file is kept.
  */
 export function hasSameHash(existing: string | null, generated: string): boolean {
   const hash = hashOf(generated);

@@ -2,8 +2,8 @@
 import { isMap, isScalar, parseDocument, type Document } from 'yaml';
 
 /**
- * Sets `agentSDK: true`. The document gives the position; the surrounding text stays byte for byte. Only if that is
- * impossible (a flow map, a document with an end mark) the document is printed again, with its comments.
+ * Sets `agentSDK: true`. The parsed document gives the position, and the surrounding text does not change. Only if that
+ * is impossible (a flow map, a document with an end mark), the document is printed again, with its comments.
  *
  * @throws {Error} when the text is not a map; parse it with `parseProjectConfig` first.
  * @example setAgentSdk('kind: worker # mine\n') // 'kind: worker # mine\nagentSDK: true\n'
@@ -36,7 +36,7 @@ function isSet(text: string): boolean {
 function splice(text: string, { contents }: Document.Parsed): string {
   const value = isMap(contents) ? contents.get('agentSDK', true) : contents;
   if (isScalar(value) && value.range && value.range[1] > value.range[0]) {
-    // An explicit null at the root, such as `~`, is replaced by the map.
+    // An explicit null at the root, such as `~`, is replaced by a map.
     return `${text.slice(0, value.range[0])}${value === contents ? 'agentSDK: ' : ''}true${text.slice(value.range[1])}`;
   }
   const eol = text.includes('\r\n') ? '\r\n' : '\n';

@@ -125,7 +125,7 @@ const schema = {
         db: {
           enum: ['copy', 'empty'],
           default: 'copy',
-          description: "Their databases begin as copies of production's, or with migrations only.",
+          description: "Whether their databases begin as copies of production's, or with migrations only.",
         },
         cron: { ...onOff, default: 'off', description: 'Whether schedules run in the newest deployment of a branch.' },
         queue: { ...onOff, default: 'on', description: 'Whether messages are delivered; they wait otherwise.' },
@@ -219,13 +219,13 @@ const schema = {
   },
 } as const;
 
-/** platform.yaml as its author writes it: every key is optional, and nothing is resolved. */
+/** The content of platform.yaml without defaults: every key is optional. */
 export type ProjectFile = XStatic<typeof schema>;
 
 /** The part of the definition that the parser uses. */
 export const projectFileSchema = schema;
 
-/** Keywords of our parser: the phrase after "must be" in its messages. */
+/** Keywords that only our parser knows: the phrases after "must be" in its messages. */
 const PARSER_ONLY = new Set(['expects', 'expectsNames']);
 
 /**

@@ -24,13 +24,13 @@ export interface AssetsConfig {
    * `!`.
    */
   readonly runWorkerFirst: boolean | readonly string[];
-  /** Status -> path of the page that browsers get for an error of the platform. */
+  /** Maps a status to the path of the page that browsers get for an error of the platform. */
   readonly errorPages: Readonly<Record<string, string>>;
 }
 
 /** A schedule of `cron`. */
 interface CronConfig {
-  /** Five or six fields, valid. */
+  /** A valid cron expression of five or six fields. */
   readonly schedule: string;
   /** IANA name. */
   readonly timezone: string;
@@ -69,7 +69,7 @@ export interface ProjectConfig {
   readonly objects: Readonly<Record<string, string>>;
   /** Renamed and deleted classes; absent if there are none. */
   readonly objectClasses?: ObjectClasses;
-  /** Also true when `agentSDK` is. */
+  /** Also true when `agentSDK` is true. */
   readonly ai: boolean;
   /** By name. */
   readonly cron: Readonly<Record<string, CronConfig>>;
@@ -84,7 +84,7 @@ interface ParsedProjectConfig {
   readonly problems: readonly Problem[];
 }
 
-/** Unsupported keys of older files and other platforms, with their replacements. */
+/** Keys of older files and other platforms that are not supported, with their replacements. */
 const unsupportedKeys: Readonly<Record<string, { message: string; hint: string }>> = {
   env: {
     message: "The key 'env' is not part of platform.yaml any more",
@@ -96,7 +96,7 @@ const unsupportedKeys: Readonly<Record<string, { message: string; hint: string }
   },
 };
 
-/** Names of our keys on other platforms. */
+/** Names that other platforms use for our keys. */
 const otherNames: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(descriptors).flatMap(([kind, { otherNames: names }]) => names.map((name) => [name, kind] as const)),

@@ -23,20 +23,20 @@ interface SchemaNode {
   readonly maximum?: number;
   /** Phrase after "must be" in a message. */
   readonly expects?: string;
-  /** The same for a name in `patternProperties`. */
+  /** Phrase after "must be" in a message about a name in `patternProperties`. */
   readonly expectsNames?: string;
 }
 
-/** Nodes of a key and of its value, for later problems. */
+/** The nodes of a key and of its value, for the positions of problems that are found later. */
 interface Entry {
   readonly key: Node;
   readonly value: Node;
 }
 
-/** A checked document. `value` has the valid parts; the source's problems tell whether they are complete. */
+/** A checked document. `value` has the valid parts of the document; if the source has no problems, it is complete. */
 export interface Checked {
   readonly value: Readonly<Record<string, unknown>>;
-  /** By path, such as `assets.binding`. */
+  /** The entries by path, such as `assets.binding`. */
   readonly entries: ReadonlyMap<string, Entry>;
 }
 

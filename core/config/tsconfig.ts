@@ -13,10 +13,10 @@ import {
 import { typesPackage } from './environment-types.ts';
 import type { Problem } from '../problem.ts';
 
-/** Result of editing a tsconfig.json: its text, or why it was not changed. */
+/** Result of editing a tsconfig.json: the new text, or the reason why it was not changed. */
 type TsconfigEdit = { readonly text: string; readonly changed: boolean } | { readonly problem: Problem };
 
-/** The file for a project that has none. Packages linked from a clone import their files as `.ts`. */
+/** The file for a project that has no tsconfig.json. Packages linked from a clone import their files as `.ts`. */
 function newTsconfig(environmentFile: string, paths: Readonly<Record<string, string>>): string {
   const names = Object.entries(paths).map(
     ([name, target]) => `\n      ${JSON.stringify(name)}: [${JSON.stringify(target)}]`,

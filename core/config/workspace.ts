@@ -43,7 +43,7 @@ export interface Workspace {
   readonly monorepo: boolean;
   /** The files that indicate a workspace, sorted; empty if there are none. */
   readonly indicators: readonly string[];
-  /** All platform.yaml files that count, sorted. */
+  /** All platform.yaml files that are used, sorted. */
   readonly projectFiles: readonly string[];
   readonly problems: readonly Problem[];
 }

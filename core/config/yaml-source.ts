@@ -5,9 +5,9 @@ import { isAlias, parseDocument, type Document, type ErrorCode, type Node } from
 import { fixedLimits } from '../limits.ts';
 import { printable, type Problem } from '../problem.ts';
 
-/** Aliases followed in one file; resolving one walks the whole document. */
+/** Maximum number of aliases that are resolved in one file, because each of them walks the whole document. */
 const ALIASES_MAX = 100;
-/** Problems kept per file. */
+/** Maximum number of problems kept per file. */
 const PROBLEMS_MAX = 100;
 /** Number of syntax errors shown, because later errors mostly follow from the first. */
 const SYNTAX_ERRORS_MAX = 3;
@@ -38,7 +38,7 @@ export interface YamlSource {
   follow(node: Node, path: string): Node | undefined;
 }
 
-/** Parses YAML text. Syntax errors are in `problems`; then `root` is null. */
+/** Parses YAML text. Reads a text. If it has syntax errors, they are in `problems`, and `root` is null. */
 export function readYaml(text: string, file: string): YamlSource {
   const problems: Problem[] = [];
   const plain = text.startsWith('\ufeff') ? text.slice(1) : text;

@@ -4,13 +4,12 @@ const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof logLevels)[number];
 
 /**
- * `failures`: failures caused by the platform or a worker; `all`: a line at `info` for every invocation; `none`: no
- * such lines.
+ * Which invocations are logged: `failures` caused by the platform or a worker, `all` (at the level `info`), or `none`.
  */
 const requestLogs = ['failures', 'all', 'none'] as const;
 type RequestLog = (typeof requestLogs)[number];
 
-/** `text`: for people; `json`: for programs. */
+/** The format of log lines: `text` for people, or `json` for programs. */
 const logFormats = ['text', 'json'] as const;
 type LogFormat = (typeof logFormats)[number];
 

@@ -11,9 +11,11 @@ const levels: Readonly<Record<number, readonly [name: string, style: 'dim' | 'gr
   60: ['fatal', 'red'],
 };
 
-/** Fields that are already in the line, or of no use on a screen. */
+/**
+ * Fields that are not appended to a line, because the line already contains them, or they are useless on a terminal.
+ */
 const SAID = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'project', 'err']);
-/** Fields that are already in a line about an invocation. */
+/** Fields that are not appended to a line about an invocation, which already contains them. */
 const SAID_OF_INVOCATION = new Set(['kind', 'method', 'path', 'status', 'outcome', 'cpuMs', 'wallMs']);
 
 /**

@@ -7,9 +7,9 @@ import { mayConnect, type EgressPolicy } from '../egress.ts';
 import { targetOf } from './target.ts';
 import { connectThrough } from './through-proxy.ts';
 
-/** Reachable destinations, and how to connect to them. */
+/** Which destinations can be reached, and how to connect to them. */
 export interface Outbound {
-  /** The subject of messages, such as `sandboxes`. */
+  /** The programs that connect, as the subject of messages, such as `sandboxes`. */
   readonly who: string;
   readonly policy: EgressPolicy;
   /** Resolves a name to the addresses that the policy allows. */

@@ -15,7 +15,7 @@ interface HostNameSources {
   /** Addresses of name servers, with a port unless it is 53; if there are none, those of the system. */
   readonly servers: readonly string[];
   readonly hostsFile?: string;
-  /** Names that are looked up at a time; default 10,000. */
+  /** Maximum number of concurrent lookups; default 10,000. */
   readonly namesMax?: number;
 }
 
@@ -24,7 +24,7 @@ interface Address {
   readonly family: 4 | 6;
 }
 
-/** A silent server is queried twice, for 2.5 s and 5 s. */
+/** A server that does not respond is queried twice, for 2.5 s and 5 s. */
 const resolverOptions = { timeout: 2500, tries: 2 };
 /** The system's name servers may change while the engine runs. */
 const RESOLVER_MS = 30_000;
@@ -40,7 +40,7 @@ const NAMES_MAX = 10_000;
 const lookupAll = promisify(lookup);
 
 /**
- * A `lookup` for `net.connect` under a policy. Fails with `egress_forbidden` where a name has forbidden addresses only.
+ * A `lookup` for `net.connect` under a policy. Fails with `egress_forbidden` if all addresses of a name are forbidden.
  */
 export function guardedLookup(policy: EgressPolicy, sources: HostNameSources = { servers: [] }): LookupFunction {
   const resolve = createResolve(sources);
@@ -63,10 +63,11 @@ export function guardedLookup(policy: EgressPolicy, sources: HostNameSources = {
 }
 
 /**
- * Limits the lookups of one tenant. A name whose server is silent is looked up for seconds, also after the caller gave
- * up.
+ * Limits the lookups of one tenant. If the server of a name does not respond, the lookup takes seconds, even after the
+ * caller gave up.
  *
- * @param lookup from {@link guardedLookup}. @param most concurrent lookups; a further one fails with `quota_exceeded`.
+ * @param lookup from {@link guardedLookup}. @param most maximum number of concurrent lookups; further lookups fail with
+ *   `quota_exceeded`.
  */
 export function limitedLookup(lookup: LookupFunction, most: number): LookupFunction {
   let running = 0;
@@ -101,14 +102,14 @@ export function createResolve(
   };
   async function find(name: string): Promise<readonly Address[]> {
     if (isIP(name) !== 0) return [{ address: name, family: isIP(name) as 4 | 6 }];
-    // Names of this machine and its network, which name servers may not have.
+    // Resolves names of this machine and its network, which name servers may not know.
     if (!name.includes('.') || name.endsWith('.localhost') || name.endsWith('.local')) return await systemLookup(name);
     const known = (await hosts()).get(name);
     if (known !== undefined) return known;
     try {
       return await ask(current(), name);
     } catch (error) {
-      // The system may resolve more than its name servers, for instance names of a private network.
+      // The system may know names that its name servers do not, for instance names of a private network.
       const { code } = error as NodeJS.ErrnoException;
       if ((code === 'ENOTFOUND' || code === 'ENODATA') && servers.length === 0) return await systemLookup(name);
       throw error;

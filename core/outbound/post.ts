@@ -25,8 +25,8 @@ export interface AttemptResult {
   /** Null if there was no response. */
   readonly status: number | null;
   /**
-   * Reason of the failure; null if the request was delivered. One line for the owner of the URL, without any content of
-   * the response.
+   * Reason of the failure; null if the request was delivered. The text is one line for the owner of the URL, and
+   * contains nothing of the response.
    */
   readonly error: string | null;
 }
@@ -77,7 +77,7 @@ export async function post(
     request.on('response', (response) => {
       const status = response.statusCode!;
       done({ status, error: errorOf(status) });
-      // Only the status counts.
+      // The rest of the response is not needed.
       request.destroy();
     });
     request.on('error', (error) => done({ status: null, error: reasonOf(error) }));

@@ -43,7 +43,7 @@ export function startProxy(open: (target: string) => Duplex): Server {
     );
   });
   server.on('clientError', (_error, socket) => socket.destroy());
-  // A program that takes the port harms only its own sandbox or build.
+  // If a program takes the port, it harms only its own sandbox or build.
   server.on('error', () => {});
   return server.listen(PROXY_PORT, '127.0.0.1');
 }
@@ -57,7 +57,7 @@ async function pass(asked: IncomingMessage, answer: ServerResponse, open: (targe
     const { 'proxy-connection': _hop, 'proxy-authorization': _own, ...headers } = asked.headers;
     const path = url.pathname + url.search;
     const passed = request({ createConnection: () => outside as never, method: asked.method, path, headers });
-    // The function reach() paused the socket, and adding a listener does not resume it.
+    // `reach()` has paused the socket, and adding a listener does not resume it.
     passed.once('socket', (socket) => socket.resume());
     passed.on('response', (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);

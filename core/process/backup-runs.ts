@@ -23,7 +23,7 @@ interface BackupRun {
 
 /** Schedule and destination of backups. */
 interface BackupPlan {
-  /** Null means only on request. */
+  /** Null means that backups are only made on request. */
   readonly cron: string | null;
   readonly target: string;
   readonly nextAt: string | null;
@@ -92,7 +92,7 @@ export function lastBackup(folder: string): { readonly run: BackupRun; readonly 
   return { run, goodAt: ended.find(({ error }) => error === null)?.endedAt ?? null };
 }
 
-/** Null means no process on the folder makes backups. */
+/** Null means that no process of this data folder makes backups. */
 export function backupPlan(folder: string): BackupPlan | null {
   const found = readJson(join(folder, PLAN)) as BackupPlan | null;
   return typeof found?.target === 'string' ? found : null;
@@ -120,11 +120,11 @@ function write(folder: string, runs: readonly BackupRun[]): void {
   try {
     writeWhole(join(folder, RUNS), { runs: keptOf(runs) });
   } catch {
-    // The backup's own error is more useful: the folder is full.
+    // This fails if the folder is full, but the backup's own error is more useful.
   }
 }
 
-/** The last successful one is kept, even after many failures. */
+/** The last successful backup is kept in the list, even after many failures. */
 function keptOf(runs: readonly BackupRun[]): readonly BackupRun[] {
   const good = runs.findIndex(({ error, endedAt }) => error === null && endedAt !== null);
   return good < RUNS_MAX ? runs.slice(0, RUNS_MAX) : [...runs.slice(0, RUNS_MAX - 1), runs[good]!];

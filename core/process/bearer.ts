@@ -1,4 +1,4 @@
-// Token check for ports used by programs of this machine: `authorization: Bearer <token>`.
+// Checks the token (`authorization: Bearer <token>`) at ports for programs of this machine.
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /** Compares digests in constant time, so that neither the token's characters nor its length can be measured. */

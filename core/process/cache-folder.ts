@@ -26,12 +26,12 @@ export function openCacheFolder(folder: string): void {
   if ((owner.mode & 0o022) !== 0) chmodSync(folder, 0o700);
 }
 
-/** Number of builds kept regardless of age. */
+/** Number of builds of the platform that are kept regardless of their age. */
 const BUILDS_KEPT_MIN = 4;
-/** A build used more recently may still be served, by this clone or another. */
+/** A build that was used more recently may still be running, from this clone or another. */
 const BUILD_UNUSED_MS = 7 * 24 * 3600 * 1000;
 
-/** Marks a build as used, and removes other builds that were not used for a week. */
+/** Marks a build of the platform as used, and removes other builds that were not used for a week. */
 export function keepBuild(folder: string, now = Date.now()): void {
   utimesSync(folder, now / 1000, now / 1000);
   const builds = dirname(folder);

@@ -2,10 +2,10 @@
 // only Caddy sets. Checked by engines and the API; the header is ignored from any other sender.
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** In lower case, as in engines. */
+/** The name of the header, in lower case, as engines see it. */
 export const EDGE_HEADER = 'x-platform-edge';
 
-/** Host name for calls of Caddy's admin API, which refuses any other. */
+/** Host name for calls of Caddy's admin API, which refuses any other host name. */
 export const ADMIN_HOST = 'edge';
 
 /** Whether a value is the token, in constant time; always false without a token. */

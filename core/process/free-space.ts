@@ -1,5 +1,5 @@
 // Whether the disk of a folder has enough free space for writes: checked at most once a second. Reads and deletions do
-// not check the free space. The system call is passed as an argument.
+// not check the free space. The caller passes the system call as an argument.
 import { PlatformError } from '../errors.ts';
 
 const LOOK_MS = 1000;
@@ -15,7 +15,7 @@ export class FreeSpace {
   #lookedAt = -Infinity;
   #bytes = Infinity;
 
-  /** @param bytesMin minimum for writes; with 0, it is never checked. */
+  /** @param bytesMin minimum free space for writes; with 0, the disk is never checked. */
   constructor(folder: string, bytesMin: number, statfs: StatFs, now: () => number = () => performance.now()) {
     this.#folder = folder;
     this.#bytesMin = bytesMin;

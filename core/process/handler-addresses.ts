@@ -13,7 +13,7 @@ export interface HandlerAddresses {
 /** All addresses of a name; only IPv4 addresses if there are any. */
 type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** How long a result is cached: the next release sees handlers that start or stop. */
+/** How long a result is cached. Short enough that the next release sees handlers that have started or stopped. */
 const KEPT_MS = 1000;
 const ORIGINS_MAX = 100;
 
@@ -47,7 +47,7 @@ export function openHandlerAddresses(
   resolve: Resolve = resolveByDns,
   now: () => number = () => performance.now(),
 ): HandlerAddresses {
-  // No name needs to be resolved: one machine, or literal addresses.
+  // Whether no name needs to be resolved, because all origins have literal addresses or are this machine.
   const fixed = origins.every((origin) => !isName(new URL(origin)));
   let kept: readonly string[] = [];
   let keptUntil = -Infinity;
@@ -68,7 +68,7 @@ export function openHandlerAddresses(
   };
 }
 
-/** A certificate is for the name, so TLS origins keep it. */
+/** TLS origins keep the name, because the certificate is issued for it. */
 function isName(url: URL): boolean {
   return url.protocol === 'http:' && url.hostname !== 'localhost' && isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;
 }
@@ -76,7 +76,7 @@ function isName(url: URL): boolean {
 async function addressesOf(origin: string, resolve: Resolve): Promise<readonly string[]> {
   const url = new URL(origin);
   if (!isName(url)) return [origin];
-  // A name that no longer resolves belongs to a handler that has been removed.
+  // If a name no longer resolves, its handler has been removed.
   const found = await resolve(url.hostname).catch(() => []);
   return found.map((address) => {
     url.hostname = isIP(address) === 6 ? `[${address}]` : address;

@@ -3,7 +3,10 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** In the data folder. A restore moves it aside, because the existing file belongs to another installation. */
+/**
+ * Name of the file in the data folder. A restore moves the existing file aside, because it belongs to another
+ * installation.
+ */
 export const INSTALLATION_FILE = 'installation';
 
 /**

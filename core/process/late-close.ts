@@ -3,8 +3,8 @@
 import type { Server } from 'node:http';
 
 /**
- * Closes expired connections one tick later. After a stop of the process, or a long busy period, timers run before
- * received data is read: a waiting request would be lost.
+ * Closes expired connections one tick later. When the process was stopped or busy for long, timers run before received
+ * data is read, so a waiting request would be lost.
  */
 export function closeIdleLate(server: Pick<Server, 'on'>): void {
   server.on('timeout', (socket) => {

@@ -15,7 +15,7 @@ export function engineFlags(ofSupervisor: readonly string[]): string[] {
   return [...new Set([...nodeFlags, ...ofSupervisor.filter((flag) => !smallHeapFlags.includes(flag))])];
 }
 
-/** Options of the loader that take a value. */
+/** Options of the dynamic loader that take a value. */
 const WITH_VALUE = new Set([
   '--library-path',
   '--preload',

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 /** `platform.json`. */
 export interface DataFolderRecord {
   readonly format: 1;
-  /** Version of the platform that used it last. */
+  /** Version of the platform that last used the folder. */
   readonly version: string;
   /** Folder of its program. */
   readonly program: string;
@@ -45,7 +45,7 @@ export function recordedLocations(
   };
 }
 
-/** Whether Postgres, embedded or external, was ever used: then a new version has to migrate it. */
+/** Whether Postgres, embedded or external, was ever used, so that a new version must migrate it. */
 export function hasTablesOfPlatform(folder: string): boolean {
   return existsSync(join(folder, 'postgres')) || existsSync(join(folder, 'known-database'));
 }

@@ -1,5 +1,5 @@
-// The loop of background work: a round when something wakes it, and at least every so often, since a wake-up can be
-// lost. Used by the API process.
+// The loop of background work: runs a round at each wake-up, and also at intervals, because a wake-up can be lost. Used
+// by the API process.
 import type { Logger } from 'pino';
 import { createWake } from './wake.ts';
 

@@ -12,9 +12,9 @@ interface ProcessLog {
 
 type Close = () => Promise<void>;
 
-/** A process, for its own `start`. */
+/** The running process, as its own `start` sees it. */
 export interface RunningProcess {
-  /** Ends the process from inside. @param code exit code, 0 by default. */
+  /** Ends the process. @param code exit code, 0 by default. */
   stop(code?: number): void;
   /** Whether the process is ending: no new work should start. */
   readonly isStopping: boolean;
@@ -22,12 +22,13 @@ export interface RunningProcess {
   closeWith(close: Close): void;
 }
 
-/** How a process ends. */
+/** Options for how a process ends. */
 interface ProcessOptions {
   /** Milliseconds after which the process exits even if it has not closed; by default, it waits. */
   readonly closeMsMax?: number;
   /**
-   * SIGINT ends the process even if it has a parent, and a second signal exits immediately with 1; by default false.
+   * Whether SIGINT ends the process even if it has a parent, and a second signal exits immediately with code 1; by
+   * default false.
    */
   readonly obeysSignals?: boolean;
   /** Logs an error of `start`, and returns the exit code. */
@@ -77,7 +78,7 @@ export async function runProcess(
       closeWith: (given) => void (close = given),
     });
   } catch (error) {
-    // The resources of `start` were closed.
+    // The resources that `start` had opened were closed.
     if (isStopping) return;
     exit(options.onFailure?.(error) ?? failWith(log, error));
   }

@@ -17,7 +17,7 @@ export function secretIn(file: string): Buffer {
 }
 
 /**
- * The same as 64 hexadecimal digits on one line, for secrets that operators copy. The folder of the file is only
+ * A secret as 64 hexadecimal digits on one line, for secrets that operators copy. The folder of the file is only
  * readable by its owner.
  */
 export function hexSecretIn(file: string): string {
@@ -38,7 +38,7 @@ function keptIn<Secret>(
   const kept = read(file, parse);
   if (kept !== null) return kept;
   mkdirSync(dirname(file), { recursive: true, mode: folderMode });
-  // Written atomically, because with an empty file the secret could be guessed.
+  // The file is written atomically, because the secret in an empty file could be guessed.
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
   writeFileSync(unfinished, toBytes(randomBytes(SECRET_BYTES)), { flag: 'wx', mode: 0o600, flush: true });
   try {

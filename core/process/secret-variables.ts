@@ -49,7 +49,7 @@ const addresses = [
   'ENGINE_CACHE_URL',
 ] as const;
 
-/** For passwords, which a provider may have chosen. */
+/** A weaker rule for passwords, which a provider may have chosen. */
 const PASSWORD_CHARS_MIN = 16;
 
 /** Placeholder values in examples; hexadecimal digits never form such a word. */

@@ -10,21 +10,23 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** An open listener. */
 export interface HttpServer {
-  /** 0 on a Unix socket. */
+  /** The port of the listener; 0 on a Unix socket. */
   readonly port: number;
   /** Accepts no further connections; resolves when the last connection has ended. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Port 0: any free port. `variable` sets the port, and is named in the error. */
+/**
+ * Where to listen. Port 0 means any free port. `variable` is the variable that sets the port, which the error names.
+ */
 type Address =
   | { readonly host: string; readonly port: number; readonly variable: string }
   | { readonly socket: string };
 
 type HttpServerOptions = Address & {
   readonly fetch: Fetch;
-  /** Opens WebSockets on the server too; returns a function that ends all of them. Default: none. */
+  /** Also serves WebSockets on the server; returns a function that ends all of them. Default: none. */
   readonly serveSockets?: (over: { readonly server: Server; readonly fetch: Fetch }) => () => void;
 };
 
@@ -34,10 +36,12 @@ const HEADERS_MS = 10_000;
 const BACKLOG = 4096;
 const HEADER_BYTES_MAX = 64 * 1024;
 
-/** A class of responses whose complete bodies are sent without a web stream, which would cost a fifth of a call. */
+/**
+ * Response class whose complete bodies are sent without a web stream, which would take a fifth of the time of a call.
+ */
 export const ServedResponse = FastResponse as unknown as typeof Response;
 
-/** Listens; if the port is taken, rejects with an error that contains advice. */
+/** Starts to listen; if the port is taken, rejects with an error that contains advice. */
 export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
   const { fetch, serveSockets } = options;
   const server = serve({
@@ -49,7 +53,7 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
       keepAliveTimeout: IDLE_MS,
       headersTimeout: HEADERS_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
-      // Added by Node to the advertised timeout.
+      // Node adds this time to the advertised timeout.
       keepAliveTimeoutBuffer: 0,
     },
   });
@@ -62,7 +66,7 @@ export async function serveHttp(options: HttpServerOptions): Promise<HttpServer>
     return server.close(true);
   };
   if ('socket' in options) {
-    // A killed process leaves its socket file.
+    // A killed process leaves its socket file behind.
     rmSync(options.socket, { force: true });
     await new Promise<void>((resolve, reject) =>
       node.once('error', reject).listen({ path: options.socket, backlog: BACKLOG }, resolve),

@@ -5,12 +5,12 @@ import type { ChildProcess } from 'node:child_process';
 import { isIP, Socket, type AddressInfo } from 'node:net';
 import { Failure } from '../failure.ts';
 
-/** A system socket without Node's object for it. */
+/** A socket handle of the system, without Node's object for it. */
 export interface SentHandle {
   close(): void;
 }
 
-/** The socket, for another process. */
+/** The socket from systemd, for another process. */
 interface ActivatedSocket {
   readonly port: number;
   /**
@@ -20,9 +20,9 @@ interface ActivatedSocket {
   sendTo(child: ChildProcess): void;
 }
 
-/** systemd passes descriptors from here on (sd_listen_fds). */
+/** The first descriptor that systemd passes (sd_listen_fds). */
 const FIRST_FD = 3;
-/** Set for the child process. */
+/** Variable that is set for the child process. */
 const VARIABLE = 'HANDLER_SOCKET';
 
 interface SocketMessage {

@@ -40,12 +40,12 @@ export interface UwsSystem {
   readonly platform: string;
   readonly arch: string;
   readonly abi: string;
-  /** Undefined if the system has another C library. */
+  /** Version of glibc; undefined if the system has another C library. */
   readonly glibc: string | undefined;
 }
 
 export function uwsSystem(): UwsSystem {
-  // Otherwise the report resolves the host names of all connections.
+  // Without this option, the report resolves the host names of all connections.
   Object.assign(process.report, { excludeNetwork: true });
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
   const { platform, arch, versions } = process;

@@ -1,8 +1,8 @@
 // Waits of background loops and streams: for a wake-up, for a time, or until the process or the client has ended.
 
-/** Wakes one waiting loop. */
+/** Lets one loop wait, and wakes it. */
 interface Wake {
-  /** Ends the wait. A wake before a wait is remembered, so that none is lost. */
+  /** Ends the wait. Wakes the loop. A wake-up before a wait is remembered, so that it is not lost. */
   readonly now: () => void;
   /** Waits for a wake-up, at most `ms` milliseconds. */
   wait(ms: number): Promise<void>;

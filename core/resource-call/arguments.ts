@@ -1,6 +1,6 @@
 // Arguments of operations on several kinds of bindings, for the other files of this folder.
 
-/** No arguments, or no result. */
+/** Type for no arguments, or no result. */
 export type Nothing = Readonly<Record<never, never>>;
 
 /** A page of a list. */

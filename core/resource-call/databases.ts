@@ -95,7 +95,7 @@ export interface DatabaseOperations {
       readonly rows: readonly (readonly unknown[])[];
     };
   };
-  /** One value, not truncated. */
+  /** Returns one value, not truncated. */
   readonly 'db.cell': {
     readonly takes: { readonly table: string; readonly column: string; readonly key: readonly unknown[] };
     readonly gives: { readonly value: unknown };
@@ -133,7 +133,8 @@ export interface DatabaseOperations {
     readonly gives: ImportProgress;
   };
   /**
-   * Progress of an import; `wait`: responds at its end, or after a moment. `cancel` ends the import without changes.
+   * Returns the progress of an import; with `wait`, responds at its end, or after a moment. `cancel` ends the import
+   * without changes.
    */
   readonly 'db.import-state': {
     readonly takes: {
@@ -150,9 +151,11 @@ export interface DatabaseOperations {
   };
   /** Applies pending migrations. */
   readonly 'db.migrate': { readonly takes: Nothing; readonly gives: { readonly applied: readonly string[] } };
-  /** A consistent copy as a SQLite file, at `file`: an absolute path in the data folder that does not exist yet. */
+  /**
+   * Writes a consistent copy as a SQLite file to `file`, an absolute path in the data folder that does not exist yet.
+   */
   readonly 'db.copy': { readonly takes: { readonly file: string }; readonly gives: { readonly bytes: number } };
-  /** Copies stored with the database: copies of releases, and manual copies. Production's only. */
+  /** Lists the copies that are stored with the database: copies of releases, and manual copies. Production's only. */
   readonly 'db.copies': {
     readonly takes: Nothing;
     readonly gives: { readonly copies: readonly DatabaseCopy[]; readonly bytes: number; readonly copiesMax: number };
@@ -164,8 +167,8 @@ export interface DatabaseOperations {
   /** Replaces the database with a copy; `before` is the copy of the replaced database. */
   readonly 'db.restore': { readonly takes: { readonly name: string }; readonly gives: { readonly before: string } };
   /**
-   * The range of times that can be restored, in milliseconds since 1970; null means none, for the given `reason`.
-   * Production's only.
+   * Returns the range of times that can be restored, in milliseconds since 1970; null means that none can be restored,
+   * for the given `reason`. Production's only.
    */
   readonly 'db.moments': {
     readonly takes: Nothing;
@@ -175,8 +178,8 @@ export interface DatabaseOperations {
     };
   };
   /**
-   * Restores a moment into a copy. With `inPlace`, this also replaces the database, and `before` is a copy of the
-   * replaced database.
+   * Restores the state of a moment into a copy. With `inPlace`, this also replaces the database, and `before` is a copy
+   * of the replaced database.
    */
   readonly 'db.restore-at': {
     readonly takes: { readonly at: number; readonly inPlace?: boolean | undefined };

@@ -7,7 +7,7 @@ import type { Page } from './arguments.ts';
 export interface DescribedObject {
   /** 64 hex digits. */
   readonly id: string;
-  /** The name that its id was made from; null if it has none, or it is not known yet. */
+  /** The name from which its id was made; null if it has no name, or the name is not known yet. */
   readonly name: string | null;
   /** Of its database. */
   readonly bytes: number;
@@ -28,7 +28,7 @@ interface ObjectValue {
   readonly isKeyCut: boolean;
   /** Number of characters of the whole stored value. */
   readonly size: number;
-  /** JSON; values that JSON lacks are encoded. Truncated if it is long. */
+  /** The value as JSON, truncated if it is long. Values that JSON does not support are encoded. */
   readonly value: string;
   readonly isCut: boolean;
 }
@@ -41,19 +41,19 @@ interface ObjectRows {
   readonly rowsWritten: number;
 }
 
-/** The object, by its id or its name. */
+/** Arguments that name an object, by its id or its name. */
 interface OfObject {
   readonly object: string;
 }
 
-/** A class, by its first name (bindings/object-classes.ts). */
+/** Arguments that name a class, by its first name (bindings/object-classes.ts). */
 interface OfClass extends Pick<Page, 'cursor'> {
   readonly class: string;
 }
 
 /** Operations on objects. */
 export interface ObjectOperations {
-  /** Objects that have stored something, by id. A page may have fewer than `limit`. */
+  /** Objects that have stored something, by id. A page may have fewer objects than `limit`. */
   readonly 'object.list': {
     readonly takes: Page;
     readonly gives: {
@@ -73,11 +73,11 @@ export interface ObjectOperations {
   readonly 'object.query': { readonly takes: OfObject & { readonly sql: string }; readonly gives: ObjectRows };
   /** Runs SQL atomically. */
   readonly 'object.sql': { readonly takes: OfObject & { readonly sql: string }; readonly gives: ObjectRows };
-  /** Deletes the stored data of the object, and its alarm. False if there was no data. */
+  /** Deletes the stored data of the object, and its alarm. Returns false if there was no data. */
   readonly 'object.delete': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
   /**
-   * Whether a class has objects with stored data, by its first name, also if the deployment does not declare it.
-   * `object` is the name or id of an object. Repeat the call with the cursor until there is none.
+   * Returns whether a class, by its first name, has objects with stored data, even if the deployment does not declare
+   * the class. `object` is the name or id of an object. Repeat the call with the cursor until there is none.
    */
   readonly 'object.held': {
     readonly takes: OfClass;
@@ -88,6 +88,6 @@ export interface ObjectOperations {
     readonly takes: OfClass;
     readonly gives: { readonly removed: number; readonly cursor: string | null };
   };
-  /** Ends the instance in memory; the next event creates a new one. False: there was no instance. */
+  /** Ends the instance in memory; the next event creates a new one. Returns false if there was no instance. */
   readonly 'object.reset': { readonly takes: OfObject; readonly gives: { readonly removed: boolean } };
 }

@@ -22,7 +22,7 @@ export interface QueueOperations {
       readonly backlogCount: number;
       readonly backlogBytes: number;
       readonly inFlightCount: number;
-      /** Milliseconds since 1970; null without a message. */
+      /** Time of the oldest message in milliseconds since 1970; null if there is no message. */
       readonly oldestMessageTimestamp: number | null;
       readonly deadCount: number;
     };
@@ -36,7 +36,7 @@ export interface QueueOperations {
     };
     readonly gives: {
       readonly messages: readonly QueuedMessage[];
-      /** `after` for the next page; null if this was the last. */
+      /** The value of `after` for the next page; null on the last page. */
       readonly next: number | null;
     };
   };
@@ -49,12 +49,12 @@ export interface QueueOperations {
     };
     readonly gives: { readonly messageId: string };
   };
-  /** False: it does not exist, or is being delivered. */
+  /** Returns false if the message does not exist, or is being delivered. */
   readonly 'queue.remove': {
     readonly takes: ById & { readonly dead?: boolean | undefined };
     readonly gives: { readonly removed: boolean };
   };
-  /** Returns dead letters to their queue: all, or one. */
+  /** Returns all dead letters, or one of them, to their queue. */
   readonly 'queue.redrive': {
     readonly takes: { readonly id?: string | undefined };
     readonly gives: { readonly count: number };

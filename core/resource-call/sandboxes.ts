@@ -1,4 +1,5 @@
-// The engine's operation on sandboxes: only their location. The sandbox service has the others.
+// The only operation of the engine on sandboxes, which returns their location. The sandbox service has all other
+// operations.
 import type { Nothing } from './arguments.ts';
 
 /** Operations on sandboxes. */

@@ -6,7 +6,7 @@ interface StateEntry {
   readonly name: string;
   /** Milliseconds since 1970; null means no expiry. */
   readonly expiresAt: number | null;
-  /** As JSON, or null. */
+  /** The metadata as JSON, or null. */
   readonly metadata: string | null;
 }
 
@@ -34,7 +34,7 @@ export interface StateOperations {
     readonly takes: Page & { readonly prefix?: string | undefined };
     readonly gives: { readonly keys: readonly StateEntry[]; readonly cursor: string | null };
   };
-  /** `null`: no such entry. Text is in `value`, bytes are in `base64`. */
+  /** Returns an entry, or null if there is none. The content is text in `value`, or bytes in `base64`. */
   readonly 'state.get': {
     readonly takes: { readonly key: string };
     readonly gives: {
@@ -58,10 +58,12 @@ export interface StateOperations {
       readonly metadata?: unknown;
       /** Seconds. */
       readonly expirationTtl?: number | undefined;
-      /** Writes only if this is the current version; null means only if the entry does not exist. */
+      /**
+       * If set, the entry is only written if this is its current version; null means only if the entry does not exist.
+       */
       readonly version?: string | null | undefined;
     };
-    /** False: the version is different. */
+    /** False if the entry has another version. */
     readonly gives: { readonly written: boolean };
   };
   readonly 'state.delete': { readonly takes: { readonly key: string }; readonly gives: Nothing };
@@ -77,7 +79,10 @@ export interface FileOperations {
       readonly cursor: string | null;
     };
   };
-  /** `null`: no such file. Returns a part, so that files of any size can be read: `offset` and `length` in bytes. */
+  /**
+   * Returns a part of a file, so that files of any size can be read; null if there is no such file. `offset` and
+   * `length` are in bytes.
+   */
   readonly 'fs.get': {
     readonly takes: { readonly key: string; readonly offset: number; readonly length: number };
     readonly gives: { readonly file: (StoredFile & { readonly base64: string }) | null };

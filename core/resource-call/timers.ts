@@ -1,7 +1,7 @@
 // Operations on timers and schedules.
 import type { ById, Nothing, Page } from './arguments.ts';
 
-/** A timer that is set. */
+/** A timer that has been set. */
 interface SetTimer {
   readonly id: string;
   /** Milliseconds since 1970. */
@@ -19,7 +19,7 @@ export interface ScheduleStatus {
   readonly timezone: string;
   readonly nextAt: number;
   readonly lastAt: number | null;
-  /** `ok` or an error's code. */
+  /** `ok`, or the code of an error. */
   readonly lastOutcome: string | null;
 }
 
@@ -40,16 +40,18 @@ export interface TimerOperations {
     };
     readonly gives: Nothing;
   };
-  /** False: no such timer. A repeating timer continues from here. */
+  /** Returns false if there is no such timer. A repeating timer continues from here. */
   readonly 'timer.run': { readonly takes: ById; readonly gives: { readonly found: boolean } };
   readonly 'timer.delete': { readonly takes: ById; readonly gives: Nothing };
 }
 
 /** Operations on the schedules of platform.yaml. */
 export interface ScheduleOperations {
-  /** The schedules of platform.yaml; takes no `binding`. */
+  /** Lists the schedules of platform.yaml; takes no `binding`. */
   readonly 'cron.list': { readonly takes: Nothing; readonly gives: { readonly schedules: readonly ScheduleStatus[] } };
-  /** Null if no schedule has that name. False: it is running, and will run once more when it is due. */
+  /**
+   * Null if no schedule has that name. False means that a run is in progress; the schedule runs again at its next time.
+   */
   readonly 'cron.run': {
     readonly takes: { readonly name: string };
     readonly gives: { readonly triggered: boolean | null };

@@ -33,7 +33,7 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
     );
   }
 
-  /** @returns the app's response. @throws the error that its handler threw. */
+  /** @returns the app's response. @throws the error that the app's handler threw. */
   async function tell(event, env, told) {
     const response = await post(event, env, 'application/json', JSON.stringify(encode(told)));
     return (await response.json()) ?? {};
@@ -103,7 +103,7 @@ export function createEventHandlers({ encode, revive, encodeError, linesOf }) {
       if (said.noRetry === true) controller.noRetry();
       done(said);
     },
-    /** The object has every name, because only the app knows which of them exist. */
+    /** The object has a member for every name, because only the app knows which workflows exist. */
     workflows: new Proxy(
       {},
       {

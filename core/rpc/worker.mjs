@@ -11,7 +11,7 @@ import { createEventHandlers } from './events.mjs';
 
 const BYTES_MAX = 33_554_432;
 const DEPTH_MAX = 100;
-/** Smaller results are part of the JSON. */
+/** Below this size, bytes are a part of the JSON. */
 const RAW_BYTES_MIN = 4096;
 
 const encoder = new TextEncoder();
@@ -48,7 +48,7 @@ async function readAll(stream) {
   return bytes;
 }
 
-/** Decodes values for a binding. @param on the target of the method, which statements belong to. */
+/** Decodes values for a binding. @param on the target of the method, to which statements belong. */
 function revive(value, on, env, body) {
   if (value === null || typeof value !== 'object' || value instanceof AbortSignal) return value;
   const inside = (item) => revive(item, on, env, body);
@@ -73,7 +73,7 @@ function revive(value, on, env, body) {
         return Number(inner);
       case '$undefined':
         return undefined;
-      // Functions cannot be transferred, and bindings report it.
+      // Functions cannot be transferred, and bindings report that error.
       case '$function':
         return () => {};
       case '$object':
@@ -92,8 +92,8 @@ function revive(value, on, env, body) {
 }
 
 /**
- * Encodes a result as JSON. `found`: its stream or bytes, and the placeholder to fill if the response has no separate
- * body.
+ * Encodes a result as JSON. @param found gets the stream or the bytes of the result, and the placeholder to fill if the
+ * response has no separate body.
  */
 function encode(value, found, depth = 0) {
   if (depth > DEPTH_MAX) throw new TypeError('The result is nested too deeply');
@@ -144,7 +144,7 @@ function encodeObject(value, names, inside, depth) {
   const kept = names.filter((name) => typeof value[name] !== 'function');
   if (kept.length === 0 && names.length > 0 && depth === 0)
     throw new TypeError('The result cannot be sent as JSON: continue with "next"');
-  // A page of files has its list under two names.
+  // A page of files has the same list under two names.
   const isTwice = Array.isArray(value.objects) && value.objects === value.keys;
   const entries = kept.filter((name) => !isTwice || name !== 'keys').map((name) => [name, inside(value[name])]);
   return entries.length === 1 && entries[0][0].startsWith('$') ? { $object: entries } : Object.fromEntries(entries);
@@ -158,7 +158,7 @@ function encodeBody(body, found) {
   return (found.place = found.raw ? { $body: true } : { $bytes: '' });
 }
 
-/** For values that are log lines, or parts of a line. */
+/** The argument `found` for values that are sent as a line, or as a part of a line. */
 const noBody = () => ({ raw: false, body: null, place: null });
 
 function encodeError(error) {
@@ -197,11 +197,12 @@ async function callAll(target, what, calls, env, body) {
   for (const [index, call] of calls.entries()) {
     const { method, args = [] } = call ?? {};
     if (!Array.isArray(args)) throw new TypeError('args must be a list');
-    // Synchronously on the target itself: calls on a transaction belong to it, whatever follows.
+    // The first call is made synchronously on the target itself, because a call on a transaction belongs to it,
+    // whatever follows.
     const on = index === 0 ? target : await result;
     const called = methodOf(on, method, index === 0 ? what : 'The result');
     let values = args.map((value) => revive(value, on, env, body));
-    // Statements cannot be transferred: a batch may be a list of {sql, params}.
+    // Statements cannot be transferred, so a batch may also be a list of {sql, params}.
     if (method === 'batch' && typeof on.prepare === 'function' && Array.isArray(values[0]))
       values = [
         values[0].map((item) =>
@@ -292,7 +293,7 @@ function answerTransaction({ binding }, request, env, context) {
   return new Response(answers, { headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' } });
 }
 
-// Methods by kind, from core/bindings/: worker-code.ts fills it in.
+// The methods of each kind from core/bindings/, which worker-code.ts inserts here.
 const declaredKinds = {};
 const kinds = { ...declaredKinds, ai: ['models'], assets: ['fetch'] };
 
@@ -314,7 +315,9 @@ function describe(env) {
   return { bindings: Object.fromEntries(names.map((name) => [name, kindOf(env[name])])), vars };
 }
 
-/** A server has no other access to the AI gateway. @param target path below PLATFORM_AI_URL */
+/**
+ * Forwards a call to the AI gateway, to which a server has no other access. @param target path below PLATFORM_AI_URL
+ */
 function askGateway(target, request, { PLATFORM_AI_URL: base }) {
   if (base === undefined) throw new TypeError('platform.yaml has no "ai: true"');
   const { method, headers, body, signal } = request;

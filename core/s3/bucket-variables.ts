@@ -15,7 +15,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type BucketName = 'FILES_S3' | 'ARTIFACTS_S3' | 'DB_REPLICA_S3';
 
 const PARTS = ['ENDPOINT', 'BUCKET', 'REGION', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY'] as const;
-/** Begins with a character that project names cannot have, because files of a project are below its name. */
+/**
+ * The prefix begins with a character that project names cannot have, because keys of a project's files begin with its
+ * name.
+ */
 const [ARTIFACTS_PREFIX, REPLICAS_PREFIX] = ['_artifacts', '_databases'];
 
 /**
@@ -44,8 +47,8 @@ export function bucketFrom(get: Get, name: BucketName, what: string): BucketPlac
 }
 
 /**
- * All variables of the bucket for artifacts; unset ones are taken from `FILES_S3_*`. Empty if no `ARTIFACTS_S3_*` is
- * set: then machines share artifacts and routes through a folder.
+ * All variables of the bucket for artifacts; unset variables are taken from `FILES_S3_*`. Empty if no `ARTIFACTS_S3_*`
+ * is set, because machines then share artifacts and routes through a folder.
  *
  * @throws {Error} naming the missing or invalid variable.
  */
@@ -54,8 +57,8 @@ export function artifactVariables(environment: Environment): Record<string, stri
 }
 
 /**
- * All variables of the bucket for replicas, in the same way. Empty if no `DB_REPLICA_S3_*` is set: databases are then
- * not replicated.
+ * All variables of the bucket for replicas; unset variables are taken from `FILES_S3_*`. Empty if no `DB_REPLICA_S3_*`
+ * is set: databases are then not replicated.
  *
  * @throws {Error} that names the missing or invalid variable.
  */
@@ -63,7 +66,7 @@ export function replicaVariables(environment: Environment): Record<string, strin
   return besideFiles(environment, 'DB_REPLICA_S3', 'Replicas of databases', REPLICAS_PREFIX);
 }
 
-/** The variables of a bucket that may be the same as that for files. */
+/** The variables of a bucket that may be the same bucket as that for files. */
 function besideFiles(
   environment: Environment,
   name: Exclude<BucketName, 'FILES_S3'>,

@@ -1,5 +1,6 @@
-// Requests to a bucket of S3-compatible storage: signed, with the hash of their bytes, retried if the storage fails;
-// its documents and its errors. Used for files of projects, artifacts and backups; independent of their content.
+// Requests to a bucket of S3-compatible storage: signed, with the hash of their bytes, and retried if the storage
+// fails. Also parses the documents and errors of the storage. Used for files of projects, artifacts and backups;
+// independent of their content.
 import { createHash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { AwsV4Signer } from 'aws4fetch';
@@ -19,7 +20,7 @@ export interface BucketOptions {
 
 const ATTEMPTS_MAX = 3;
 const STALL_MS_MAX = 300_000;
-/** A list of 1,000 keys of 1,024 bytes, each three times as long when encoded, has less than 4 MB. */
+/** A list has at most 1,000 keys of 1,024 bytes; encoded, they are three times as long, which is less than 4 MB. */
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** A file as the body of a request, streamed and with a signed hash. */
@@ -38,7 +39,7 @@ interface BucketRequest {
   readonly body?: Uint8Array;
   /** In place of `body`. */
   readonly file?: FileBody;
-  /** Ends the request and its response. */
+  /** Aborts the request and its response. */
   readonly signal?: AbortSignal;
 }
 
@@ -61,7 +62,10 @@ export interface Bucket {
 export function openBucket(options: BucketOptions, stallMsMax = STALL_MS_MAX): Bucket {
   const base = `${options.endpoint.replace(/\/+$/, '')}/${options.bucket}`;
   let client: Promise<Client> | null = null;
-  /** Loaded for the first request, because it has 100 modules, and most installations have no bucket. */
+  /**
+   * The HTTP client is loaded with the first request, because it has 100 modules, and most installations have no
+   * bucket.
+   */
   const open = async (): Promise<Client> => {
     const { Agent, fetch } = await import('undici');
     return { fetch, agent: new Agent({ connections: 64, headersTimeout: stallMsMax, bodyTimeout: stallMsMax }) };
@@ -144,12 +148,12 @@ export async function refused(response: Response): Promise<PlatformError> {
   try {
     document = readXml(text);
   } catch {
-    // A proxy's page, or an empty body: the status is sufficient.
+    // The body is empty, or a page of a proxy: the status is sufficient.
   }
   return refusal(response.status, document);
 }
 
-/** The error of a failed response; its document determines which of the caller's errors it is. */
+/** The error of a failed response. The document of the response determines the code of the error. */
 export function refusal(status: number, document: XmlElement | null): PlatformError {
   const [code = '', message = ''] =
     document === null ? [] : [childText(document, 'Code'), childText(document, 'Message')];

@@ -34,7 +34,7 @@ export function readXml(document: string): XmlElement {
   parser.on('closetag', () => void open.pop());
   parser.on('text', addText);
   parser.on('cdata', addText);
-  // Some write white space before the document, to keep the connection alive.
+  // Some storages write white space before the document, to keep the connection alive.
   parser.write(document.trimStart()).close();
   return open[0]!.children[0]!;
 }

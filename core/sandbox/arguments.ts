@@ -8,9 +8,9 @@ export type Fields = Readonly<Record<string, unknown>>;
 const { commandCharsMax, commandMs, commandMsMax, pathBytesMax, stdinBytesMax, variableBytesMax, variablesMax } =
   SANDBOX_LIMITS;
 
-/** Options of a command besides its location. */
+/** A command to run, and its options. */
 export interface CommandArguments {
-  /** A text is for the shell; a list is a program with arguments. */
+  /** The shell runs a text; a list is a program with its arguments. */
   readonly command: string | readonly string[];
   /** The path as given; null means the workspace. */
   readonly cwd: string | null;
@@ -79,7 +79,7 @@ export function toTerminalSize({ cols, rows }: Fields): TerminalSize {
   return { cols: side(cols, 'cols', 80), rows: side(rows, 'rows', 24) };
 }
 
-/** The program in a terminal; `command` null: a login shell. */
+/** The program in a terminal; if `command` is null, a login shell. */
 interface TerminalArguments extends Omit<CommandArguments, 'command'> {
   readonly command: CommandArguments['command'] | null;
   readonly size: TerminalSize;
@@ -182,9 +182,9 @@ export function toPort(value: unknown): number {
 /** Arguments of `exposePort`. */
 interface ExposeArguments {
   readonly port: number;
-  /** Label for people, or null. */
+  /** Display name of the port, or null. */
   readonly label: string | null;
-  /** Accessible without a token. */
+  /** Whether the port is accessible without a token. */
   readonly isPublic: boolean;
 }
 
@@ -200,7 +200,10 @@ export function toExposeArguments({ port, name, auth }: Fields): ExposeArguments
 
 /** Arguments of `gitCheckout`. */
 interface CheckoutArguments {
-  /** Without credentials, because it is visible in process lists and in the clone's configuration. */
+  /**
+   * The URL of a repository must not have credentials, because it is visible in process lists and in the clone's
+   * configuration.
+   */
   readonly url: string;
   /** `user:password` of the URL. */
   readonly credentials: string | null;

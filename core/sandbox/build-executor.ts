@@ -1,4 +1,4 @@
-// `BUILD_EXECUTOR`: where builds run. Read by the supervisor, which refuses an invalid value at startup, and by the
+// `BUILD_EXECUTOR`: where builds run. Read by the supervisor, which refuses an invalid value when it starts, and by the
 // builder. Pure.
 import { isMachineSize, MACHINE_SIZES, type MachineSize } from './options.ts';
 
@@ -8,8 +8,8 @@ export interface SandboxExecutor {
   readonly url: string;
   readonly token: string;
   /**
-   * `BUILD_EXECUTOR_ORGANIZATIONS`: limits it to these; null means all. Builds of other organizations run on the
-   * builder's machine.
+   * `BUILD_EXECUTOR_ORGANIZATIONS`: the organizations whose builds run in sandboxes; null means all. Builds of other
+   * organizations run on the builder's machine.
    */
   readonly organizations: ReadonlySet<string> | null;
   /** `BUILD_SANDBOX_MACHINE_TYPE`, the default for organizations; null means the default of sandboxes. */

@@ -1,25 +1,25 @@
 // Limits of one call of a sandbox, enforced by the guest, the service and the agent.
 
-/** These limits count bytes, characters or milliseconds, or a number of things. */
+/** The limits, whose names say whether they count bytes, characters, milliseconds or other things. */
 export const SANDBOX_LIMITS = {
-  /** Longer work is a process (`startProcess`). */
+  /** Maximum duration of a command; `startProcess` starts longer work. */
   commandMsMax: 600_000,
   commandMs: 60_000,
-  /** JSON arguments of a call. */
+  /** Size of the JSON arguments of a call. */
   argumentsBytesMax: 4 * 1024 * 1024,
-  /** Characters of arguments that are sent in a header. */
+  /** Length of arguments that are sent in a header. */
   headerArgumentsCharsMax: 48 * 1024,
   commandCharsMax: 1024 * 1024,
   stdinBytesMax: 1024 * 1024,
   pathBytesMax: 4096,
-  /** Variables of a call or of `setEnvVars`, and their names and values together. */
+  /** Number of variables of a call or of `setEnvVars`, and the total size of their names and values. */
   variablesMax: 500,
   variableBytesMax: 256 * 1024,
-  /** Each of stdout and stderr of `exec`; the rest is dropped, and `truncated` reports it. */
+  /** Size of stdout, and of stderr, of `exec`; the rest is dropped, and `truncated` is set. */
   outputBytesMax: 10 * 1024 * 1024,
-  /** The latest output kept of a background process. */
+  /** How much of the latest output of a background process is kept. */
   logBytesMax: 1024 * 1024,
-  /** Concurrent processes, and processes remembered after their end. */
+  /** Number of running processes, and of processes that are remembered after their end. */
   processesMax: 100,
   /** How much of one command's result is logged (`SANDBOX_LOG_EXEC`). */
   loggedBytesMax: 16 * 1024,
@@ -27,7 +27,7 @@ export const SANDBOX_LIMITS = {
   filesMax: 10_000,
   watchesMax: 20,
   terminalsMax: 20,
-  /** Columns of a terminal, and rows. */
+  /** Number of columns of a terminal, and of rows. */
   terminalSideMax: 1000,
   /** Per sandbox. */
   exposedPortsMax: 20,

@@ -3,13 +3,16 @@
 
 const LABEL = /^port---([a-z2-7]{16})\./;
 
-/** Origin of exposed ports, set by the caller of the service: `https://*.apps.example.net`. */
+/** Header with the origin of exposed ports, which the caller of the service sets: `https://*.apps.example.net`. */
 export const PORT_ORIGIN_HEADER = 'sandbox-port-origin';
 
 /** Requests to exposed ports at the service: `POST /v1/ports/{name}`, with {@link PortVisit} as arguments. */
 export const PORTS_PATH = '/v1/ports/';
 
-/** Programs send the token in each request; people have the token in the URL of their first visit. */
+/**
+ * Header in which programs send the token with each request. For browsers, the URL of the first visit contains the
+ * token.
+ */
 export const PORT_TOKEN_HEADER = 'x-platform-port-token';
 
 /** A request to an exposed port, as sent to the service. */

@@ -11,18 +11,21 @@ import type { EgressChoice, MachineSize } from './options.ts';
 
 /** Encoding of an operation's request and response. */
 interface Shape {
-  /** `raw`: bytes, with the arguments in a header. */
+  /** `raw` means bytes, with the arguments in a header. */
   readonly body: 'json' | 'raw';
-  /** `forwarded`: the response of a server in the sandbox, with its head in the header `sandbox-response`. */
+  /**
+   * `forwarded` means the response of a server in the sandbox, with its status and headers in the header
+   * `sandbox-response`.
+   */
   readonly answer: 'json' | 'events' | 'bytes' | 'forwarded';
-  /** The request body continues during the response. */
+  /** Whether the request body continues during the response. */
   readonly isDuplex?: true;
 }
 
 const json: Shape = { body: 'json', answer: 'json' };
 const events: Shape = { body: 'json', answer: 'events' };
 
-/** Operations of the agent. agent/operations.ts has the arguments and results of each. */
+/** Operations of the agent. The arguments and results of each operation are in agent/operations.ts. */
 export const agentOperations = {
   exec: json,
   execStream: events,
@@ -61,7 +64,7 @@ export const serviceOperations = {
   destroy: json,
   snapshot: { body: 'raw', answer: 'json' },
   fork: { body: 'raw', answer: 'json' },
-  /** Deletes a snapshot by its own id. */
+  /** Deletes a snapshot by the snapshot's id. */
   deleteSnapshot: json,
 } as const satisfies Readonly<Record<string, Shape>>;
 
@@ -98,9 +101,12 @@ export function isPortOperation(name: string): name is PortOperation {
   return Object.hasOwn(portOperations, name);
 }
 
-/** Arguments of an operation whose body is bytes. */
+/** Header with the arguments of an operation whose body is bytes. */
 export const ARGUMENTS_HEADER = 'sandbox-arguments';
-/** `{status, statusText, headers: [name, value][]}` of a server in a sandbox, encoded like the arguments. */
+/**
+ * Header with the response of a server in a sandbox, without its body: `{status, statusText, headers: [name,
+ * value][]}`, encoded like the arguments.
+ */
 export const RESPONSE_HEADER = 'sandbox-response';
 
 /**

@@ -30,11 +30,11 @@ export const MACHINE_SIZES = Object.keys(machineSizes) as readonly MachineSize[]
  */
 export interface EgressChoice {
   readonly mode: 'all' | 'none' | 'allow';
-  /** Only for `allow`; otherwise empty. */
+  /** The allowed names for the mode `allow`; otherwise empty. */
   readonly allow: readonly string[];
 }
 
-/** Null means the operator's default. */
+/** Options of a sandbox; null means the operator's default. */
 export interface SandboxOptions {
   readonly machine: MachineSize | null;
   readonly image: string | null;
@@ -43,20 +43,20 @@ export interface SandboxOptions {
   readonly ai: boolean | null;
 }
 
-/** Options given with a call: omitted options are unchanged, null restores the operator's default. */
+/** Options that are sent with a call: omitted options stay the same, null restores the operator's default. */
 export type SandboxOptionsChange = Partial<SandboxOptions> & {
   /** The snapshot from which a new sandbox starts. */
   readonly snapshot?: string | null;
 };
 
-/** Stored options of a row: for a snapshot also its original and its size. */
+/** The options that a row stores; for a snapshot, also the sandbox that was copied, and the size. */
 export interface StoredOptions extends SandboxOptions {
   readonly taken?: { readonly of: string; readonly sizeBytes: number };
 }
 
 export const NO_OPTIONS: SandboxOptions = { machine: null, image: null, egress: null, ai: null };
 
-/** The header for them, encoded with `encodeURIComponent`. */
+/** Header with the options, encoded with `encodeURIComponent`. */
 export const OPTIONS_HEADER = 'sandbox-options';
 export const OPTIONS_CHARS_MAX = 12 * 1024;
 

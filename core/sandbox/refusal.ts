@@ -5,7 +5,7 @@ import { isErrorCode, PlatformError } from '../errors.ts';
 export const REFUSAL_BYTES_MAX = 64 * 1024;
 const MESSAGE_CHARS_MAX = 4000;
 
-/** The error in `{"error": {"code", "message"}}`; null means its code is unknown. */
+/** The error in `{"error": {"code", "message"}}`; null if its code is unknown. */
 export function refusalIn(text: string): PlatformError | null {
   let said: { readonly code?: unknown; readonly message?: unknown };
   try {

@@ -23,7 +23,7 @@ export interface SandboxServiceAddress {
 
 /** Options of every call. */
 interface SandboxCallOptions {
-  /** Ends the call, and its work in the sandbox; its reason is thrown. */
+  /** Aborts the call, and its work in the sandbox; the call throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** Additional headers of the request. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ export interface SandboxServiceClient {
     page?: Readonly<Record<string, string>>,
     options?: SandboxCallOptions,
   ): Promise<{ readonly items: readonly SandboxInfo[]; readonly cursor: string | null }>;
-  /** Null means no such sandbox. */
+  /** Null if there is no such sandbox. */
   info(place: SandboxPlace, options?: SandboxCallOptions): Promise<SandboxInfo | null>;
   /** An operation that responds with events. @throws {PlatformError} `sandbox_lost` if the events end early. */
   events(
@@ -76,7 +76,8 @@ const EVENT_CHARS_MAX = 4 * 1024 * 1024;
 /** @example const client = openSandboxClient({ url: 'http://sandbox:4006', token }); */
 export function openSandboxClient({ url, token }: SandboxServiceAddress): SandboxServiceClient {
   const origin = new URL(url);
-  // An import reads all its exports, including the getters that load Node's own HTTP client.
+  // `node:http` is not imported, because an import reads all exports, including the getters that load Node's own HTTP
+  // client.
   const { request } = process.getBuiltinModule(origin.protocol === 'https:' ? 'node:https' : 'node:http');
   const within = ({ project, resource }: Omit<SandboxPlace, 'id'>): string =>
     `/v1/projects/${encodeURIComponent(project)}/sandboxes/${encodeURIComponent(resource)}`;
@@ -96,7 +97,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
       port: origin.port,
       path,
       method,
-      // The other side may just have closed a kept-alive connection.
+      // The service may have closed a kept-alive connection at the same moment.
       agent: false,
       headers: { ...more, ...headers, authorization: `Bearer ${token}` },
       ...(signal !== undefined && { signal }),
@@ -104,7 +105,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
     const outgoing = request(options);
     const answered = answerOf(outgoing);
     answered.catch(() => {});
-    // If the service responds before it has read the whole request, its response counts.
+    // If the service responds before it has read the whole request, its response is used.
     const sent = body instanceof Readable ? pipeline(body, outgoing) : (outgoing.end(body), null);
     sent?.catch((error: unknown) => {
       if (body instanceof Readable && body.errored !== null) outgoing.destroy(error as Error);
@@ -181,7 +182,7 @@ export function openSandboxClient({ url, token }: SandboxServiceAddress): Sandbo
 
 function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // This also applies after the response, because a connection may break at any time.
+    // The error listener also stays after the response, because a connection may break at any time.
     outgoing.once('response', resolve).on('error', reject);
   });
 }
@@ -207,7 +208,7 @@ async function jsonOf(answer: IncomingMessage, signal: AbortSignal | undefined):
   }
 }
 
-/** The service's refusal: a known code, or an error that the server is not a sandbox service. */
+/** The error in the service's response; if its code is unknown, an error that the server is not a sandbox service. */
 async function refusalOf(answer: IncomingMessage): Promise<PlatformError> {
   const text = await textOf(answer, REFUSAL_BYTES_MAX).catch(() => '');
   return refusalIn(text) ?? odd(`it answers with status ${answer.statusCode}`);

@@ -6,16 +6,16 @@ import { PlatformError } from '../errors.ts';
 
 /** The first byte of a frame. The length follows, 4 bytes big-endian, then the bytes. */
 export const TERMINAL_FRAME = {
-  /** Typed or printed bytes. */
+  /** Frame with typed or printed bytes. */
   bytes: 0,
   /**
-   * To the agent: JSON, `{cols, rows}`. A caller sends this frame first, because its request is sent only with the
-   * first frame.
+   * Frame to the agent with the size of the terminal as JSON, `{cols, rows}`. A caller sends this frame first, because
+   * its request is sent only with the first frame.
    */
   size: 1,
-  /** From the agent, the first frame: empty. */
+  /** The first frame from the agent, which is empty. */
   started: 2,
-  /** From the agent, the last frame: JSON, `{exitCode, signal}`. */
+  /** The last frame from the agent, with JSON: `{exitCode, signal}`. */
   exit: 3,
 } as const;
 type TerminalFrameType = (typeof TERMINAL_FRAME)[keyof typeof TERMINAL_FRAME];

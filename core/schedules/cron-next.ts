@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import type { CronSchedule } from './cron-schedule.ts';
 
-// Loaded on first use: most engines never need it.
+// The library is loaded on first use, because most engines never need it.
 const load = createRequire(import.meta.url) as (name: 'croner') => typeof import('croner');
 
 /** Whether a time zone is known. */
@@ -30,7 +30,7 @@ export function nextCronTime(schedule: CronSchedule, timeZone: string, afterMs: 
   return cron.nextRun(new Date(afterMs))?.getTime() ?? null;
 }
 
-/** Every field as a list, except a wildcard for all hours, or for an unrestricted day field. */
+/** The expression for croner: every field is a list, but all hours and an unrestricted day field are wildcards. */
 function expressionOf(schedule: CronSchedule): string {
   const { seconds, minutes, hours, days, months, weekdays, anyDay } = schedule;
   return [

@@ -3,7 +3,7 @@ import { nextCronTime } from './cron-next.ts';
 import { parseCronSchedule } from './cron-schedule.ts';
 
 /**
- * The next time of a timer, or null. Missed times are not caught up: after a downtime it fires once.
+ * The next time of a timer, or null. Missed times are not caught up: after a downtime, the timer fires once.
  *
  * @param scheduledTime the time for which this event was scheduled.
  */

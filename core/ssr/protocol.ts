@@ -1,11 +1,14 @@
 // Protocol between an engine and the process that runs servers of ssr projects (runtime/ssr/), over a Unix socket:
-// lines of JSON. Types, and the parsing of lines. This file has the types, and the parsing of lines.
+// lines of JSON. This file has the types, and parses lines.
 import type { ErrorDetails } from '../errors.ts';
 import type { ServerRules } from '../manifest.ts';
 
 /** A server to run. */
 export interface ServerSpec {
-  /** `<project>/<deployment>` and its variables: a change requires a different process. */
+  /**
+   * Identifies the server process: `<project>/<deployment>` and its variables. With other variables, the deployment
+   * needs another process.
+   */
   readonly key: string;
   readonly project: string;
   readonly deployment: string;
@@ -17,13 +20,16 @@ export interface ServerSpec {
 
 /** Messages of an engine. */
 export type FromEngine =
-  /** Unix socket on which it serves binding calls. */
+  /** Unix socket on which the engine serves binding calls. */
   | { readonly type: 'hello'; readonly calls: string }
-  /** The engine has requests for a server, which runs until it is released; answered by `acquired` or `refused`. */
+  /**
+   * The engine has requests for a server, which runs until the engine releases it. The response is `acquired` or
+   * `refused`.
+   */
   | { readonly type: 'acquire'; readonly id: number; readonly spec: ServerSpec }
   /** The engine has no more requests for the server. */
   | { readonly type: 'release'; readonly key: string }
-  /** The server accepts no connections. */
+  /** Reports that the server accepts no connections. */
   | { readonly type: 'lost'; readonly key: string; readonly socket: string };
 
 /** Messages to an engine. */
@@ -44,7 +50,7 @@ export type ToEngine =
 /** Name prefix of sockets for binding calls, in a folder that handlers and servers share. */
 export const CALLS_PREFIX = 'calls-';
 
-/** In a binding call from the server process to an engine, this identifies the server. */
+/** Header of a binding call from the server process to an engine, which identifies the server. */
 export const SERVER_KEY_HEADER = 'x-platform-server';
 
 /** Reserved host name of the AI gateway for servers. */

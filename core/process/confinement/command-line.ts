@@ -12,22 +12,24 @@ interface CommandLimits {
   readonly cwd: string;
   /** Folders that the process may write to; with namespaces, all others are hidden or read-only. */
   readonly writable: readonly string[];
-  /** Folder or file -> read-only path in namespaces; ignored if there are no namespaces. */
+  /** Folders and files, with their read-only paths in namespaces; ignored if there are no namespaces. */
   readonly readable?: readonly (readonly [from: string, to: string])[];
   /** Folder used as /tmp and /dev/shm in namespaces, or the size of an in-memory folder for each. */
   readonly tmp: string | number;
   /** Files that add a process id to a control group. */
   readonly groups: readonly string[];
   readonly processesMax: number;
-  /** Size limit for files that it writes. */
+  /** Size limit for files that the process writes. */
   readonly fileBytesMax: number;
   /** File descriptor on which the fence reports the created namespaces. */
   readonly infoFd?: number;
-  /** In namespaces: a network without external access, if a network can be created. */
+  /** In namespaces, whether the process gets a network without external access, if a network can be created. */
   readonly isOffline?: boolean;
-  /** Host name, in namespaces. */
+  /** Host name of the process, in namespaces. */
   readonly hostname?: string;
-  /** Has the same CPU priority as processes that serve requests; otherwise lower. */
+  /**
+   * Whether the process has the same CPU priority as processes that serve requests; otherwise, the priority is lower.
+   */
   readonly isServing?: boolean;
 }
 
@@ -60,13 +62,16 @@ const SYSTEM = [
   '/nix/store',
 ] as const;
 
-/** Created first: a folder that a fence creates implicitly may be closed to the build's user. */
+/**
+ * These folders are created first, because a folder that the fence creates implicitly may be closed to the build's
+ * user.
+ */
 const SYSTEM_PARENTS = ['/etc', '/etc/pki', '/etc/pki/tls', '/etc/ssl', '/nix'] as const;
 
 /** Path in namespaces of the program that forbids user namespaces. */
 const FILTER_INSIDE = '/etc/platform-fence';
 
-/** Lower priority than processes that serve requests on the same processors. */
+/** A lower priority than that of processes that serve requests on the same processors. */
 const NICE = '5';
 
 /** The user id of a slot; null if builds run as the platform's own user. */
@@ -87,7 +92,7 @@ export function confinedCommand(
     ...(uid === null ? [] : userWords(uid)),
     ...(process.platform === 'linux' ? limitWords(countsAlone(confinement), limits) : []),
     ...(confinement.filter === undefined ? [] : filterWords(confinement, confinement.filter)),
-    // The working directory is entered only now, as the user that may enter it.
+    // The shell changes to the working directory at this point, because only the build's user may enter it.
     'sh',
     '-c',
     'cd "$1" && shift && exec "$@"',
@@ -98,7 +103,7 @@ export function confinedCommand(
   return { file: words[0]!, args: words.slice(1) };
 }
 
-/** Enters the groups first, so that all descendants of the process are in them. */
+/** Arguments that enter the control groups before anything else, so that all descendants of the process are in them. */
 function groupWords(groups: readonly string[]): string[] {
   const script = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ > "$1" || exit 125; shift; n=$((n-1)); done; exec "$@"';
   return ['sh', '-c', script, 'sh', String(groups.length), ...groups];
@@ -149,14 +154,14 @@ function namespaceWords(
   if (filter !== undefined) words.push('--ro-bind', filter, FILTER_INSIDE);
   // Kernel settings: without a separate user id, a program could change them if the platform runs as root.
   words.push('--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev');
-  // A folder of the build, so that files written there are counted.
+  // These are folders of the build, so that files written there are counted.
   for (const path of ['/tmp', '/dev/shm'])
     words.push(
       ...(typeof limits.tmp === 'string'
         ? ['--bind', limits.tmp, path]
         : ['--perms', '1777', '--size', String(limits.tmp), '--tmpfs', path]),
     );
-  // A link in a writable or hidden location: its target is bound to its name.
+  // This file may be a link into a writable or hidden folder, so its target is mounted at its path.
   words.push('--ro-bind-try', realPath('/etc/resolv.conf'), '/etc/resolv.conf');
   const readable = limits.readable ?? [];
   // Missing parent folders would be created without permission for the build's user to enter.

@@ -20,11 +20,11 @@ export const unconfined: Confinement = { kind: 'none', reason: null };
  * id are killed together.
  */
 const UIDS = { first: 1_900_000_000, each: 256, ranges: 50_000 } as const;
-/** For machines that are limited to 65,536 user ids. */
+/** User ids for machines that are limited to 65,536 of them. */
 const LOW_UID = 60_700;
 
 const BUBBLEWRAP = 'bwrap';
-/** For tests: `own` ignores an installed bubblewrap, `bwrap` ignores the platform's own fence. */
+/** For tests, `own` ignores an installed bubblewrap, and `bwrap` ignores the platform's own fence. */
 const CHOICE = 'PLATFORM_FENCE';
 
 /** Timeout of a probe. */
@@ -36,12 +36,12 @@ interface ProbeOptions {
   readonly workFolders: string;
   /** Folders that no build may read: the data folder, `FS_PATH`. */
   readonly privateFolders: readonly string[];
-  /** Folders that they read, and a file in them that has to exist. */
+  /** Folders that builds read, each with a file that must exist in it. */
   readonly readable: readonly string[];
   readonly needs: string;
   /** Whether confined processes get a separate network. */
   readonly isOffline?: boolean;
-  /** If no network can be created, namespaces with the machine's network are accepted. */
+  /** Whether namespaces with the machine's network are accepted if no network can be created. */
   readonly mayShareNetwork?: boolean;
   /** Methods to try; by default, all of them. For tests, and for expert operators. */
   readonly ways?: readonly ('uid' | 'namespaces' | 'groups')[];
@@ -96,7 +96,7 @@ export async function confinementOf(options: ProbeOptions): Promise<Confinement>
   return { kind: 'none', reason: reason(), withoutGroups };
 }
 
-/** One line for the start of the platform and for `platform doctor`. */
+/** Describes the confinement in one line, for the start of the platform and for `platform doctor`. */
 export function describeConfinement({ kind, reason, firstUid }: Confinement): string {
   const what = {
     namespaces: `Builds run in namespaces${firstUid == null ? '' : `, under user ids of their own from ${firstUid}`}`,
@@ -117,7 +117,7 @@ async function usableFilter(): Promise<Pick<Confinement, 'filter'>> {
   return works ? { filter } : {};
 }
 
-/** Programs that create namespaces, in the order to try. */
+/** Programs that create namespaces, in the order in which they are tried. */
 async function fencesHere(environment: Readonly<Record<string, string | undefined>>): Promise<string[]> {
   const found = {
     bwrap: await findProgram(BUBBLEWRAP, environment),

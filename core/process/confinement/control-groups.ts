@@ -11,7 +11,7 @@ interface GroupLimits {
   readonly processorsMax: number;
 }
 
-/** The groups of one build; some may be missing. */
+/** The control groups of one build; some of them may be missing. */
 export interface ControlGroups {
   /** Files to which a process id is written to add the process to the groups. */
   readonly files: readonly string[];
@@ -19,9 +19,9 @@ export interface ControlGroups {
   readonly hasProcesses: boolean;
   /** The limit that was reached since the groups were created, or null. */
   hit(): Promise<'memory' | 'processes' | null>;
-  /** Process ids in them; null without these groups. */
+  /** The process ids in these groups; null if the groups are missing. */
   processes(): Promise<readonly number[] | null>;
-  /** Removes the groups, after their processes have ended. */
+  /** Removes the groups when their processes have ended. */
   close(): Promise<void>;
 }
 
@@ -103,8 +103,8 @@ export function parseOwnGroups(text: string): ReadonlyMap<string, string> {
 }
 
 async function makeUnified(name: string, own: string, limits: GroupLimits): Promise<Controller | null> {
-  // Next to this process's group rather than inside it, because a group with processes has no child groups with
-  // controllers.
+  // The groups are created next to this process's group, not inside it, because a group with processes has no child
+  // groups with controllers.
   for (const above of new Set([join(MOUNT, own, '..'), join(MOUNT, own), MOUNT])) {
     const folder = join(above, name);
     if (!above.startsWith(MOUNT) || !(await succeeds(mkdir(folder)))) continue;
@@ -147,7 +147,7 @@ async function makeOfVersion1(
     let isWritten = true;
     for (const [file, value] of values[kind])
       isWritten &&= await succeeds(writeFile(join(folder, file), String(value), { flag: 'r+' }));
-    // If swap is counted as well, it is not additional.
+    // Where swap is limited together with memory, both have the same limit, so that swap adds nothing.
     if (kind === 'memory')
       await succeeds(
         writeFile(join(folder, 'memory.memsw.limit_in_bytes'), String(limits.memoryBytesMax), { flag: 'r+' }),

@@ -23,7 +23,10 @@ export async function readProcesses(): Promise<ProcessEntry[]> {
 
 let lately: { readonly at: number; readonly entries: Promise<ProcessEntry[]> } | null = null;
 
-/** The same, at most `ageMsMax` old: callers that monitor many programs each second read the table only once. */
+/**
+ * Like {@link readProcesses}, but at most `ageMsMax` old: callers that monitor many programs each second read the table
+ * only once.
+ */
 export async function readProcessesLately(ageMsMax: number): Promise<readonly ProcessEntry[]> {
   const now = performance.now();
   if (lately === null || now - lately.at > ageMsMax) lately = { at: now, entries: readProcesses() };
@@ -74,7 +77,7 @@ export async function processesInNamespace(entries: readonly ProcessEntry[], ino
   return filterProcesses(entries, async (id) => (await readlink(`/proc/${id}/ns/pid`)) === `pid:[${inode}]`);
 }
 
-/** Process ids started with a variable, to find builds without confinement. */
+/** Ids of processes that have an environment variable, to find builds without confinement. */
 export async function processesWith(entries: readonly ProcessEntry[], variable: string): Promise<number[]> {
   return filterProcesses(entries, async (id) =>
     (await readFile(`/proc/${id}/environ`, 'latin1')).split('\0').includes(variable),

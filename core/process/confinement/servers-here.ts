@@ -1,5 +1,5 @@
 // Whether this machine can isolate servers for Node. Checked before a build, at the start of the platform and by
-// `platform doctor`. The process that runs them (runtime/ssr/) checks it by itself.
+// `platform doctor`. The process that runs servers (runtime/ssr/) makes its own check.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import type { Confinement } from './types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How servers are isolated from this machine, found by trying. */
+/** How servers are isolated from this machine, determined by probing. */
 export async function serverConfinement(environment: Environment): Promise<Confinement> {
   const folder = await mkdtemp(path.join(tmpdir(), 'platform-fence-'));
   try {
@@ -37,9 +37,7 @@ export async function noServersHere(environment: Environment): Promise<string | 
   return noServers(await serverConfinement(environment));
 }
 
-/**
- * The same for a known confinement, such as the confinement of builds: servers must not share the machine's network.
- */
+/** The reason for a known confinement, such as that of builds: servers must not share the machine's network. */
 export function noServers({
   kind,
   reason,

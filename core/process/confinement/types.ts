@@ -13,12 +13,18 @@ export interface Confinement {
   readonly firstUid?: number | null;
   /** Path of the program that creates `namespaces`: `bwrap`, or our own with the same arguments. */
   readonly fence?: string;
-  /** Confined processes can create user namespaces: this bubblewrap is too old to forbid this (before 0.8). */
+  /**
+   * Whether confined processes can create user namespaces, because this bubblewrap (before 0.8) is too old to forbid
+   * it.
+   */
   readonly mayNest?: boolean;
-  /** Path of the program that forbids them user namespaces; undefined if the kernel supports no such filter. */
+  /**
+   * Path of the program that keeps processes from creating user namespaces; undefined if the kernel supports no such
+   * filter.
+   */
   readonly filter?: string;
-  /** In namespaces, confined processes use the machine's network, since none can be created. */
+  /** Whether confined processes in namespaces use the machine's network, because no separate network can be created. */
   readonly sharesNetwork?: boolean;
-  /** Control groups are not used: memory and processes are monitored. */
+  /** Whether memory and processes are monitored instead of limited by control groups. */
   readonly withoutGroups?: boolean;
 }
