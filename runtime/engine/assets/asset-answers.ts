@@ -1,5 +1,5 @@
-// Responses for static files, without their bytes: whole, partial, not modified, or an error (RFC 9110). Used by
-// assets.ts. Pure.
+// Builds responses for static files, without their bytes: the whole file, a part, not modified, or an error (RFC 9110).
+// Used by assets.ts. Pure.
 import { errorPage, pageHeaders } from '#core/error-page.ts';
 import { errorMessage, errorTable, type PlatformError } from '#core/errors.ts';
 import type { HeaderChanges } from './asset-changes.ts';
@@ -27,7 +27,10 @@ export interface Form {
   readonly type: string;
 }
 
-/** The response for an existing file: whole, partial, or not modified (RFC 9110 13.2.2 gives the order). */
+/**
+ * The response for an existing file: the whole file, a part, or not modified. RFC 9110 13.2.2 defines the order of the
+ * checks.
+ */
 export function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
   const { file, etag, headerBlock, shortBlock } = form;
   const required = request.header('if-match');
@@ -50,7 +53,7 @@ export function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
   return { status: 200, headerBlock, body: { file, start: 0, end: file.total } };
 }
 
-/** Several parts in one body (RFC 9110 14.6). */
+/** A response with several parts in one body (RFC 9110 14.6). */
 function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[]): AssetAnswer {
   // No file contains its own hash, so the boundary does not occur in it.
   const boundary = file.hash.slice(0, 32);
@@ -70,8 +73,8 @@ function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[
 }
 
 /**
- * The platform's headers with the changes of `_headers`. The short form, which belongs to a response without a body,
- * has no content type.
+ * The platform's headers with the changes of `_headers`. The short form, for responses without a body, has no content
+ * type.
  */
 export function headerBlockOf(
   own: readonly (readonly [string, string])[],
@@ -103,7 +106,7 @@ export function redirectAnswer(path: string, target: string): AssetAnswer {
   };
 }
 
-/** A redirect's target with the query of the request, unless it has its own. */
+/** A redirect's target, with the query of the request unless the target has its own. */
 export function withQuery(location: string, target: string): string {
   const query = target.indexOf('?');
   const hash = location.indexOf('#');
@@ -131,7 +134,7 @@ export function problem(
   };
 }
 
-/** The same error as a page, for browsers. */
+/** An error of the platform as a page, for browsers. */
 export function problemPage({ status, headerBlock }: AssetAnswer): AssetAnswer {
   return { status, headerBlock: headerBlock.replace(TEXT_TYPE, PAGE_TYPE), body: errorPage(status, '') };
 }

@@ -18,11 +18,11 @@ export interface HeaderChanges {
   readonly key: string;
 }
 
-/** A redirect, or with status 200 a rewrite to another path. */
+/** A redirect; with status 200, a rewrite to another path. */
 export interface Moved {
   readonly status: AssetRedirectRule['status'];
   readonly force: boolean;
-  /** A path or URL, ready to send; for status 200 a decoded path. */
+  /** A path or URL, ready to send; with status 200, a decoded path. */
   readonly to: string;
 }
 
@@ -101,7 +101,7 @@ function headerChanges(matchers: readonly HeaderMatcher[], path: string, host: s
     for (const [name, text] of matcher.rule.set) {
       const value = fillPlaceholders(text, values, headerText);
       const before = changes.set.get(name);
-      // Values of several rules are joined; together they replace the platform's.
+      // Values of several rules are joined, and the result replaces the platform's value.
       changes.set.set(name, before === undefined ? value : `${before}, ${value}`);
     }
   }

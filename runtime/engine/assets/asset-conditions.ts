@@ -23,7 +23,7 @@ const PLAIN_ONLY: EncodingOrder = ['identity'];
 
 /**
  * Orders the available encodings by an Accept-Encoding (RFC 9110 12.5.3). Equal weights are ordered by size, smallest
- * first; the unencoded form is last unless it is listed, and always included: it is better than an error.
+ * first. The unencoded form is last unless it is listed, and always included, because it is better than an error.
  *
  * @example encodingOrder('gzip;q=0.5, br;q=1.0') // ['br', 'gzip', 'identity']
  */
@@ -48,14 +48,14 @@ export interface FilePart {
   readonly end: number;
 }
 
-/** The requested range of a file: the complete file, some parts in file order, or only parts beyond its end. */
+/** The requested range of a file: the whole file, some parts in file order, or only parts beyond its end. */
 type RangeResult =
   | { readonly kind: 'whole' }
   | { readonly kind: 'parts'; readonly parts: readonly FilePart[] }
   | { readonly kind: 'unsatisfiable' };
 
 const WHOLE: RangeResult = { kind: 'whole' };
-/** Requests with more ranges are likely abuse and get the whole file (RFC 9110 17.15). */
+/** Requests with more ranges are probably abuse, and get the whole file (RFC 9110 17.15). */
 const RANGES_MAX = 16;
 /** Parts closer than this are joined: the gap is smaller than the headers between them. */
 const GAP_BYTES_MAX = 80;

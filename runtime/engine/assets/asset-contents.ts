@@ -7,11 +7,11 @@ import type { FilePart } from './asset-conditions.ts';
 
 /** Files up to this size are sent whole and kept in memory. */
 const SMALL_BYTES_MAX = 64 * 1024;
-/** Memory for them, shared by all deployments. */
+/** Memory for cached files, shared by all deployments. */
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 
-/** The bytes of a file, or of a compressed version of it; in memory while small and used. */
+/** The bytes of a file, or of a compressed version of it. They are in memory if the file is small and in use. */
 export class StoredFile {
   readonly artifact: string;
   readonly path: string;
@@ -19,7 +19,7 @@ export class StoredFile {
   readonly total: number;
   content: Uint8Array | null = null;
   loading: Promise<Uint8Array> | null = null;
-  /** Second chance algorithm: set by every use, cleared by the search for an entry to drop. */
+  /** For the second-chance algorithm: set by every use, cleared by the search for an entry to drop. */
   used = false;
 
   constructor(artifact: string, path: string, { hash, bytes }: { readonly hash: string; readonly bytes: number }) {
@@ -30,7 +30,7 @@ export class StoredFile {
   }
 }
 
-/** A part of a file, or all of it; `end` is exclusive. */
+/** A part of a file, or the whole file; `end` is exclusive. */
 export interface AssetBody {
   readonly file: StoredFile;
   readonly start: number;

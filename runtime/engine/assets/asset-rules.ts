@@ -2,7 +2,7 @@
 // files listed in the manifest are ever returned, so no path can lead outside.
 import type { AssetRules } from '#core/manifest.ts';
 
-/** The parts of a request needed to decide; an `Exchange` has them. */
+/** The parts of a request that the rules need; an `Exchange` has them. */
 export interface AssetRequest {
   readonly method: string;
   /** Path and query, as received. */
@@ -67,7 +67,7 @@ export function assetTarget(isFile: (key: string) => boolean, path: string): Ass
     if (key === 'index.html') return { redirect: '/' };
     if (key.endsWith('/index.html')) return { redirect: `/${key.slice(0, -'index.html'.length)}` };
     const name = key.slice(0, -'.html'.length);
-    // A file with the short name takes precedence on the short path.
+    // A file whose real name is the short name takes precedence.
     if (key.endsWith('.html') && name !== '' && !name.endsWith('/') && !has(name)) return { redirect: `/${name}` };
     return { file: key };
   }
@@ -79,7 +79,7 @@ export function assetTarget(isFile: (key: string) => boolean, path: string): Ass
   if (has(`${key}.html`)) return { file: `${key}.html` };
   if (has(`${key}/index.html`)) return { redirect: `/${key}/` };
   if (!key.endsWith('.html')) return null;
-  // The page exists in the other spelling: as a folder's page instead of a file, or the reverse.
+  // The page may exist in the other spelling: as a folder's page instead of a file, or the reverse.
   const name = key.slice(0, -'.html'.length);
   if (has(`${name}/index.html`)) return { redirect: `/${name}/` };
   const above = name.endsWith('/index') ? name.slice(0, -'/index'.length) : '';
@@ -111,7 +111,10 @@ export function takesPage(request: AssetRequest): boolean {
   return /^$|text\/html|\*\/\*/.test(request.header('accept') ?? '');
 }
 
-/** Bundlers add a hash of the content to names: such a file never changes. Names of words and numbers do not count. */
+/**
+ * Bundlers add a hash of the content to names: such a file never changes. Words and numbers in names are not taken for
+ * hashes.
+ */
 export function isHashedName(key: string): boolean {
   if (key.includes('/immutable/')) return true;
   const token = /[.-]([A-Za-z0-9_-]{8,64})\.[A-Za-z0-9]+(?:\.map)?$/.exec(key)?.[1];
@@ -132,7 +135,8 @@ function isPlainKey(key: string): boolean {
 }
 
 /**
- * `*` matches any characters, others match themselves. Linear in practice: no regular expression of a tenant is run.
+ * Matches a pattern: `*` matches any characters, other characters match themselves. Linear in practice: no regular
+ * expression of a tenant is run.
  */
 export function globMatches(pattern: string, text: string): boolean {
   let p = 0;

@@ -33,7 +33,7 @@ import {
 
 /** A request with its host, on which rules may depend. */
 export interface HostedRequest extends AssetRequest {
-  /** Lower case, with port if any. */
+  /** The host in lower case, with the port if there is one. */
   readonly host: string;
 }
 
@@ -41,8 +41,8 @@ type AssetForm = Pick<AssetFile, 'hash' | 'bytes'>;
 
 export interface AssetServer {
   /**
-   * Serves a file. Returns the status of the response; 0 if there is no file for the request and nothing was sent.
-   * `last`: there is no worker, so the response is then 404 or 405.
+   * Serves a file. Returns the status of the response; 0 if there is no file for the request and nothing was sent. With
+   * `last`, there is no worker, so the response is then 404 or 405.
    */
   serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): number;
   /**
@@ -52,13 +52,13 @@ export interface AssetServer {
    */
   serveErrorPage(exchange: Exchange, artifact: OpenArtifact, status: number, headerBlock: string): boolean;
   /**
-   * The same without a socket, as if there were no worker. Bytes come in pieces of at most 64 KB; reading them throws
-   * {@link PlatformError} `artifact_corrupt`.
+   * Returns the response without a socket, as if there were no worker. Bytes come in pieces of at most 64 KB; reading
+   * them throws {@link PlatformError} `artifact_corrupt`.
    */
   fetch(request: HostedRequest, artifact: OpenArtifact): AssetReply | Promise<AssetReply>;
 }
 
-/** The page of a path: unencoded, and in compressed encodings. */
+/** The page of a path, unencoded and in compressed encodings. */
 interface Page {
   readonly identity: Form;
   readonly br: Form | null;
@@ -68,7 +68,7 @@ interface Page {
 /** Result of looking up a path. */
 type Found = { readonly page: Page } | { readonly redirect: string } | { readonly moved: Moved };
 
-/** Cached data of an artifact: created on its first request, dropped with it. */
+/** Cached data of an artifact, created on its first request, and dropped together with the artifact. */
 interface Known {
   readonly changes: AssetChanges;
   readonly stored: Map<string, StoredFile>;
@@ -78,9 +78,9 @@ interface Known {
   readonly found: Map<string, Found>;
 }
 
-/** Cached pages per artifact, besides those without header rules. */
+/** Maximum number of cached pages per artifact, not counting pages without header rules. */
 const PAGES_MAX = 2000;
-/** Cached Accept-Encoding values; browsers send only a few. */
+/** Maximum number of cached Accept-Encoding values; browsers send only a few. */
 const ORDERS_MAX = 256;
 
 export function createAssetServer(options: { readonly cacheBytesMax?: number } = {}): AssetServer {
@@ -108,7 +108,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return found;
   }
 
-  /** The page for a path; with another status than 200, as an error page. */
+  /** The page for a path; with a status other than 200, an error page. */
   function pageOf(artifact: OpenArtifact, key: string, path: string, host: string, status = 200): Page {
     const of = knownOf(artifact);
     const changes = of.changes.headersOf(path, host);
@@ -147,7 +147,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     const encoded = (encoding: AssetEncoding): Form | null =>
       encodings[encoding] ? form(encoding, encodings[encoding]) : null;
     const page = { identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
-    // Placeholders in values create as many pages as there are paths.
+    // With placeholders in values, there can be as many pages as paths.
     if (of.pages.size >= PAGES_MAX && changes !== null) of.pages.clear();
     of.pages.set(name, page);
     return page;
@@ -200,7 +200,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return last !== null && 'file' in last ? { page: pageOf(artifact, last.file, path, host) } : null;
   }
 
-  /** Null if there is no file for the request, and `last` is not set. */
+  /** The response to a request; null if there is no file, and `last` is not set. */
   function answer(request: HostedRequest, artifact: OpenArtifact, last: boolean): AssetAnswer | null {
     const rules = artifact.manifest.assets;
     if (rules === null) return last ? problem('asset_not_found') : null;
@@ -237,7 +237,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return own === undefined ? problem('asset_not_found') : errorAnswer(request, artifact, own, path, 404);
   }
 
-  /** A file as the page of an error. */
+  /** The response with a file as an error page. */
   function errorAnswer(
     request: HostedRequest,
     artifact: OpenArtifact,
@@ -279,7 +279,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     } else void send(exchange, status, headerBlock, body);
   }
 
-  /** Sends a body that is not in memory: whole if it is small, else piece by piece as the client reads it. */
+  /** Sends a body that is not in memory: at once if it is small, otherwise in pieces as the client reads it. */
   async function send(exchange: Exchange, status: number, headerBlock: string, body: AssetBody): Promise<void> {
     let begun = false;
     let gone = false;

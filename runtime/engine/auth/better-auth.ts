@@ -19,13 +19,14 @@ export type Auth = Pick<ReturnType<typeof betterAuth>, 'handler' | '$context'> &
   tokenOf(cookies: string): Promise<string | null>;
 };
 
-// This is not a route: `api.getSession` reads the cookie in the same way, but takes 0.3 ms more CPU for other work.
+// An endpoint that is only called here. `api.getSession` reads the cookie in the same way, but its other work takes 0.3
+// ms more CPU.
 const readToken = createAuthEndpoint('/session-token', { method: 'GET', requireHeaders: true }, async (ctx) => {
   const { authCookies, secret } = ctx.context;
   return (await ctx.getSignedCookie(authCookies.sessionToken.name, secret)) || null;
 });
 
-/** As {@link UsersDeps}, at the time a site is opened. */
+/** The dependencies as in {@link UsersDeps}, at the time when a site is opened. */
 type OpenDeps = Omit<UsersDeps, 'deliversMail'> & { readonly deliversMail: boolean };
 
 /** @param prepared namespaces whose tables exist. */
@@ -36,8 +37,8 @@ export async function openAuth(
   queue: PasswordQueue,
 ): Promise<Auth> {
   const options = optionsOf(deps, site, queue);
-  // Runs once per namespace: a client may send any port in the host, and each creates another site. Two engines may do
-  // this at the same time: the slower one finds the tables.
+  // Runs once per namespace, not once per site, because a client may send any port in the host, and each port creates
+  // another site. Two engines may do this at the same time: the slower one finds the tables.
   for (let attempt = 1; !prepared.has(site.namespace); attempt++) {
     try {
       await (await getMigrations(options)).runMigrations();
@@ -59,7 +60,7 @@ function optionsOf(
   { namespace, origin, askedAt = origin, vars }: AuthSite,
   queue: PasswordQueue,
 ): BetterAuthOptions {
-  // Not awaited, because neither the duration nor a failure may reveal whether an email is sent.
+  // Sending is not awaited, because neither its duration nor a failure may reveal whether an email is sent.
   const post = async (mail: Mail): Promise<void> => {
     sendMail(mail, namespace).catch((error: Error) => log('error', `auth: ${error.message}`));
   };
@@ -80,7 +81,7 @@ function optionsOf(
       level: 'warn',
       log: (level, message, ...more) => log(level === 'error' ? 'error' : 'warn', lineOf(message, more)),
     },
-    // Otherwise refusals and failures bypass this logger and are printed to the console with all details.
+    // Without this option, refusals and failures bypass the logger, and are printed to the console with all details.
     onAPIError: {
       onError(error) {
         if (!isAPIError(error)) throw error;
@@ -127,7 +128,7 @@ function optionsOf(
       // This option would add a prefix that lets other hosts of the same domain set the cookie.
       useSecureCookies: false,
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/', secure: origin.startsWith('https:') },
-      // A header that the platform sets: a client's own is removed (http/client-address.ts).
+      // The platform sets this header, and removes the client's own (http/client-address.ts).
       ipAddress: { ipAddressHeaders: ['x-real-ip'] },
     },
     plugins: [bearer()],

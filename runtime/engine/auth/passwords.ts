@@ -1,5 +1,5 @@
 // Passwords of apps' users: hashed as better-auth does, on threads shared fairly between projects, and charged to the
-// calling invocation. HTTP requests have none, so they wait in a limited queue of their project. Used by
+// calling invocation. HTTP requests have no invocation, so they wait in a limited queue of their project. Used by
 // better-auth.ts.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { APIError } from 'better-auth/api';
@@ -12,7 +12,7 @@ const COST = 16_384;
 const scrypt = { r: 16, p: 1, length: 64, maxmem: 128 * COST * 16 * 2 };
 /** The cost of one password hash. */
 const HASH_MS = 35;
-/** Maximum number of waiting passwords of one project; they take two to five seconds. */
+/** Maximum number of waiting passwords of one project, which take two to five seconds together. */
 const WAITING_MAX = 50;
 
 /** Password functions of one project. */
@@ -23,7 +23,7 @@ interface Passwords {
 
 /**
  * @param queue the password queue of the project.
- * @param cost N of scrypt.
+ * @param cost the parameter N of scrypt.
  */
 export function createPasswords(work: HostWork, queue: PasswordQueue, cost = COST): Passwords {
   const options = { ...scrypt, N: cost };

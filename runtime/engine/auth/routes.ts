@@ -1,6 +1,6 @@
-// `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that the binding documents, each
-// implemented by a route of better-auth, and all other routes of better-auth. These requests do not enter an isolate.
-// Called by handler.ts.
+// `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that are documented with the
+// binding, each implemented by a route of better-auth, and all other routes of better-auth. These requests do not enter
+// an isolate. Called by handler.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { METADATA_BYTES_MAX } from '../bindings/auth.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -36,8 +36,8 @@ export function createAuthRoutes(users: Users): AuthRoutes {
     headers.delete('content-length');
     if (body !== undefined) {
       headers.set('content-type', 'application/json');
-      // Browsers send the page's origin with each POST: a request without it is from a program, which cannot be
-      // lured.
+      // Browsers send the page's origin with each POST. A request without it comes from a program, which no page can
+      // trick.
       if (!headers.has('origin') && !headers.has('sec-fetch-site')) headers.set('origin', site.origin);
     }
     return users.handle(
@@ -138,7 +138,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
     const short = shorts[`${request.method} ${name}`];
     if (short !== undefined) return short(site, request);
     if (name.startsWith('oauth/') && request.method === 'GET') return oauth(site, request, name.slice('oauth/'.length));
-    // better-auth's own routes that change something, under the same limits; the rest is 404.
+    // better-auth's own routes that change something, under the same limits; other paths get 404.
     return users.handle(site, request);
   }
 
@@ -184,7 +184,7 @@ function refusal(status: number, error: string): Response {
   return Response.json({ error }, { status });
 }
 
-/** Maps errors of better-auth to those of the binding's contract. */
+/** Maps errors of better-auth to the documented errors of the binding. */
 async function failure(response: Response): Promise<Response> {
   const { message, code } = (await response.json().catch(() => ({}))) as { message?: string; code?: string };
   const [status, error] = code?.startsWith('USER_ALREADY_EXISTS')
@@ -198,7 +198,7 @@ async function failure(response: Response): Promise<Response> {
   return refused;
 }
 
-/** A new body with the cookies of a response. */
+/** A response with a new body and the cookies of another response. */
 function reply(response: Response, body: object, status = 200): Response {
   const answered = Response.json(body, { status });
   for (const cookie of response.headers.getSetCookie()) answered.headers.append('set-cookie', cookie);

@@ -14,15 +14,18 @@ export interface UsersDeps {
   readonly databases: DatabaseStore;
   /** Hashes passwords. */
   readonly work: HostWork;
-  /** Signs sessions: each project gets a key derived from it. */
+  /** The secret from which each project's key for signing sessions is derived. */
   readonly secret: Uint8Array;
-  /** Of all sites. */
+  /** The protocol of all sites. */
   readonly protocol: 'http' | 'https';
   readonly sendMail: (mail: Mail, namespace: string) => Promise<void>;
-  /** Whether emails are delivered: then addresses are verified by email, unless a project disables it. May change. */
+  /**
+   * Whether emails are delivered. If so, addresses are verified by email, unless a project disables it. The value may
+   * change.
+   */
   readonly deliversMail: () => Promise<boolean>;
   readonly log: (level: 'warn' | 'error', message: string) => void;
-  /** N of scrypt; better-auth's default if absent. Tests hash many passwords, and set it lower. */
+  /** The parameter N of scrypt; better-auth's default if absent. Tests hash many passwords, so they set it lower. */
   readonly passwordCost?: number;
 }
 
@@ -31,16 +34,16 @@ export interface AuthSite {
   readonly namespace: string;
   /** For example `https://shop.example.org`: used in emails, and for redirects from providers. */
   readonly origin: string;
-  /** The origin of the request, if it is different: its pages can call these routes as well. */
+  /** The origin of the request, if it is different; pages of that origin can call these routes as well. */
   readonly askedAt?: string;
   /**
-   * Variables of the project: `AUTH_<PROVIDER>_CLIENT_ID` and `_CLIENT_SECRET` enable providers,
-   * `AUTH_REQUIRE_VERIFICATION=true` the verification of addresses.
+   * Variables of the project: `AUTH_<PROVIDER>_CLIENT_ID` and `_CLIENT_SECRET` enable providers, and
+   * `AUTH_REQUIRE_VERIFICATION=true` enables the verification of addresses.
    */
   readonly vars: Readonly<Record<string, string>>;
 }
 
-/** Pending password operations of one project, and its fair-queue key. */
+/** Number of pending password operations of one project; the object is also the project's key in the fair queue. */
 export interface PasswordQueue {
   waiting: number;
 }

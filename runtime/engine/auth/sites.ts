@@ -1,11 +1,11 @@
-// Open sign-in sites, used by users.ts. Opening one takes 13 ms of the engine's main thread, and clients choose the
-// port in the host, which creates another site. So a project opens few sites at a time, and has few open.
+// Open sign-in sites, used by users.ts. Opening a site takes 13 ms of the engine's main thread, and each port in a
+// client's host creates another site. So a project can open only a few sites at a time, and keeps only a few open.
 
-/** A project can open this many at once, then one per interval (ms). */
+/** A project can open this many sites at once, then one per interval (ms). */
 const [opensAtOnce, openMs] = [8, 2000];
 const SITES_OF_ONE_MAX = 8;
 const PROJECTS_MAX = 200;
-/** Limit for sites without such a port: there are no more than routed hosts. */
+/** Maximum number of sites whose port no client chose; there are at most as many as routed hosts. */
 const PLAIN_MAX = 500;
 
 interface Project<Site> {
@@ -25,8 +25,8 @@ export class Sites<Site> {
   }
 
   /**
-   * A site, whose key includes its project. @param isChosen whether a client chose its port. @returns null if the
-   * project has opened too many such sites.
+   * Returns a site, whose key includes its project. @param isChosen whether a client chose its port. @returns null if
+   * the project has opened too many such sites.
    */
   get(project: string, key: string, isChosen: boolean, open: () => Site): Site | null {
     if (!isChosen) {

@@ -1,5 +1,5 @@
-// The users of apps, kept by better-auth in one database per project (`auth~users`, a name that no platform.yaml can
-// declare). Created once per engine; handler.ts passes it to the binding and to routes.ts.
+// The users of apps, which better-auth stores in one database per project (`auth~users`, a name that no platform.yaml
+// can declare). Created once per engine; handler.ts passes it to the binding and to routes.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { AuthStore, AuthUser } from '../bindings/auth.ts';
 import type { Auth } from './better-auth.ts';
@@ -8,7 +8,10 @@ import { Sites } from './sites.ts';
 
 /** Users of all projects. */
 export interface Users extends AuthStore {
-  /** Minimum response time of routes that may send an email: the time must not reveal whether the address exists. */
+  /**
+   * Minimum response time of routes that may send an email, because the time must not reveal whether the address
+   * exists.
+   */
   answersAfterMs(): Promise<number>;
   /** Answers a request below `/auth/` as better-auth does. */
   handle(site: AuthSite, request: Request): Promise<Response>;
@@ -16,13 +19,13 @@ export interface Users extends AuthStore {
   setMetadata(namespace: string, id: string, metadata: string): Promise<void>;
 }
 
-/** Only valid header values, because a worker may pass any text. */
+/** Valid header values; a worker may pass any text. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** More than hashing a password and writing a user take. */
+/** Longer than it takes to hash a password and write a user. */
 const MAIL_MS = 400;
 
-/** Opens no site before the first call for a project. */
+/** Opens no site before a project's first call. */
 export function createUsers(deps: UsersDeps): Users {
   const sites = new Sites<Promise<Auth>>();
   /** Namespaces whose tables exist. */
@@ -50,7 +53,7 @@ export function createUsers(deps: UsersDeps): Users {
       const opening = import('./better-auth.ts').then(({ openAuth }) =>
         openAuth({ ...deps, deliversMail }, site, prepared, queueOf(site.namespace)),
       );
-      // Retried after a failure to open.
+      // If opening fails, the next call tries again.
       opening.catch(() => sites.forget(site.namespace, key));
       return opening;
     });
@@ -83,7 +86,7 @@ export function createUsers(deps: UsersDeps): Users {
     },
     async getSession(namespace, { cookie, authorization }) {
       const [, bearer] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? [];
-      // Requests without such a cookie cost nothing.
+      // Requests without such a cookie do not read the database.
       const hasCookie = cookie.includes('session_token') && HEADER_VALUE.test(cookie);
       const token = bearer ?? (hasCookie ? await (await ofNoSite(namespace)).tokenOf(cookie) : null);
       const user = token === null ? null : await this.getUser(namespace, token);
@@ -96,7 +99,7 @@ export function createUsers(deps: UsersDeps): Users {
       const address = email.toLowerCase();
       if ((await context.internalAdapter.findUserByEmail(address)) !== null)
         throw new PlatformError('conflict', { reason: 'User already exists' });
-      // First, because it takes CPU and may be refused.
+      // The password is hashed first, because that takes CPU and may be refused.
       const hash = password === null ? null : await context.password.hash(password);
       const user = await context.internalAdapter.createUser(
         { email: address, name, emailVerified, metadata },
@@ -151,7 +154,7 @@ export function createUsers(deps: UsersDeps): Users {
   };
 }
 
-/** The fields of a user that leave this folder. */
+/** The fields of a user that other folders see. */
 export function toUser(user: object): AuthUser {
   const { id, email, name, emailVerified, createdAt, metadata } = user as Record<string, unknown>;
   return {

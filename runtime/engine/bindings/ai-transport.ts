@@ -17,15 +17,15 @@ interface AiRequest {
   /** Lower-case names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Uint8Array | string | Readable | null;
-  /** Null means a token in `headers` identifies the caller. */
+  /** The caller; null means that a token in `headers` identifies the caller. */
   readonly caller: AiCaller | null;
-  /** The deployment's token, for a gateway that requires one; null if it has none, or it is in `headers`. */
+  /** The deployment's token, for a gateway that requires a token; null if there is none, or it is in `headers`. */
   readonly token: string | null;
   readonly signal: AbortSignal;
 }
 
 export interface AiTransport {
-  /** @throws {PlatformError} `fetch_failed`: the gateway cannot be reached. */
+  /** @throws {PlatformError} `fetch_failed` if the gateway cannot be reached. */
   request(request: AiRequest): Promise<FetchedResponse>;
   close(): Promise<void>;
 }
@@ -37,8 +37,8 @@ export interface AiAddress {
 }
 
 /**
- * The gateway path of a worker's fetch; null if it is not for the gateway. Only the origin and path of
- * PLATFORM_AI_URL count: other paths of that origin do not belong to the gateway.
+ * The gateway path of a worker's fetch; null if it is not for the gateway. The URL must begin with the origin and path
+ * of PLATFORM_AI_URL: other paths of that origin do not belong to the gateway.
  *
  * @example pathOnGateway(new URL('http://localhost:4002/ai/v1/models'), address) // '/ai/v1/models'
  */
@@ -50,7 +50,7 @@ export function pathOnGateway(target: URL, { url }: AiAddress): string | null {
   return `/ai${target.pathname.slice(prefix.length)}${target.search}`;
 }
 
-/** Headers that identify the caller and count hops: set by the platform, never by a worker. */
+/** Headers that identify the caller and count hops, which the platform sets, never a worker. */
 const OWN_HEADERS = /^(?:host|x-platform-ai-.*)$/;
 
 function headersOf({ headers, caller }: AiRequest): string[] {
@@ -61,19 +61,19 @@ function headersOf({ headers, caller }: AiRequest): string[] {
   return sent;
 }
 
-/** Used with a gateway that requires a token from every caller. */
+/** Header for the token, if the gateway requires one from every caller. */
 function withToken(request: AiRequest): string[] {
   const sent = headersOf({ ...request, caller: null });
   if (request.caller !== null && request.token !== null) sent.push('authorization', `Bearer ${request.token}`);
   return sent;
 }
 
-/** Sends to the gateway's process. @param socketPath the path of the socket that trusts engines. */
+/** Transport to the gateway's process. @param socketPath the path of the socket that trusts engines. */
 export function createAiSocket(socketPath: string): AiTransport {
   return createConnections('http://gateway', { socketPath }, headersOf);
 }
 
-/** Sends to the API of another machine, which proxies requests with the deployment's token. */
+/** Transport to the API of another machine, which proxies requests with the deployment's token. */
 export function createAiOrigin(origin: string): AiTransport {
   return createConnections(origin, {}, withToken);
 }
@@ -111,7 +111,7 @@ function createConnections(
   };
 }
 
-/** Calls a function of this process. @param answer receives null when a token identifies the caller. */
+/** Transport to a function of this process. @param answer receives null when a token identifies the caller. */
 export function createAiFunction(
   answer: (request: Request, caller: AiCaller | null) => Promise<Response>,
 ): AiTransport {
@@ -156,7 +156,7 @@ const REFUSAL = JSON.stringify({
   },
 });
 
-/** Without a gateway, calls fail as with a gateway without providers. */
+/** Transport if there is no gateway: calls fail as with a gateway without providers. */
 export const noAiGateway: AiTransport = {
   request: () =>
     Promise.resolve({

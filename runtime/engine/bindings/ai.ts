@@ -1,5 +1,5 @@
 // The host half of the AI binding: requests to the gateway on behalf of the deployment, which the host identifies and
-// the worker cannot forge. Bodies are created and read inside the isolate and only pass through here, like those of
+// the worker cannot forge. Bodies are created and read inside the isolate, and only pass through this file, as with
 // fetch.
 import type { AiCaller } from '#core/ai-caller.ts';
 import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
@@ -9,7 +9,7 @@ import { onceRead, reply, signalOf } from './fetched-response.ts';
 import type { OpenFetches } from './open-fetches.ts';
 import { withTrace } from './trace-headers.ts';
 
-/** The workflow of the agent library: AI requests of its runs count as an agent's. */
+/** The workflow of the agent library: AI requests of its runs are counted as those of an agent. */
 const AGENT_WORKFLOW = 'platform_agent_run';
 /** Headers that a worker may set; the host sets all others. */
 const ALLOWED_HEADERS = /^(?:accept|content-type|user-agent|idempotency-key|traceparent|tracestate)$/;
@@ -52,7 +52,7 @@ async function run({ transport, places, caller, token }: AiDeps, call: HostCall)
       body: call.parts[0] ?? null,
       caller: { ...caller, kind: isAgent ? 'agent' : 'worker', runId: isAgent ? agentRun.id : null },
       token,
-      // Continuing without a reader would cost money.
+      // A call that continued without a reader would cost money.
       signal: signalOf(call),
     })
     .catch((error: unknown) => {

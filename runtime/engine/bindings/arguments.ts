@@ -14,7 +14,10 @@ export function invalid(reason: string): PlatformError {
   return new PlatformError('invalid_argument', { reason });
 }
 
-/** A text used in a name in a store: not empty, without NUL, well-formed, at most `bytesMax` bytes of UTF-8. */
+/**
+ * Validates a text that becomes part of a name in a store: not empty, without NUL, well-formed, at most `bytesMax`
+ * bytes of UTF-8.
+ */
 export function toName(value: unknown, what: string, bytesMax: number): string {
   if (typeof value !== 'string') throw invalid(`${what} must be a string`);
   if (value === '') throw invalid(`${what} must not be empty`);
@@ -38,7 +41,7 @@ export function toWhole(
   return value;
 }
 
-/** JSON text of a value from the bridge, at most `bytesMax` bytes. */
+/** The JSON text of a value from the bridge, at most `bytesMax` bytes. */
 export function toJsonText(value: unknown, what: string, bytesMax: number): string {
   const text = JSON.stringify(value ?? null);
   if (Buffer.byteLength(text) > bytesMax)
@@ -48,7 +51,7 @@ export function toJsonText(value: unknown, what: string, bytesMax: number): stri
 
 const CURSOR_BEGINS = 'after ';
 
-/** The cursor for the next page of a list. @param last name on the page before. */
+/** The cursor for the next page of a list. @param last the last name of the previous page. */
 export function toCursor(last: string): string {
   return Buffer.from(CURSOR_BEGINS + last).toString('base64url');
 }

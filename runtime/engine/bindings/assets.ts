@@ -7,14 +7,14 @@ import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts'
 export interface AssetReply {
   readonly status: number;
   readonly headerBlock: string;
-  /** Null if the body is `text`. */
+  /** Reads the body in pieces; null if the body is `text`. */
   readonly read: (() => AsyncIterable<Uint8Array>) | null;
-  /** Null if the body is empty or comes from `read`. */
+  /** The body as text; null if the body is empty or comes from `read`. */
   readonly text: string | null;
 }
 
 /**
- * Always returns a response: 404 or 405 if there is no file. Combines the asset server and an artifact; made by
+ * Always returns a response: 404 or 405 if there is no file. Combines the asset server and an artifact; created by
  * handler.ts.
  */
 type FetchAsset = (request: {

@@ -5,7 +5,7 @@ import type { UserSession } from '#core/resource-call/users.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 
-/** A user as workers and clients see one. */
+/** A user, as workers and clients see it. */
 export interface AuthUser {
   readonly id: string;
   readonly email: string;
@@ -16,7 +16,7 @@ export interface AuthUser {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Users of apps. Every call uses one namespace. */
+/** Users of apps. The users of apps; every call concerns one namespace. */
 export interface AuthStore {
   /** The user of a session that is neither expired nor revoked. */
   getUser(namespace: string, token: string): Promise<AuthUser | null>;
@@ -54,7 +54,7 @@ export interface AuthStore {
 }
 
 /**
- * The database of a namespace's users: no platform.yaml can declare this name, and no preview uses it
+ * Name of the database of a namespace's users, which no platform.yaml can declare, and no preview uses
  * (core/preview.ts).
  */
 export const usersResource = 'auth~users';
@@ -64,7 +64,7 @@ export const METADATA_BYTES_MAX = 4096;
 const TOKEN_BYTES_MAX = 4096;
 const PAGE_MAX = 1000;
 
-/** The current call, which is charged for passwords and statements. */
+/** Owner of the current call, which is charged for passwords and statements. */
 export const callOfUsers = new AsyncLocalStorage<HostCall>();
 
 /** The calls of a deployment's auth binding. */
@@ -77,7 +77,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
     typeof value === 'string' && value !== '' && value.length <= TOKEN_BYTES_MAX ? value : null;
 
   const calls: Readonly<Record<string, HostFunction>> = {
-    /** `{token}` -> the user or null, also for a malformed token. */
+    /** Takes `{token}`; returns the user, or null, also for a malformed token. */
     async 'auth.getUser'(call) {
       const token = toToken(parse(call)['token']);
       return { value: token === null ? null : await store.getUser(namespace, token) };

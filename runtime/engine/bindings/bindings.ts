@@ -1,5 +1,5 @@
-// The stores and tools over which the host halves of bindings work. The roots open them; kinds/ reads them. Types, and
-// a handler without stores.
+// The stores and tools over which the host halves of bindings work. The roots open them, and kinds/ uses them. This
+// file contains only types.
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { HostWork } from '../work/host-work.ts';
 import type { AuthStore } from './auth.ts';
@@ -43,7 +43,7 @@ export interface EventBindingStores extends BindingEventStores {
 
 /** Functions of the handler that host halves use in addition to their store. */
 export interface BindingTools {
-  /** Null when this handler signs no URLs. `host`: of the current request. */
+  /** Signs URLs for the host of the current request; null if this handler signs no URLs. */
   readonly signUrl: ((host: string | null) => SignUrl) | null;
   /**
    * Runs work that would block the main thread for too long. Without this function, all work runs on the main thread.
@@ -55,11 +55,11 @@ export interface BindingTools {
   readonly workers?: WorkerCalls;
   /** Undefined or null if there is no sandbox service. */
   readonly sandboxes?: SandboxAccess | null;
-  /** Connections to the servers of projects, if this handler has any. */
+  /** Connections to the Postgres servers of projects, if this handler has any. */
   readonly pools?: PoolAccess;
 }
 
-/** The stores with data of branches; null if there is no such store. */
+/** The stores that contain data of branches; each is null if it does not exist. */
 export interface BranchStores {
   readonly databases: {
     list(namespace: string, after?: string): Promise<readonly { readonly resource: string }[]>;

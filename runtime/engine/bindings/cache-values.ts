@@ -5,7 +5,7 @@ import { invalid, toName, toRecord } from './arguments.ts';
 import type { CacheStore } from './cache.ts';
 import type { BindingScope } from './scope.ts';
 
-/** Without a `ttl`, entries are kept while there is room, at most this long. */
+/** Entries without a `ttl` are kept while there is room, at most this long. */
 const LIFE_MS_MAX = 30 * 24 * 60 * 60 * 1000;
 const KEY_BYTES_MAX = 512;
 
@@ -21,12 +21,12 @@ export function createCacheValueCalls(
     return `value ${JSON.stringify([scope.resource(binding), toName(key, 'The key', KEY_BYTES_MAX)])}`;
   };
   return {
-    /** -> the value as a part; no part when it does not exist. */
+    /** Returns the value as a part, or no part if it does not exist. */
     async 'cache.get'(call) {
       const found = await store.get(scope.namespace, keyOf(call));
       return { parts: found?.body == null ? [] : [Buffer.from(found.body).toString()] };
     },
-    /** `{ttl}` in seconds, and the value as a part. */
+    /** Takes `{ttl}` in seconds, with the value as a part. */
     async 'cache.set'(call) {
       const key = keyOf(call);
       const { ttl } = toRecord(call.args);

@@ -1,6 +1,6 @@
-// The host half of the Cache API: which responses may be stored and for how long (RFC 9111), which variant matches, and
-// bodies in both directions. The store decides where responses are. A cache belongs to a project: its deployments share
-// it, and no other project sees it.
+// The host half of the Cache API: decides which responses may be stored and for how long (RFC 9111), finds the matching
+// variant, and passes bodies in both directions. The store decides where responses are stored. A cache belongs to a
+// project: its deployments share it, and no other project sees it.
 import { PlatformError } from '#core/errors.ts';
 import type { GuestStream, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { ByteSource } from '../bridge/streams.ts';
@@ -19,20 +19,23 @@ export interface CacheStore {
   get(project: string, key: string): Promise<CacheRecord | null>;
   /** Replaces the entry of a key. The record's bytes belong to the store from then on. */
   set(project: string, key: string, record: CacheRecord, lifeMs: number): Promise<void>;
-  /** Whether there was an entry. */
+  /** Deletes an entry; returns whether there was one. */
   delete(project: string, key: string): Promise<boolean>;
 }
 
-/** Bodies up to this size are returned with their response. */
+/** Bodies up to this size are returned together with their response, not as a stream. */
 const PART_BYTES_MAX = 64 * 1024;
-/** Limit for bodies being written to a cache, in entries of full size: beyond this limit, a response is not stored. */
+/**
+ * Memory for bodies that are being written to a cache, as a number of full-size entries. Beyond this limit, a response
+ * is not stored.
+ */
 const ENTRIES_AT_ONCE = 4;
 const NAME_CHARS_MAX = 1024;
 const URL_CHARS_MAX = 16 * 1024;
-/** How long the varying headers of a URL are remembered. */
+/** How long the headers by which a URL's response varies are remembered. */
 const VARIANTS_LIFE_MS = 24 * 60 * 60 * 1000;
 
-/** Head of a cached response. */
+/** Status and headers of a cached response. */
 interface Head {
   readonly status: number;
   readonly statusText: string;
@@ -42,10 +45,10 @@ interface Head {
   readonly ageSeconds: number;
 }
 
-/** Stored instead of a response that varies by request headers: each variant has its own key. */
+/** Entry that is stored instead of a response that varies by request headers, because each variant has its own key. */
 interface Variants {
   readonly vary: readonly string[];
-  /** Part of the keys of the variants: variants of a deleted or replaced list are never found again. */
+  /** A part of the keys of the variants, so that variants of a deleted or replaced entry are never found again. */
   readonly generation: string;
 }
 
@@ -81,7 +84,7 @@ export function createCacheCalls(
     const { status, statusText, response, stream } = call.args as Record<string, unknown>;
     if (typeof status !== 'number' || typeof statusText !== 'string' || typeof response !== 'string')
       throw new PlatformError('invalid_argument', { reason: 'The response is not valid' });
-    // Before the first await: the stream's first chunk may come in the same records.
+    // The stream is opened before the first await, because its first chunk may come in the same records.
     const body = stream === null ? bytesOf(call.parts[0]) : await collect(call, stream);
     call.owner.countSubrequest();
     const time = now();
@@ -269,7 +272,7 @@ function lifeOf(
   return { ms: (Math.min(life, 31_536_000) - ageSeconds) * 1000, ageSeconds, withoutCookies };
 }
 
-/** If the stream is refused, its source is closed. */
+/** If the stream cannot be opened, its source is closed. */
 function openStream({ isolate }: HostCall, source: ByteSource): GuestStream {
   try {
     return isolate.openStream(source);
@@ -300,7 +303,7 @@ function reply(call: HostCall, head: Head, body: Uint8Array | null): HostReply {
     hold.release();
   };
   const stream = openStream(call, { resume: send, cancel });
-  // The response names the stream, so it has to be sent before the first chunk.
+  // The reply names the stream, so it must be sent before the first chunk.
   setImmediate(send);
   return { value: { ...value, stream: stream.id, part: false } };
 }

@@ -4,7 +4,7 @@ import { constants } from 'node:zlib';
 
 /** Milliseconds of one step. */
 export interface CodecCost {
-  /** Reserved before the step. */
+  /** Milliseconds that are reserved before a step. */
   readonly leastMs: number;
   /** Charged at most. */
   readonly mostMs: number;

@@ -1,5 +1,5 @@
-// Memory of compressors and decompressors, by their parameters and the size of their input: at least as much as
-// measured (each line of the test). Used by compression.ts, node-zlib.ts and fetch.ts.
+// Estimates the memory of compressors and decompressors from their parameters and the size of their input. Each
+// estimate is at least the measured memory (see the test). Used by compression.ts, node-zlib.ts and fetch.ts.
 import { constants } from 'node:zlib';
 
 const KB = 1024;
@@ -7,7 +7,7 @@ const MB = 1024 * KB;
 /** The memory of Node's stream, and of its buffers. */
 const STREAM_BYTES = 64 * KB;
 
-/** Bytes that a codec uses after this much input. `first`: the beginning of its input. */
+/** Returns the bytes that a codec uses after this much input. `first` is the beginning of the input. */
 export type CodecBytes = (input: number, first?: Uint8Array) => number;
 
 /** @param options the options of Node's zlib. */
@@ -31,8 +31,8 @@ export function codecBytes(method: string, options: Readonly<Record<string, unkn
 }
 
 /**
- * The tables of a quality, and a window that fills with the input; the highest qualities also keep a tree over the
- * window.
+ * Memory of a Brotli encoder: the tables of its quality, and a window that fills with the input; the highest qualities
+ * also keep a tree over the window.
  */
 function brotliBytes(quality: number, windowBits: number): CodecBytes {
   const window = 2 ** windowBits;
@@ -42,8 +42,8 @@ function brotliBytes(quality: number, windowBits: number): CodecBytes {
 }
 
 /**
- * The window that a decoder fills before it produces output, read from the stream's head (RFC 7932 9.1 and 9.2); a
- * single block needs no more than its length.
+ * The window that a Brotli decoder fills before it produces output, read from the head of the stream (RFC 7932 9.1 and
+ * 9.2). A single block needs no more than its length.
  */
 function brotliWindowBytes(head: Uint8Array): number {
   const bits = (at: number, count: number): number => {

@@ -9,9 +9,9 @@ import type { HostWork, WorkFor } from '../work/host-work.ts';
 import { codecCost, type CodecCost } from './codec-costs.ts';
 import { codecBytes, type CodecBytes } from './codec-memory.ts';
 
-/** Output per reply, after which the guest has to ask for more. */
+/** Maximum output per reply, after which the guest must ask for more. */
 const ANSWER_BYTES_MAX = 256 * 1024;
-/** Input bytes from which a decoder's memory is determined. */
+/** How many bytes of the input are needed to determine a decoder's memory. */
 const HEAD_BYTES = 8;
 
 const strict = { rejectGarbageAfterEnd: true };
@@ -61,7 +61,7 @@ interface Input {
   readonly flush: number | undefined;
 }
 
-/** Bytes of a chunk processed at a time, each as a separate task of the thread pool. */
+/** Bytes of a chunk that are processed at a time, as one task of the thread pool. */
 const PIECE_BYTES = 64 * 1024;
 
 /** An open zlib stream whose output is read in limited pieces. */
@@ -72,12 +72,12 @@ export class Codec {
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #error: Error | null = null;
-  /** The current input; null when the last push is processed and its last byte returned. */
+  /** The current input; null when the last push was processed, and its last byte was returned. */
   #input: Input | null = null;
   #ended = false;
   #isClosed = false;
   #isWriting = false;
-  /** Called at the end of a step: its piece is processed, or the output fills a reply. */
+  /** Called at the end of a step, when its piece was processed or the output fills a reply. */
   #stepped: (() => void) | null = null;
   #isAsked = false;
   #hold: Hold;
@@ -118,7 +118,7 @@ export class Codec {
   async push(call: WorkFor, bytes: Uint8Array, last: boolean, flush?: number): Promise<Output> {
     if (this.#input !== null || this.#isClosed) throw new TypeError('The codec is still working on the previous chunk');
     this.#inputBytes += bytes.byteLength;
-    // The rest of a chunk after a full reply waits here.
+    // After a full reply, the rest of a chunk waits here.
     if (bytes.byteLength > 0) this.#first ??= bytes.slice(0, HEAD_BYTES);
     this.#hold.grow(this.#bytesOf(this.#inputBytes, this.#first) + bytes.byteLength + ANSWER_BYTES_MAX);
     this.#input = { bytes, at: 0, last, flush };

@@ -1,5 +1,6 @@
 // The minimum cost of a crypto.subtle operation, in milliseconds of a thread, computed from its arguments and reserved
-// before it begins. Measured on one core of 3 GHz and rounded down, so that no operation that fits is refused.
+// before it begins. Measured on one core of 3 GHz and rounded down, so that an operation is never refused if it fits
+// into the budget.
 import type { webcrypto } from 'node:crypto';
 
 /** PBKDF2 iterations per millisecond. */

@@ -8,7 +8,7 @@ import { subtleCostMs } from './crypto-costs.ts';
 
 const { subtle } = webcrypto;
 
-/** Imported keys that the host keeps for one isolate. */
+/** How many imported keys the host keeps for one isolate. */
 const IMPORTED_KEYS_MAX = 128;
 /** Above these limits, one call would block a thread of the pool for seconds. */
 const ITERATIONS_MAX = 1_000_000;
@@ -21,7 +21,7 @@ const KEY_BYTES_MAX = 64 * 1024;
  * pieces of this size, 20 to 50 us each.
  */
 const DIGEST_PIECE_BYTES = 16 * 1024;
-/** Up to this size Node may copy the bytes on the main thread. */
+/** Up to this size, Node may copy the bytes on the main thread. */
 const COPIED_BYTES_MAX = 64 * 1024;
 
 const hashNames: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ function fieldsOf(args: unknown): Fields {
   return args as Fields;
 }
 
-/** The keys of a call, and the handles of keys that the host has evicted. */
+/** Returns the keys of a call, and the handles of those that the host has evicted. */
 function keysOf({ args, isolate }: HostCall): { readonly found: webcrypto.CryptoKey[]; readonly missing: number[] } {
   const { keys } = fieldsOf(args);
   if (!Array.isArray(keys)) throw new TypeError('The keys must be a list');
@@ -64,7 +64,7 @@ function keysOf({ args, isolate }: HostCall): { readonly found: webcrypto.Crypto
   return { found, missing };
 }
 
-/** Restores the bytes and keys in an algorithm. */
+/** Puts the bytes and keys of a call into its algorithm. */
 function algorithmOf(value: unknown, parts: HostCall['parts'], keys: readonly webcrypto.CryptoKey[]): never {
   const result: Fields = {};
   for (const [name, item] of Object.entries(fieldsOf(value))) {

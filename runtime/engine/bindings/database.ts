@@ -13,7 +13,7 @@ import type { BindingScope } from './scope.ts';
 import { sqlShown } from './sql-shown.ts';
 import { carriedTrace } from './trace-headers.ts';
 
-/** Whose CPU budget pays for statements. */
+/** Owner of the CPU budget that is charged for statements. */
 export type StatementOwner = Pick<CallOwner, 'cpuLeftMs' | 'isOver' | 'reserveCpu' | 'settleCpu'>;
 
 /** The databases. */
@@ -23,7 +23,7 @@ export interface DatabaseStore {
    *
    * @param op of `databaseOps`.
    * @param transaction number of its interactive transaction; 0 for none.
-   * @param payload JSON as defined by `databaseOps`; untrusted. @param owner the owner that is charged for the CPU;
+   * @param payload JSON as defined by `databaseOps`; untrusted. @param owner the owner that is charged for CPU;
    * undefined for requests of the platform itself.
    * @returns JSON: the result or a refusal; bytes for `dump`.
    * @throws {PlatformError} `database_unavailable`, `database_corrupt`.
@@ -37,12 +37,12 @@ export interface DatabaseStore {
   ): Promise<string | Uint8Array>;
 }
 
-/** The reply to a commit without messages; if the reply is lost, there may be some. */
+/** Matches the reply to a commit without messages. If a reply is lost, the commit may have had messages. */
 const isWithoutMessages = /^\{"m":\[\d+\]\}$/;
 const opNames: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(databaseOps).map(([name, op]) => [op, name]),
 );
-/** Longer requests are not searched for their statement. */
+/** In longer requests, the statement is not searched. */
 const SHOWN_CHARS_MAX = 64 * 1024;
 const opsOfWorkers = new Set<number>(Object.values(databaseOps));
 
@@ -55,8 +55,9 @@ interface DatabaseMessages {
 }
 
 /**
- * The calls of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the reply as a
- * part; `{binding, transaction, queue, messages}` -> `{messageIds}` and the reply as a part.
+ * The calls of a deployment's db bindings. `run` takes `{binding, op, transaction}`, with the payload as a part, and
+ * returns the reply as a part. `send` takes `{binding, transaction, queue, messages}`, and returns `{messageIds}` with
+ * the reply as a part.
  *
  * @param messages null if there are no queues.
  */
@@ -66,8 +67,8 @@ export function createDatabaseCalls(
   messages: DatabaseMessages | null = null,
   now: () => number = Date.now,
 ): Readonly<Record<string, HostFunction>> {
-  // Open transactions. Each is rolled back with its invocation at the latest: others wait for it, and otherwise only
-  // its timeout would end it.
+  // Open transactions. A transaction is rolled back when its invocation ends, because other requests wait for it, and
+  // otherwise only its timeout would end it.
   const open = new Set<string>();
   const nameOf = ({ namespace, resource }: DatabasePlace, transaction: number): string =>
     `${namespace}/${resource}/${transaction}`;

@@ -41,7 +41,10 @@ export function createFetch(deps: FetchDeps): {
   close(): Promise<void>;
 } {
   const { lookupOf, meter } = deps;
-  /** One agent per isolate: connections are not shared, so data sent on one cannot answer another isolate's request. */
+  /**
+   * Each isolate has its own agent. Connections are not shared, so data on one connection can never become the response
+   * to another isolate's request.
+   */
   const agents = new Map<object, Agent>();
   let library: Promise<(lookup: LookupFunction) => Agent> | null = null;
   const load = (): Promise<(lookup: LookupFunction) => Agent> =>
@@ -71,10 +74,10 @@ export function createFetch(deps: FetchDeps): {
     calls: {
       fetch(call) {
         const target = parseFetch(call.args);
-        // Before the first await: the stream's first chunk may come in the same records.
+        // The stream is opened before the first await, because its first chunk may come in the same records.
         const body = target.stream === null ? (call.parts[0] ?? null) : receiveBody(call, target.stream);
         const answer = run(agentOf(call.isolate), deps, call, target, body);
-        // For a request that failed before its body was read.
+        // The stream is cancelled if the request failed before its body was read.
         if (body instanceof PassThrough) answer.catch(() => body.destroy());
         return answer;
       },

@@ -1,5 +1,5 @@
-// Passes the response of a host fetch into the guest: decoded, with credit, small bodies as a part. Used by fetch.ts,
-// web-socket.ts, and ai.ts.
+// Passes the response of a host fetch into the guest. Bodies are decoded; small bodies are sent as a part, others as a
+// stream with credit. Used by fetch.ts, web-socket.ts, and ai.ts.
 import type { Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
@@ -8,7 +8,7 @@ import type { GuestStream, HostCall, HostReply } from '../bridge/host-calls.ts';
 import type { Hold } from '../bridge/host-memory.ts';
 import { codecBytes, type CodecBytes } from './codec-memory.ts';
 
-/** Complete bodies up to this size cross as one part. */
+/** Complete bodies up to this size cross the bridge as one part. */
 const PART_BYTES_MAX = 64 * 1024;
 
 /** The head of a response, and its body as a stream. */
@@ -18,7 +18,7 @@ export interface FetchedResponse {
   /** Names and values, alternating. */
   readonly headers: readonly string[];
   readonly body: Readable;
-  /** The whole body, if it is there; null means empty. A reader of `body` gets the same bytes. */
+  /** The whole body, if it has already arrived; null means empty. A reader of `body` gets the same bytes. */
   readonly whole?: Uint8Array | null | undefined;
 }
 
@@ -86,7 +86,7 @@ const decoders: Record<string, () => NodeJS.ReadWriteStream & Readable> = {
     createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
 };
 
-// The body crosses decoded, so the headers of its encoding do not.
+// The body crosses the bridge decoded, so the headers of its encoding are removed.
 export async function reply(
   call: HostCall,
   response: FetchedResponse,
@@ -159,7 +159,7 @@ export async function reply(
     stream.break({ code: 'fetch_failed', name: 'TypeError', message: `terminated: ${error.message}` });
   const keep = (error: Error): void => void (failure = error);
   body.on('error', keep);
-  // The response names the stream, so it has to be sent before the first chunk.
+  // The reply names the stream, so it must be sent before the first chunk.
   setImmediate(() => {
     let open = true;
     for (const chunk of chunks) open = stream.write(chunk, true);
@@ -192,7 +192,9 @@ function holdFor(decoder: Readable, encoded: Readable, hold: Hold, bytesOf: Code
   });
 }
 
-/** Body data that arrives within one tick after its first chunk: small responses need no stream. */
+/**
+ * Collects the body data that arrives within one tick after its first chunk, so that small responses need no stream.
+ */
 function firstChunks(body: Readable): Promise<{ chunks: Uint8Array[]; ended: boolean }> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];

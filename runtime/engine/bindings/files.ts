@@ -39,7 +39,7 @@ export interface FileHead {
   readonly uploadedAt: number;
   readonly headers: FileHeaders;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Digests that were given when the file was written; MD5 is the etag of a file written in one piece. */
+  /** Digests that the worker gave when it wrote the file; if the file was written in one piece, MD5 is its etag. */
   readonly digests: FileDigests;
 }
 
@@ -63,21 +63,21 @@ export interface FileWrite {
   readonly bytesMax: number;
 }
 
-/** A page of files; keys grouped by `delimiter` count as one entry. */
+/** A page of files. Keys that `delimiter` groups are one entry. */
 export interface FilePage {
   readonly files: readonly FileHead[];
   readonly prefixes: readonly string[];
-  /** Continues after this page; null at the end. */
+  /** Position after this page; null at the end. */
   readonly cursor: string | null;
 }
 
 /** Content of a file as a stream. */
 export interface FileBody extends Readable {
-  /** Reads all bytes instead of using the stream; the caller owns them. */
+  /** Reads all bytes; used instead of the stream. The bytes belong to the caller. */
   whole?(): Promise<Uint8Array>;
 }
 
-/** Stores files. Keys are in byte order. Writes are durable and atomic. */
+/** Stores files. A store of files. Keys are sorted by bytes; writes are durable and atomic. */
 export interface FileStore {
   /**
    * @returns null when `onlyIf` does not hold. @throws {PlatformError} `invalid_argument` for a digest that differs
@@ -85,7 +85,7 @@ export interface FileStore {
    */
   put(place: FilePlace, key: string, body: Readable | Uint8Array, write: FileWrite): Promise<FileHead | null>;
   head(place: FilePlace, key: string): Promise<FileHead | null>;
-  /** `body` null: the condition does not hold. `range`: the returned range, in bytes. */
+  /** `body` is null if the condition does not hold. `range` is the returned range, in bytes. */
   get(
     place: FilePlace,
     key: string,
@@ -121,13 +121,13 @@ export interface FileStore {
     parts: readonly { part: number; etag: string }[],
   ): Promise<FileHead>;
   abortUpload(place: FilePlace, key: string, upload: string): Promise<void>;
-  /** Deletes all files of a resource, and also uploads if the store keeps them itself. */
+  /** Deletes all files of a resource, and unfinished uploads if the store keeps them itself. */
   clear(place: FilePlace): Promise<number>;
   /** The resources of a namespace that have files or uploads, including those of previews. */
   resources(namespace: string): Promise<readonly string[]>;
 }
 
-/** Hex digits of each supported digest. */
+/** Number of hex digits of each supported digest. */
 const digestChars = { md5: 32, sha1: 40, sha256: 64, sha384: 96, sha512: 128 } as const;
 
 /** Creates a URL that lets anyone read or write one file for a limited time. */
@@ -138,8 +138,8 @@ export type SignUrl = (
 ) => string;
 
 /**
- * The calls of a deployment's file bindings. Arguments: `{binding, ...}`; bodies are a part, or a stream's id under
- * `stream`.
+ * The calls of a deployment's file bindings. Each takes `{binding, ...}`; a body is a part, or a stream whose id is
+ * under `stream`.
  */
 export function createFileCalls(
   scope: BindingScope,
@@ -159,13 +159,13 @@ export function createFileCalls(
     if (part === undefined) throw invalid('put takes a value');
     return typeof part === 'string' ? Buffer.from(part) : part;
   };
-  /** The body is no longer needed. */
+  /** The stream is cancelled, because the body is no longer needed. */
   const done = (body: Readable | Uint8Array): void =>
     void (body instanceof Uint8Array ? freeBuffer(body) : body.destroy());
   let wholeBytes = 0;
 
   return {
-    /** -> the head, or null. */
+    /** Returns the metadata of a file, or null. */
     async 'files.put'(call) {
       const body = bodyOf(call, toRecord(call.args));
       try {
@@ -179,7 +179,7 @@ export function createFileCalls(
       const { place, key } = parse(call);
       return { value: await store.head(place, toKey(key)) };
     },
-    /** `{range, onlyIf, whole}` -> `{head, range, stream | null}`, small bodies as a part. */
+    /** Takes `{range, onlyIf, whole}`; returns `{head, range, stream | null}`. A small body is a part. */
     async 'files.get'(call): Promise<HostReply> {
       const { place, args, key } = parse(call);
       const found = await store.get(place, toKey(key), {
@@ -234,7 +234,7 @@ export function createFileCalls(
       const { headers, metadata } = toWrite(args);
       return { value: await store.createUpload(place, toKey(key), { headers, metadata }) };
     },
-    /** `{upload, part}` and a body -> `{etag}`. */
+    /** Takes `{upload, part}` and a body; returns `{etag}`. */
     async 'files.putPart'(call) {
       const body = bodyOf(call, toRecord(call.args));
       try {
@@ -254,7 +254,7 @@ export function createFileCalls(
         done(body);
       }
     },
-    /** `{upload, parts: {part, etag}[]}` -> the head. */
+    /** Takes `{upload, parts: {part, etag}[]}`; returns the metadata of the file. */
     async 'files.completeUpload'(call) {
       const { place, args, key } = parse(call);
       const { parts } = args;
@@ -273,7 +273,7 @@ export function createFileCalls(
       await store.abortUpload(place, toKey(key), toUpload(args['upload']));
       return {};
     },
-    /** `{method, expiresInSeconds, sizeMax}` -> the address. */
+    /** Takes `{method, expiresInSeconds, sizeMax}`; returns the URL. */
     'files.sign': (call) => {
       const { place, args, key } = parse(call);
       if (signUrl === null) throw invalid('Signed addresses are not available on this handler');
@@ -296,9 +296,9 @@ export function createFileCalls(
   };
 }
 
-/** Bodies up to this size are returned with their head, in one entry and without a copy. */
+/** Bodies up to this size are returned together with the metadata, in one entry and without a copy. */
 const WHOLE_BYTES_MAX = 1024 * 1024;
-/** Limit for such bodies being read per deployment; others are streamed. */
+/** How many such bodies of a deployment may be read at the same time; further bodies are streamed. */
 const WHOLE_BYTES_AT_ONCE_MAX = 16 * 1024 * 1024;
 
 async function wholeOf(body: FileBody): Promise<Uint8Array> {

@@ -1,5 +1,5 @@
 // The host half of pools (`hyperdrive` in platform.yaml): a connection of a worker to a pool of its project. The
-// account stays here; the worker names a binding only. Everything in `args` comes from a worker.
+// account stays on the host; the worker only names a binding. Everything in `args` comes from a worker.
 import { PlatformError } from '#core/errors.ts';
 import type { LookupFunction } from 'node:net';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
@@ -42,7 +42,7 @@ export function createPoolCalls(
   return {
     'hyperdrive.connect': (call: HostCall) => {
       const { binding, stream } = toRecord(call.args);
-      // Streams of the guest outside of responses have negative numbers.
+      // Streams from the guest that are not responses have negative numbers.
       const out = toWhole(stream, 'The stream', { least: Number.MIN_SAFE_INTEGER, most: -1 });
       const address = addressOf(binding);
       call.owner.countSubrequest();

@@ -1,5 +1,5 @@
-// Provides the scripts of rarely used APIs to the guest (runtime/engine/guest/lazy.ts). The scripts are the
-// platform's; the name comes from a worker.
+// Provides the scripts of rarely used APIs to the guest (runtime/engine/guest/lazy.ts). The scripts belong to the
+// platform, but the requested name comes from a worker.
 import type { SyncHostFunction } from '../bridge/host-calls.ts';
 
 /** A script and V8's code cache for it in base64. */

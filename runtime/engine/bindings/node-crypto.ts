@@ -1,6 +1,6 @@
-// The host half of node:crypto. Ciphers stay open here and work in pieces, tick by tick; all other operations run on
-// separate threads (work/crypto-operations.ts), since Node has no asynchronous version of them or they take long.
-// Hashes run in the guest.
+// The host half of node:crypto. Ciphers stay open on the host, and work in pieces, one per tick. All other operations
+// run on separate threads (work/crypto-operations.ts), because they take long, or Node has no asynchronous version of
+// them. Hashes run in the guest.
 import { createCipheriv, createDecipheriv, type CipherGCM, type DecipherGCM } from 'node:crypto';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { cryptoBytes, cryptoCostMs, cryptoOperations } from '../work/crypto-operations.ts';
@@ -8,9 +8,9 @@ import { tooMuch, type Fields } from '../work/fields.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { operationsCall, type Operation } from './node-reply.ts';
 
-/** Data per call; the guest splits larger inputs. */
+/** Maximum size of the data per call; the guest splits larger inputs. */
 const CIPHER_CHUNK_BYTES_MAX = 1024 * 1024;
-/** Data processed at a time: 50 to 90 us. */
+/** Size of the data that is processed at a time, in 50 to 90 us. */
 const PIECE_BYTES = 64 * 1024;
 
 const ciphers = ['128', '192', '256'].flatMap((bits) =>
@@ -28,7 +28,7 @@ class OpenCipher {
   readonly cipher: CipherGCM & DecipherGCM;
   readonly tagged: boolean;
   readonly decrypts: boolean;
-  /** A step is in progress. */
+  /** Whether a step is in progress. */
   isBusy = false;
   constructor(cipher: CipherGCM & DecipherGCM, tagged: boolean, decrypts: boolean) {
     this.cipher = cipher;
@@ -58,8 +58,8 @@ function openCipher(fields: Fields): OpenCipher {
 }
 
 /**
- * Parts of one step: key, iv, additional data, tag to check, data. The first step opens the cipher, the last one
- * closes it.
+ * The parts of one step are key, iv, additional data, tag to check, and data. The first step opens the cipher, the last
+ * one closes it.
  */
 function createCipherStep(work: HostWork): Operation {
   async function run(open: OpenCipher, data: Uint8Array, call: HostCall): Promise<Uint8Array[]> {

@@ -17,7 +17,7 @@ export function operationsCall(operations: Readonly<Record<string, Operation>>):
       return await operations[operation]!(fields, call);
     } catch (error) {
       const { name, message, code } = error as { name?: unknown; message?: unknown; code?: unknown };
-      // This is not an error of Node: the invocation has no budget left, or has ended.
+      // This error does not come from Node: the invocation has no budget left, or has ended.
       if (code === 'cpu_limit_exceeded' || code === 'invocation_ended') throw error;
       return {
         value: {

@@ -68,10 +68,10 @@ function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unkno
   return options;
 }
 
-/** Bytes copied at a time, in 50 to 100 us. */
+/** Bytes that are copied at a time, in 50 to 100 us. */
 const COPY_BYTES = 512 * 1024;
 
-/** Concatenates chunks in several ticks. */
+/** Concatenates chunks over several ticks of the event loop. */
 async function joined(
   work: HostWork,
   call: HostCall,
@@ -121,7 +121,7 @@ const createWhole =
           chunks.push(chunk);
           bytes += chunk.byteLength;
         }
-        // Node's wording for its own functions.
+        // The error has the wording of Node's own functions.
         if (bytes > bytesMax)
           throw Object.assign(new RangeError(`Cannot create a Buffer larger than ${bytesMax} bytes`), {
             code: 'ERR_BUFFER_TOO_LARGE',
@@ -153,7 +153,7 @@ function codecOf(call: HostCall, handle: number): Codec {
   return codec;
 }
 
-/** Parts: chunk, dictionary. Handle 0 opens a stream; `last` ends it. */
+/** Parts: chunk, dictionary. Handle 0 opens a stream, and `last` ends it. */
 const createPush =
   (work: HostWork): Operation =>
   (fields, call) => {
@@ -171,7 +171,7 @@ const createPush =
     return step(call, handle, codecOf(call, handle).push(call, fields.bytes(0), last, fields.optional('flush', 0, 5)));
   };
 
-/** Bytes checked at a time, in 20 to 60 us. */
+/** Bytes of a checksum that are processed at a time, in 20 to 60 us. */
 const CRC_BYTES = 64 * 1024;
 
 /** The call `node.zlib`. */
@@ -188,7 +188,7 @@ export function createNodeZlibCalls(work: HostWork): Readonly<Record<string, Hos
       if (isolate.handles.get(handle) instanceof Codec) isolate.handles.delete(handle);
       return {};
     },
-    // Small and fast enough to run like the other operations.
+    // A checksum runs in pieces, which are fast enough for this thread.
     crc32: async (fields, call) => {
       const bytes = fields.bytes(0);
       let value = fields.whole('value', 0, 0xffffffff);

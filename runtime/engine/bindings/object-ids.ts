@@ -1,5 +1,5 @@
-// Ids of durable objects, as ../guest/lazy/objects/ids.ts makes them: the second half is a check over the class and the
-// first. Pure.
+// Ids of durable objects, as ../guest/lazy/objects/ids.ts creates them: the second half is a checksum of the class and
+// the first half. Pure.
 import { hash } from 'node:crypto';
 
 const HALF_CHARS = 32;

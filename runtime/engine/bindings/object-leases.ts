@@ -11,10 +11,10 @@ export interface ObjectLeases {
    * @throws {Failure} `object_held` when another engine has it.
    */
   acquire(place: DatabasePlace): Promise<number>;
-  /** @param fence the fence of the holder. */
+  /** @param fence the number of the holder. */
   release(place: DatabasePlace, fence: number): void;
-  /** Links of the other engines that have objects of a namespace. */
+  /** Sockets of the other engines that have objects of a namespace. */
   others(namespace: string): Promise<string[]>;
-  /** This engine has dropped all its objects. */
+  /** Called when this engine has dropped all its objects. */
   lapsed(): void;
 }

@@ -20,15 +20,15 @@ export interface ObjectClass {
   /** The text from which its ids are derived. */
   readonly key: string;
   readonly class: string;
-  /** The first name of the class, which events are addressed to. */
+  /** The first name of the class, which is in the address of its events. */
   readonly firstName: string;
-  /** Whether the class belongs to another project: the branch that has the objects may then change. */
+  /** Whether the class belongs to another project. The branch that has the objects may then change. */
   readonly isForeign: boolean;
-  /** The project whose code runs the object, in traces; null means the project of the caller. */
+  /** For traces, the project whose code runs the object; null means the project of the caller. */
   readonly project: string | null;
-  /** Sends a request to an object, wherever it lives. */
+  /** Sends a request to an object, in whichever engine it is. */
   readonly reach: (address: ObjectAddress, target: URL, request: ObjectRequest) => Promise<FetchedResponse>;
-  /** Opens an RPC session with an object; resolves at its end. */
+  /** Opens an RPC session with an object; resolves when the session ends. */
   readonly connect: (address: ObjectAddress, session: WorkerSession) => Promise<void>;
 }
 
@@ -95,10 +95,10 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
         const address = addressOf(of, args, 'fetch', protocol);
         const opener = socket === undefined ? null : openerOf(call, socket, false);
         call.owner.countSubrequest();
-        // Before the first await: the stream's first chunk may come in the same records.
+        // The stream is opened before the first await, because its first chunk may come in the same records.
         const body = stream === null ? (call.parts[0] ?? null) : receiveBody(call, stream as number);
         const answer = ask(call, of, address, target, { method, headers: toList(headers), body, socket: opener });
-        // For a request that failed before its body was read.
+        // The stream is cancelled if the request failed before its body was read.
         if (body instanceof PassThrough) answer.catch(() => body.destroy());
         return answer;
       },

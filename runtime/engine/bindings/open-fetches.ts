@@ -1,5 +1,5 @@
-// Limits the concurrent fetches and sockets of one worker, from the request to the last byte of the response: each
-// holds a socket of the engine. Used by fetch.ts and tcp.ts.
+// Limits the concurrent fetches and sockets of one worker, from the request to the last byte of the response, because
+// each holds a socket of the engine. Used by fetch.ts and tcp.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 

@@ -6,9 +6,9 @@ import type { EventSender, NewMessage, QueuePlace } from './queue.ts';
 /** Adds messages to transactions, and moves them from databases to their queues. */
 export interface Outbox {
   /**
-   * Adds messages to an interactive transaction, all or none.
+   * Adds all messages to an interactive transaction, or none of them.
    *
-   * @returns the JSON of the database: `{}`, or a refusal.
+   * @returns the database's reply as JSON: `{}`, or a refusal.
    * @throws {PlatformError} `database_unavailable`, `store_unavailable`.
    */
   put(
@@ -18,6 +18,6 @@ export interface Outbox {
     sender: EventSender,
     ...messages: NewMessage[]
   ): Promise<string>;
-  /** A transaction with messages was committed, or may have been: moves them to their queues soon. */
+  /** Called when a transaction with messages was committed, or may have been: moves them to their queues soon. */
   committed(place: DatabasePlace): void;
 }

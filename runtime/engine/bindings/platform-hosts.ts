@@ -10,11 +10,11 @@ export interface PlatformHostRequest {
   readonly headers: readonly string[];
   readonly body: Uint8Array | string | Readable | null;
   readonly signal: AbortSignal;
-  /** A header of the request that the worker is serving; null if it has none, or serves another event. */
+  /** A header of the request that the worker is serving; null if it lacks the header, or serves another event. */
   readonly received: (name: string) => string | null;
 }
 
-/** Opens the caller's socket. @returns the receiver of the socket's events; the wire is attached by `attach`. */
+/** Opens the caller's socket. @returns the receiver of the socket's events; `attach` attaches the wire. */
 export interface SocketOpener {
   open(): SocketEvents & { attach(wire: SocketWire): void };
 }

@@ -12,17 +12,17 @@ import { carriedTrace } from './trace-headers.ts';
 export interface QueuePlace {
   readonly namespace: string;
   readonly resource: string;
-  /** Queue for its dead letters; default `<resource>_dlq`. */
+  /** Queue for its dead letters; by default `<resource>_dlq`. */
   readonly deadLetter?: string | null;
 }
 
-/** The sender, which determines the receiver. */
+/** The sender, which determines the recipient. */
 export interface EventSender {
   readonly project: string;
   readonly branch: string;
   /** Name under which the sender knows the resource. */
   readonly binding: string;
-  /** The trace of the sender, as `traceparent`; absent or null: none. */
+  /** The trace of the sender, as `traceparent`; absent or null if there is none. */
   readonly trace?: string | null;
 }
 
@@ -39,14 +39,14 @@ export interface NewMessage {
 
 /** State of a queue. */
 interface QueueMetrics {
-  /** Messages that wait or are being delivered. */
+  /** Number of messages that wait or are being delivered. */
   readonly backlogCount: number;
   readonly backlogBytes: number;
   /** Messages being delivered. */
   readonly inFlightCount: number;
   /** When the oldest message was sent, in ms since 1970, or null. */
   readonly oldestMessageTimestamp: number | null;
-  /** Messages that failed permanently. */
+  /** Number of messages that failed permanently. */
   readonly deadCount: number;
 }
 
@@ -54,7 +54,7 @@ interface QueueMetrics {
 export interface StoredMessage {
   readonly id: string;
   readonly payload: string;
-  /** Attempts so far; for a dead letter, the attempts before it became one. */
+  /** Number of attempts so far, or before the message became a dead letter. */
   readonly attempt: number;
   readonly timestamp: number;
   /** Time of the next delivery; null if the message is not delivered automatically. */
@@ -62,7 +62,7 @@ export interface StoredMessage {
   readonly deadReason: string | null;
 }
 
-/** Stores messages. Accepted messages are durable. */
+/** Stores messages. A store of messages. Accepted messages are durable. */
 export interface QueueStore {
   /**
    * Stores all messages or none; returns the ids in order. A known dedupe id returns its first message id and stores
@@ -70,7 +70,7 @@ export interface QueueStore {
    */
   send(place: QueuePlace, sender: EventSender, messages: readonly NewMessage[], now: number): Promise<string[]>;
   metrics(place: QueuePlace, now: number): Promise<QueueMetrics>;
-  /** Messages in the order they were sent; the next page begins after the number of the last message. */
+  /** Lists messages in the order in which they were sent; the next page begins after the number of the last message. */
   list(
     place: QueuePlace,
     page: { limit: number; after: number },
@@ -94,7 +94,9 @@ export function createQueueCalls(
   now: () => number = Date.now,
 ): Readonly<Record<string, HostFunction>> {
   return {
-    /** `{messages: {delaySeconds?, dedupeId?, orderingKey?}[]}`, their bodies as parts -> `{messageIds}`. */
+    /**
+     * Takes `{messages: {delaySeconds?, dedupeId?, orderingKey?}[]}`, with the bodies as parts; returns `{messageIds}`.
+     */
     async 'queue.send'(call) {
       const { binding, messages } = toRecord(call.args);
       const place = { namespace: scope.namespace, resource: scope.resource(binding) };
@@ -121,7 +123,7 @@ export function createQueueCalls(
 }
 
 /**
- * Messages as passed by a worker: `{delaySeconds?, dedupeId?, orderingKey?}` each, and their bodies in the same
+ * Validates messages of a worker: `{delaySeconds?, dedupeId?, orderingKey?}` for each, and the bodies in the same
  * order.
  *
  * @throws {PlatformError} `invalid_argument`.
@@ -159,7 +161,7 @@ export function toNewMessages(
   return taken;
 }
 
-/** Seconds from a worker; fractions are allowed. */
+/** Validates seconds from a worker, which may have a fraction. */
 function toDelayMs(seconds: unknown, most: number): number {
   if (seconds === undefined || seconds === null) return 0;
   if (typeof seconds !== 'number' || !(seconds >= 0)) throw invalid('delaySeconds must be a number of at least 0');

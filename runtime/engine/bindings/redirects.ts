@@ -39,7 +39,7 @@ export function checkRedirect(location: URL, mode: string, redirects: number): v
     throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
 }
 
-/** The request after a redirect. @throws {PlatformError} `fetch_failed`: its body cannot be sent again. */
+/** Returns the request after a redirect. @throws {PlatformError} `fetch_failed` if its body cannot be sent again. */
 export function redirected(status: number, request: Request): Request {
   const { verb, body, list } = request;
   if (changesToGet(status, verb)) return { verb: 'GET', body: null, list: without(list, CONTENT_HEADERS) };

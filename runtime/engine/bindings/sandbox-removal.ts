@@ -5,7 +5,7 @@ import { BUILD_RESOURCE } from '#core/sandbox/operations.ts';
 import type { SandboxRequest, SandboxTransport } from './sandbox-transport.ts';
 import type { DatabasePlace } from './scope.ts';
 
-/** Sandbox operations of {@link BranchStores}. */
+/** The operations on sandboxes in {@link BranchStores}. */
 export interface SandboxRemoval {
   /**
    * Destroys all sandboxes of a resource. @returns the number of destroyed sandboxes. @throws {PlatformError} if the

@@ -1,5 +1,5 @@
-// The transport to the sandbox service: over HTTP to its process, or over a private socket where `platform dev` runs
-// it. The token is added here and never closer to a worker.
+// The transport to the sandbox service: over HTTP to its process, or over a private socket in `platform dev`. The token
+// is added here, so that workers never have access to it.
 import { connect as connectTo, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Agent } from 'undici';
@@ -21,26 +21,26 @@ export interface SandboxRequest {
 /** The address and headers of a WebSocket to the service. */
 interface SandboxHandshake {
   readonly url: string;
-  /** Opens the connection if the URL alone does not specify the address. */
+  /** Opens the connection, if the URL is not sufficient for that. */
   readonly connect?: () => Socket;
   /** Names and values, alternating. */
   readonly headers: readonly string[];
 }
 
 export interface SandboxTransport {
-  /** @throws {PlatformError} `fetch_failed`: the service cannot be reached. */
+  /** @throws {PlatformError} `fetch_failed` if the service cannot be reached. */
   request(request: SandboxRequest): Promise<FetchedResponse>;
-  /** How to open a WebSocket to the service. @param path from `/v1` on. */
+  /** Returns how to open a WebSocket to the service. @param path from `/v1` on. */
   handshake(path: string): Promise<SandboxHandshake>;
   close(): Promise<void>;
 }
 
-/** Responses of servers in sandboxes carry their head in one header. */
+/** Maximum size of headers: a response of a server in a sandbox has its status and headers in one header. */
 const HEADERS_BYTES_MAX = 64 * 1024;
 
 /**
- * @param address `socketPath`: used instead of the origin's host. `portOrigin`: origin of exposed ports, such as
- * `https://*.apps.example.net`.
+ * @param address `socketPath` is used instead of the origin's host; `portOrigin` is the origin of exposed ports, such
+ * as `https://*.apps.example.net`.
  */
 export function createSandboxTransport(address: {
   readonly origin: string;

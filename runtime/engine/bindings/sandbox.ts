@@ -1,6 +1,6 @@
 // The host half of sandboxes: requests to the sandbox service for a sandbox of the deployment's own project and
-// resource, which the host sets and the worker cannot forge. The service validates requests; they only pass through
-// here.
+// resource, which the host sets and the worker cannot forge. The service validates requests; this file only forwards
+// them.
 import { SANDBOX_LIMITS } from '#core/sandbox/call-limits.ts';
 import { isSandboxId } from '#core/sandbox/sandbox-id.ts';
 import { ARGUMENTS_HEADER } from '#core/sandbox/operations.ts';
@@ -22,15 +22,15 @@ export interface SandboxAccess {
 
 const OPERATION = /^[A-Za-z]{1,32}$/;
 
-/** The handlers of one deployment's sandboxes. Arguments: see `sandbox.call` in bridge/protocol.ts. */
+/** The calls of one deployment's sandboxes (arguments: core/bindings/sandbox.ts). */
 export function createSandboxCalls(scope: BindingScope, access: SandboxAccess): Readonly<Record<string, HostFunction>> {
   return {
     'sandbox.call'(call) {
       const { stream } = toRecord(call.args);
-      // Before the first await: the stream's first chunk may come in the same records.
+      // The stream is opened before the first await, because its first chunk may come in the same records.
       const body = typeof stream === 'number' ? receiveBody(call, stream) : (call.parts[0] ?? null);
       const answer = run(scope, access, call, body);
-      // For a request that failed before its body was read.
+      // The stream is cancelled if the request failed before its body was read.
       if (body instanceof PassThrough) answer.catch(() => body.destroy());
       return answer;
     },

@@ -13,7 +13,7 @@ export interface BindingOwner {
   readonly project: string;
   readonly branch: string;
   readonly deployment: string;
-  /** Slug of the branch whose resources it uses (core/preview.ts); null means production's. */
+  /** Slug of the branch whose resources the deployment uses (core/preview.ts); null means those of production. */
   readonly preview: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface BindingScope extends BindingOwner {
   resource(binding: unknown): string;
 }
 
-/** @param declared binding name -> resource name. */
+/** @param declared resource names by binding name. */
 export function createScope(
   owner: BindingOwner,
   kind: string,

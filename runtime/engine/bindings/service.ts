@@ -12,7 +12,7 @@ import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 import type { SocketOpener, WorkerCalls, WorkerSession, WorkerTarget } from './worker-calls.ts';
 
-/** Limit for `props` as JSON. */
+/** Maximum size of `props` as JSON. */
 const PROPS_CHARS_MAX = 64 * 1024;
 const LABEL = /^[\w$.-]{0,100}$/;
 
@@ -31,7 +31,7 @@ export function createServiceCalls(
   };
 }
 
-/** Calls of the worker's own entrypoints. */
+/** The calls of the worker's own entrypoints, for `ctx.exports`. */
 export function createExportCalls(workers: WorkerCalls): Readonly<Record<string, HostFunction>> {
   const targetOf = ({ entrypoint, props }: Readonly<Record<string, unknown>>): WorkerTarget => {
     if (typeof entrypoint !== 'string' || entrypoint.length > 100)
@@ -72,8 +72,8 @@ async function connect(workers: WorkerCalls, target: WorkerTarget, call: HostCal
 }
 
 /**
- * The session that a call opens: `{socket, method}` and its first frame. @throws {PlatformError} if the caller is not
- * allowed to open a session.
+ * Reads the session that a call opens: `{socket, method}` and its first frame. @throws {PlatformError} if the caller is
+ * not allowed to open a session.
  */
 export function sessionOf(call: HostCall): WorkerSession {
   const { socket, method, binding, entrypoint } = toRecord(call.args);
@@ -108,7 +108,7 @@ function begin(workers: WorkerCalls, target: WorkerTarget, call: HostCall): Prom
   call.span?.calls(binding ?? entrypoint, 'fetch');
   nameProject(target, call);
   const opener = socket === undefined ? null : openerOf(call, socket, false);
-  // Before the first await: the stream's first chunk may come in the same records.
+  // The stream is opened before the first await, because its first chunk may come in the same records.
   const body = asked.stream === null ? (call.parts[0] ?? null) : receiveBody(call, asked.stream);
   const answer = run(workers, target, call, asked, body, opener);
   if (body instanceof PassThrough) answer.catch(() => body.destroy());

@@ -1,4 +1,4 @@
-// The host half of `error.stack`: maps positions in the bundle to the sources (invocation/log.ts).
+// The host half of `error.stack`: maps positions in the bundle to positions in the sources (invocation/log.ts).
 import type { SyncHostFunction } from '../bridge/host-calls.ts';
 
 const STACK_CHARS_MAX = 4096;

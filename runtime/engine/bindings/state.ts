@@ -9,7 +9,7 @@ import { fromCursor, invalid, toCursor, toJsonText, toName, toRecord, toWhole } 
 import type { BindingScope } from './scope.ts';
 import { applyUpdate, fromJson, parseUpdate } from '../work/update-document.ts';
 
-/** One state resource, isolated from all others. */
+/** One state resource, isolated from all other resources. */
 export interface StatePlace {
   readonly namespace: string;
   readonly resource: string;
@@ -17,7 +17,7 @@ export interface StatePlace {
 
 /** The value of a key. */
 interface StateRecord {
-  /** Text is returned as text, bytes as bytes. */
+  /** The value: a text stays a text, bytes stay bytes. */
   readonly value: string | Uint8Array;
   /** JSON, or null. */
   readonly metadata: string | null;
@@ -25,7 +25,7 @@ interface StateRecord {
   readonly expiresAt: number | null;
 }
 
-/** A record as read: `version` changes with every write. */
+/** A record that was read. `version` changes with every write. */
 export interface StoredState extends StateRecord {
   readonly version: string;
 }
@@ -40,22 +40,22 @@ interface StateKey {
 type Eventually<Value> = Value | Promise<Value>;
 
 /**
- * Stores state. `now` is in ms since 1970; keys that expired by then are treated as absent. Every write is durable when
- * its method returns.
+ * Stores state. A store of state. `now` is in ms since 1970; keys that have expired by then are treated as absent.
+ * Writes are durable when their method returns.
  */
 export interface StateStore {
   /**
-   * Records in the order of the keys; null for a missing one. @throws {PlatformError} when several are too large
-   * together.
+   * Returns records in the order of the keys; null for a missing key. @throws {PlatformError} when several values
+   * together are too large.
    */
   get(place: StatePlace, keys: readonly string[], now: number): Eventually<(StoredState | null)[]>;
   /**
-   * @param version writes only if this is the current version (null: only if the key does not exist). @returns whether
-   * the value was written.
+   * @param version if set, writes only if this is the current version (null: only if the key does not exist). @returns
+   * whether the value was written.
    */
   put(place: StatePlace, key: string, record: StateRecord, now: number, version?: string | null): Eventually<boolean>;
   delete(place: StatePlace, key: string): Eventually<void>;
-  /** Keys in byte order after `after`, at most `limit`, and whether there are more. */
+  /** Lists at most `limit` keys after `after`, sorted by bytes, and whether there are more. */
   list(
     place: StatePlace,
     page: { prefix: string; after: string | null; limit: number },
@@ -75,10 +75,10 @@ export interface StateStore {
   clear(namespace: string): Eventually<number>;
 }
 
-/** Larger values are changed on a thread: parsing this much takes up to 2 ms. */
+/** Larger values are changed on a separate thread, because parsing this much takes up to 2 ms. */
 const UPDATED_CHARS_MAX = 32 * 1024;
 const UPDATE_ATTEMPTS_MAX = 20;
-/** Bytes parsed, changed and written per millisecond. */
+/** Number of bytes that are parsed, changed and written per millisecond. */
 const BYTES_PER_MS = 50_000;
 
 /** The calls of a deployment's state bindings. Arguments: `{binding, ...}`. */
@@ -125,7 +125,10 @@ export function createStateCalls(
   const toKey = (value: unknown): string => toName(value, 'The key', fixedLimits.state.keyBytesMax);
 
   return {
-    /** `{keys}` -> `{records: ({metadata, version, text} | null)[]}` and the values found as parts. */
+    /**
+     * Takes `{keys}`; returns `{records: ({metadata, version, text} | null)[]}`, with the values that were found as
+     * parts.
+     */
     'state.get': (call) => {
       const { place, args } = parse(call);
       const { keys } = args;
@@ -134,7 +137,10 @@ export function createStateCalls(
       const found = store.get(place, keys.map(toKey), now());
       return found instanceof Promise ? found.then(toReply) : toReply(found);
     },
-    /** `{key, expiresAt, expiresInMs, metadata, version?}` and the value as a part -> whether it was written. */
+    /**
+     * Takes `{key, expiresAt, expiresInMs, metadata, version?}`, with the value as a part; returns whether it was
+     * written.
+     */
     'state.put': (call) => {
       const { place, args } = parse(call);
       const time = now();
@@ -156,7 +162,7 @@ export function createStateCalls(
       const deleted = store.delete(place, toKey(args['key']));
       return deleted instanceof Promise ? deleted.then(() => ({})) : {};
     },
-    /** `{prefix, limit, cursor}` -> `{keys: {name, expiresAt, metadata}[], cursor}`. */
+    /** Takes `{prefix, limit, cursor}`; returns `{keys: {name, expiresAt, metadata}[], cursor}`. */
     async 'state.list'(call) {
       const { place, args } = parse(call);
       const prefix =
@@ -172,7 +178,7 @@ export function createStateCalls(
         value: { keys, cursor: more && last !== undefined ? toCursor(last.name) : null },
       };
     },
-    /** `{key, update}` -> the new value's JSON as a part. */
+    /** Takes `{key, update}`; returns the JSON of the new value as a part. */
     'state.update': (call) => {
       const { place, args } = parse(call);
       const update = parseUpdate(args['update']);

@@ -2,7 +2,7 @@
 import { PassThrough, type Readable } from 'node:stream';
 import type { GuestStream, HostCall } from '../bridge/host-calls.ts';
 
-/** Buffered bytes per body, in either direction. */
+/** Maximum number of buffered bytes per body, in either direction. */
 const UPLOAD_BYTES = 256 * 1024;
 const READ_BYTES = 64 * 1024;
 
@@ -29,8 +29,8 @@ export function receiveBody(
 }
 
 /**
- * Sends a stream to the guest and consumes its chunks; its id belongs in the call's reply. The reader gets failures
- * with `reason` before the message.
+ * Sends a stream to the guest and consumes its chunks; its id belongs in the call's reply. A failure reaches the reader
+ * with `reason` before its message.
  */
 export function sendBody(call: HostCall, body: Readable, reason: string): number {
   let stream: GuestStream;
@@ -48,7 +48,7 @@ export function sendBody(call: HostCall, body: Readable, reason: string): number
     stream.break({ code: 'internal', name: 'Error', message: `${reason}: ${message}` });
   body.pause();
   body.on('error', keep);
-  // The reply names the stream, so it has to be sent before the first chunk.
+  // The reply names the stream, so it must be sent before the first chunk.
   setImmediate(() => {
     body.off('error', keep);
     if (failure !== null) {

@@ -15,20 +15,23 @@ export type Wire = Duplex &
 
 /** Dependencies of a connection. */
 interface Opening {
-  /** Number of the guest's stream. */
+  /** Id of the stream from the guest. */
   readonly out: number;
   /** The name that a certificate must have. */
   readonly name: string;
-  /** Target of the connection, for errors. */
+  /** Target of the connection, for error messages. */
   readonly target: string;
   readonly open: () => Wire;
-  /** False if the connection belongs to a pool, which encrypts the data that it sends to the server. */
+  /**
+   * Whether TLS can be started; false for a connection to a pool, which itself encrypts the data that it sends to the
+   * server.
+   */
   readonly mayStartTls: boolean;
 }
 
-/** Data about an open connection for the guest. */
+/** What the guest learns about an open connection. */
 export interface Opened {
-  /** Number of the stream into the guest. */
+  /** Id of the stream into the guest. */
   readonly stream: number;
   readonly remoteAddress: string;
   readonly remotePort: number;
@@ -49,9 +52,12 @@ interface Ending {
 }
 
 const CONNECT_MS = 30_000;
-/** Buffered bytes of both directions. */
+/** Memory for the buffers of both directions. */
 const CONNECTION_BYTES = 320 * 1024;
-/** Bytes of the guest that wait: a window, and the piece that used it up. A guest that sends more is not ours. */
+/**
+ * Maximum number of waiting bytes from the guest: a window, and the piece that used it up. Only a manipulated guest
+ * sends more.
+ */
 const WAITING_BYTES_MAX = 1024 * 1024;
 /** CPU of a handshake, and of encryption. */
 const HANDSHAKE_MS = 1;
@@ -66,9 +72,9 @@ export class TcpConnection {
   #hold: Hold;
   #from: { drained(): void };
   #toGuest: GuestStream | null = null;
-  /** Bytes that arrived from the guest. */
+  /** Number of bytes that arrived from the guest. */
   #received = 0;
-  /** Chunks of the guest before the connection is open. */
+  /** Chunks that arrived from the guest before the connection was open. */
   #early: Uint8Array[] | null = [];
   #earlyBytes = 0;
   #endsEarly = false;
@@ -80,7 +86,7 @@ export class TcpConnection {
   #onReceived: (() => void) | null = null;
 
   /**
-   * Starts to connect, and routes the guest's stream `out`, whose first chunk may already be on its way.
+   * Starts to connect, and receives the guest's stream `out`, whose first chunk may come at any time.
    *
    * @throws {PlatformError} `host_memory_exceeded`.
    */
@@ -166,7 +172,7 @@ export class TcpConnection {
     try {
       secure = connectTls({ ...options, socket: plainSocket, allowHalfOpen: true } as ConnectionOptions);
     } catch (error) {
-      // The certificate or key is not valid.
+      // Node throws if the certificate or key is not valid.
       this.#fail(error as Error);
       throw error;
     }
@@ -208,7 +214,7 @@ export class TcpConnection {
       },
     });
     this.#toGuest = stream;
-    // The reply names the stream, so it has to be sent before the first chunk.
+    // The reply names the stream, so it must be sent before the first chunk.
     setImmediate(() => {
       if (this.#toGuest !== stream) return;
       let isOver = false;
@@ -252,7 +258,7 @@ export class TcpConnection {
     };
   }
 
-  /** Takes bytes of the guest. If it returns false, the guest has to wait. */
+  /** Takes bytes from the guest; returns false if the guest must wait. */
   #take(chunk: Uint8Array): boolean {
     this.#received += chunk.byteLength;
     const early = this.#early;
@@ -275,7 +281,7 @@ export class TcpConnection {
   }
 
   #charge(bytes: number): void {
-    // A pool follows the messages, and may encrypt.
+    // A pool parses the messages, and may encrypt them.
     if (this.#isTls || !this.#mayStartTls) this.#owner.settleCpu(0, bytes / ENCRYPTED_BYTES_PER_MS);
   }
 
@@ -294,7 +300,7 @@ export class TcpConnection {
     else this.#socket.end(() => this.#closeWhenDone());
   }
 
-  /** When both directions have ended, there is nothing left to wait for. */
+  /** Both directions have ended, so nothing is left to wait for. */
   #closeWhenDone(): void {
     const { writableFinished, readableEnded } = this.#socket;
     if (writableFinished && (this.#isReaderGone || readableEnded)) this.close();

@@ -23,10 +23,10 @@ export function toTlsOptions(given: unknown, host: string): ConnectionOptions {
   if (chars > PEM_CHARS_MAX)
     throw invalid(`Certificates and keys have ${chars} characters, and may have ${PEM_CHARS_MAX}`);
   return {
-    // An address is no server name (RFC 6066); the certificate has to name it all the same.
+    // An address cannot be sent as a server name (RFC 6066), but the certificate must still contain it.
     ...(isIP(name) === 0 ? { servername: name } : { host: name }),
     rejectUnauthorized: rejectUnauthorized !== false,
-    // The worker compares the name itself.
+    // The worker checks the name itself.
     ...(anyName === true ? { checkServerIdentity: () => undefined } : {}),
     ...Object.fromEntries(Object.entries(pems).filter(([, list]) => list !== undefined)),
     ...(passphrase === undefined ? {} : { passphrase: toText(passphrase, 'passphrase', 1024) }),

@@ -22,7 +22,10 @@ interface TcpDeps {
   readonly places: OpenFetches;
 }
 
-/** This port is never reached: with mail between servers, workers could turn the installation into a sender of spam. */
+/**
+ * Connections to this port are never opened: if workers could send mail to other servers, the installation could send
+ * spam.
+ */
 const SMTP_PORT = 25;
 const HOST_CHARS_MAX = 253;
 
@@ -61,7 +64,7 @@ function connect(deps: TcpDeps, call: HostCall): Promise<HostReply> {
   const { hostname, port: givenPort, stream, secure, tls } = toRecord(call.args);
   const port = toWhole(givenPort, 'The port', { least: 1, most: 65_535 });
   const host = toHost(hostname);
-  // Streams of the guest outside of responses have negative numbers.
+  // Streams from the guest that are not responses have negative numbers.
   const out = toWhole(stream, 'The stream', { least: Number.MIN_SAFE_INTEGER, most: -1 });
   const options = secure === true ? toTlsOptions(tls, host) : null;
   call.span?.set('server.address', host);
@@ -81,10 +84,10 @@ function connect(deps: TcpDeps, call: HostCall): Promise<HostReply> {
 
 /** Dependencies of a worker's socket. */
 interface Opening {
-  /** Number of the guest's stream. */
+  /** Id of the stream from the guest. */
   readonly out: number;
   readonly name: string;
-  /** Target of the connection, for errors. */
+  /** Target of the connection, for error messages. */
   readonly target: string;
   readonly open: () => Wire;
   readonly tls: ConnectionOptions | null;
@@ -132,7 +135,7 @@ function toHost(hostname: unknown): string {
   return hostname.toLowerCase();
 }
 
-/** Network failures are values, with the codes of Node, such as ECONNREFUSED. */
+/** Network failures are returned as values, with Node's codes, such as ECONNREFUSED. */
 async function answer(call: HostCall, opening: Promise<Opened>, handle: number | null): Promise<HostReply> {
   try {
     return { value: { ...(await opening), handle } };

@@ -6,18 +6,18 @@ import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createTextDecoder } from '../work/text-operations.ts';
 
-/** Decoded synchronously up to this size: 20 to 50 us. The guest has the same limit. */
+/** Texts up to this size are decoded synchronously, in 20 to 50 us. The guest has the same limit. */
 const SHORT_BYTES_MAX = 4096;
-/** Limit for one piece; the guest splits its input. */
+/** Maximum size of one piece; the guest splits its input. */
 const PIECE_BYTES_MAX = 256 * 1024;
 const BYTES_PER_MS = 250_000;
 
 /** A decoder whose state is on its thread, under a number that is never reused. */
 class OpenDecoder {
   readonly id: number;
-  /** Whether the thread has the text, or will receive it. */
+  /** Whether the thread has the decoder, or will create it. */
   begun = false;
-  /** The text is complete. */
+  /** Whether the text is complete. */
   isOver = false;
   #forget: (id: number) => void;
 
@@ -49,7 +49,7 @@ const unpaid: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'> = {
   settleCpu() {},
 };
 
-/** Asynchronous calls `text.*`, which run on a thread. */
+/** The calls `text.*` that run on a separate thread. */
 export function createTextCalls(work: HostWork): Readonly<Record<string, HostFunction>> {
   let lastId = 0;
   return {

@@ -10,7 +10,7 @@ import type { EventSender } from './queue.ts';
 import type { BindingScope } from './scope.ts';
 import { carriedTrace } from './trace-headers.ts';
 
-/** One resource of timers, isolated from all others. */
+/** One resource of timers, isolated from all other resources. */
 export interface TimerPlace {
   readonly namespace: string;
   readonly resource: string;
@@ -39,7 +39,7 @@ export interface StoredTimer {
   readonly timezone: string | null;
 }
 
-/** Stores timers. Accepted timers are durable. */
+/** Stores timers. A store of timers. Accepted timers are durable. */
 export interface TimerStore {
   /**
    * Sets a timer, or moves the timer with the same id, even while it fires. @throws {PlatformError} when there are too
@@ -48,7 +48,7 @@ export interface TimerStore {
   set(place: TimerPlace, sender: EventSender, timer: NewTimer, now: number): Promise<void>;
   get(place: TimerPlace, id: string): Promise<StoredTimer | null>;
   delete(place: TimerPlace, id: string): Promise<void>;
-  /** In byte order of their ids, after `after`. */
+  /** Lists timers after `after`, sorted by the bytes of their ids. */
   list(
     place: TimerPlace,
     page: { prefix: string; after: string; limit: number },
@@ -75,8 +75,8 @@ export function createTimerCalls(
 
   return {
     /**
-     * `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}` -> nothing. With `cron`, sets the first occurrence
-     * that is not before `at`.
+     * Takes `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}`. With `cron`, sets the first occurrence that
+     * is not before `at`.
      */
     async 'timer.set'(call) {
       const { place, args } = parse(call);
@@ -98,7 +98,7 @@ export function createTimerCalls(
         cron,
         timezone,
       };
-      // A repeating timer has no single cause.
+      // A repeating timer continues no trace, because it has no single cause.
       const trace = timer.intervalMs === null && timer.cron === null ? carriedTrace(call) : null;
       const sender = { project: scope.project, branch: scope.branch, binding: args['binding'] as string, trace };
       await store.set(place, sender, timer, time);

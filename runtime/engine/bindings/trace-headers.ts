@@ -5,7 +5,7 @@ import type { HostCall } from '../bridge/host-calls.ts';
 import type { TraceContext } from '../tracing/trace.ts';
 
 /**
- * The headers, names and values alternating, with the headers of the continued trace, unless the worker set its own.
+ * Returns the headers, names and values alternating, with those of the continued trace unless the worker set its own.
  *
  * @param parent span of the request; by default a new span.
  */
@@ -16,21 +16,21 @@ export function withTrace(
 ): string[] {
   if (trace === null || headers.some((name, at) => at % 2 === 0 && name === 'traceparent')) return headers;
   const { traceId, flags, state } = trace;
-  // Flags of later versions must not be forwarded: only `sampled` and `random` are known.
+  // Only the known flags, `sampled` and `random`, are forwarded, as the standard requires.
   const known = (Number.parseInt(flags, 16) & 3).toString(16).padStart(2, '0');
   const continued = [...headers, 'traceparent', `00-${traceId}-${parent ?? parentId()}-${known}`];
   const hasState = state !== '' && !headers.some((name, at) => at % 2 === 0 && name === 'tracestate');
   return hasState ? [...continued, 'tracestate', state] : continued;
 }
 
-/** The trace of a message, a timer or a run, as `traceparent`, or null. Sampled if the call is. */
+/** The trace of a message, a timer or a run, as `traceparent`, or null. The trace is sampled if the call is sampled. */
 export function carriedTrace({ owner, span }: Pick<HostCall, 'owner' | 'span'>): string | null {
   const { trace, spans = null } = owner;
   if (trace === null) return null;
   return `00-${trace.traceId}-${span?.id ?? trace.parentId}-${spans === null ? '00' : '01'}`;
 }
 
-/** Uses the random digits of a UUID, because Node generates many UUIDs at once. */
+/** Uses the random digits of a UUID, which is cheap because Node generates many UUIDs at once. */
 function parentId(): string {
   const id = randomUUID();
   return id.slice(0, 8) + id.slice(28);

@@ -19,7 +19,10 @@ interface WebSocketDeps {
   /** Resolves host names for an isolate, under the same policy. */
   readonly lookupOf: (isolate: object) => LookupFunction;
   readonly messageBytesMax: number;
-  /** Adapts a connection of `ws` to a wire of the bridge; loaded with the package when the first one is opened. */
+  /**
+   * Adapts a connection of `ws` to a wire of the bridge. Loaded together with that package when the first connection is
+   * opened.
+   */
   readonly load: () => Promise<{
     wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemory | null): SocketWire;
     readonly deflateOptions: object;
@@ -83,7 +86,7 @@ function parse(args: unknown): ConnectArguments {
   if (typeof headers !== 'string') throw new PlatformError('invalid_argument', { reason: 'The headers are not valid' });
   if (typeof redirect !== 'string')
     throw new PlatformError('invalid_argument', { reason: 'The redirect mode is not valid' });
-  // Positive ids belong to sockets that answer a request, and are those of invocations.
+  // Positive ids are ids of invocations, and belong to sockets that answer a request.
   if (!Number.isSafeInteger(socket) || (socket as number) >= 0)
     throw new PlatformError('invalid_argument', { reason: 'The socket is not valid' });
   return { url, headers, redirect, socket: socket as number };

@@ -22,7 +22,7 @@ export interface WorkerRequest extends PlatformHostRequest {
   readonly socket: SocketOpener | null;
 }
 
-/** Opens the caller's socket. @returns the receiver of the socket's events; the wire is attached by `attach`. */
+/** Opens the caller's socket. @returns the receiver of the socket's events; `attach` attaches the wire. */
 export interface SocketOpener {
   open(): SocketEvents & { attach(wire: SocketWire): void };
 }
@@ -44,6 +44,9 @@ export interface WorkerSession {
 export interface WorkerCalls {
   /** @throws {PlatformError} `service_not_found`, `service_failed`, `service_depth_exceeded`. */
   fetch(target: WorkerTarget, url: URL, request: WorkerRequest): Promise<FetchedResponse>;
-  /** Resolves when the session is over. @throws {PlatformError} as `fetch`, and why the called worker failed. */
+  /**
+   * Opens a session; resolves when it is over. @throws {PlatformError} as `fetch` does, or with the reason why the
+   * called worker failed.
+   */
   connect(target: WorkerTarget, session: WorkerSession): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 import { carriedTrace } from './trace-headers.ts';
 
-/** One workflow, isolated from all others. */
+/** One workflow, isolated from all other workflows. */
 export interface WorkflowPlace {
   readonly namespace: string;
   readonly resource: string;
@@ -52,7 +52,7 @@ interface RunHistory {
   readonly log: { readonly at: number; readonly message: string; readonly content: string | null }[];
 }
 
-/** Result of a step. */
+/** A result of a step to be stored. */
 export type StepUpdate =
   | { readonly kind: 'done'; readonly result: string; readonly startedAt?: number }
   | {
@@ -64,7 +64,7 @@ export type StepUpdate =
     }
   | { readonly kind: 'sleep'; readonly wakeAt: number };
 
-/** Index among the steps with the same name. */
+/** Number of the step among the steps with the same name. */
 export interface StepOccurrence {
   /** From 1; undefined if the name of a repeated step includes its number. */
   readonly count?: number;
@@ -72,7 +72,7 @@ export interface StepOccurrence {
   readonly kind?: StoredStep['kind'];
 }
 
-/** Stores runs. Accepted runs are durable. */
+/** Stores runs. A store of runs. Accepted runs are durable. */
 export interface WorkflowStore {
   /** Starts a run, unless one with this id exists. @returns whether the run was started. */
   trigger(
@@ -81,21 +81,21 @@ export interface WorkflowStore {
       readonly project: string;
       readonly branch: string;
       readonly deployment: string;
-      /** The trace that started it, as `traceparent`; absent or null: none. */
+      /** The trace that started the run, as `traceparent`; absent or null if there is none. */
       readonly trace?: string | null;
     },
     run: { readonly id: string; readonly input: string },
     now: number,
   ): Promise<boolean>;
   get(place: WorkflowPlace, id: string): Promise<StoredRun | null>;
-  /** Newest first; `before` is the last number of the previous page. */
+  /** Lists runs, newest first; `before` is the last number of the previous page. */
   list(
     place: WorkflowPlace,
     page: { status: RunStatus | null; limit: number; before: number | null },
   ): Promise<{ runs: StoredRun[]; next: number | null }>;
   history(place: WorkflowPlace, id: string): Promise<RunHistory | null>;
   /**
-   * Ends a run; has no effect on an ended one.
+   * Ends a run; has no effect on a run that has ended.
    *
    * @returns its status before
    * @throws {PlatformError} `execution_not_found`, as all below.
@@ -104,8 +104,8 @@ export interface WorkflowStore {
   /** Deletes a run with its history. */
   delete(place: WorkflowPlace, id: string): Promise<void>;
   /**
-   * Lets the running step finish and starts no other. @throws {PlatformError} `execution_state` for a run that has
-   * ended.
+   * Pauses a run: the running step finishes, and no other step starts. @throws {PlatformError} `execution_state` for a
+   * run that has ended.
    */
   pause(place: WorkflowPlace, id: string): Promise<void>;
   resume(place: WorkflowPlace, id: string, now: number): Promise<void>;
@@ -117,9 +117,9 @@ export interface WorkflowStore {
     now: number,
   ): Promise<void>;
   sendEvent(place: WorkflowPlace, id: string, event: { type: string; payload: string }, now: number): Promise<void>;
-  /** `lease` is the current attempt's. False: the lease is lost. */
+  /** Stores the result of a step. `lease` is the lease of the current attempt; returns false if the lease is lost. */
   step(namespace: string, lease: string, name: string, update: StepUpdate, now: number): Promise<boolean>;
-  /** The event (JSON), if it has already arrived; null if the run waits; false as above. */
+  /** Returns the event as JSON, if it has already arrived; null if the run must wait; false if the lease is lost. */
   waitForEvent(
     namespace: string,
     lease: string,
@@ -148,7 +148,7 @@ export function createWorkflowCalls(
   now: () => number = Date.now,
   classes: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, HostFunction>> {
-  /** Whether platform.yaml names a class: then Cloudflare's rules hold for its runs. */
+  /** Whether platform.yaml names a class, for whose runs Cloudflare's rules apply. */
   const isClass = ({ resource }: WorkflowPlace): boolean => Object.hasOwn(classes, resource);
   const parse = (call: HostCall): { place: WorkflowPlace; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
@@ -165,7 +165,7 @@ export function createWorkflowCalls(
       return {};
     };
 
-  /** An update of a run, under the lease that its event carried. */
+  /** Calls an update of a run, under the lease from its event. */
   const parseUpdate = (call: HostCall): { lease: string; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
     const { lease } = args;
@@ -206,7 +206,7 @@ export function createWorkflowCalls(
       const found = await store.get(place, toId(args['id']));
       return { value: found === null ? null : toReply(found) };
     },
-    /** `{status?, limit?, cursor?}` -> `{executions, cursor}`, newest first. */
+    /** Takes `{status?, limit?, cursor?}`; returns `{executions, cursor}`, newest first. */
     async 'workflow.list'(call) {
       const { place, args } = parse(call);
       const status = args['status'] ?? null;
@@ -227,7 +227,7 @@ export function createWorkflowCalls(
     'workflow.delete': steer((place, id) => store.delete(place, id)),
     'workflow.pause': steer((place, id) => store.pause(place, id)),
     'workflow.resume': steer((place, id) => store.resume(place, id, now())),
-    /** `{id, fromStep?, count?, type?}`, the last two as on other platforms. */
+    /** Takes `{id, fromStep?, count?, type?}`; the last two mean the same as on other platforms. */
     'workflow.restart': steer((place, id, { fromStep, count, type }) => {
       const from = fromStep == null ? { fromStep: null } : { fromStep: toStep(fromStep), ...toOccurrence(count, type) };
       return store.restart(place, id, { ...from, deployment: scope.deployment }, now());

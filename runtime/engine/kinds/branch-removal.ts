@@ -1,5 +1,5 @@
 // Deletes the data of a branch (core/bindings/: `ofPreview`) when its deployments are removed. Production's data is not
-// affected, since every name here contains the branch. May be called again after it failed midway.
+// affected, because every name contains the branch. After a failure, the removal may be called again.
 import { kinds } from '#core/bindings/kinds.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
@@ -13,16 +13,16 @@ import { engineKinds } from './table.ts';
 interface RemovedBranch {
   readonly project: string;
   readonly branch: string;
-  /** Bindings that its deployments declared, including deployments deleted long ago. */
+  /** The bindings that deployments of the branch have declared, including deployments that were deleted long ago. */
   readonly bindings: readonly Manifest['bindings'][];
 }
 
 /**
  * Deletes a branch's databases, objects, users, state, files, messages, timers, runs and sandboxes; caches expire by
- * themselves. Call this function once the branch's deployments are no longer served: a running request would create its
- * data again.
+ * themselves. Call this function when the branch's deployments are no longer served, because a running request would
+ * create data again.
  *
- * @returns how much of each kind was deleted, with zeros.
+ * @returns how many entries of each kind were deleted, including zeros.
  */
 export async function removeBranch(
   stores: BranchStores,
@@ -45,7 +45,8 @@ export async function removeBranch(
   }
   counts['objects'] = await removeObjects(stores.databases, objectsNamespace(project, preview));
   if ((await stores.databases?.remove({ namespace: apart, resource: usersResource })) === true) counts['databases']!++;
-  // Builds without a sandbox have none, and no branch has to wait for a service that it never used.
+  // If builds do not run in sandboxes, there is nothing to delete, and the removal must not depend on a service that is
+  // not used.
   await stores.sandboxes?.clearBuild(project, preview).catch(() => {});
   return counts;
 }
@@ -53,7 +54,7 @@ export async function removeBranch(
 /** @returns the number of durable objects that had stored data. */
 async function removeObjects(databases: BranchStores['databases'], namespace: string): Promise<number> {
   let count = 0;
-  // A list may be incomplete.
+  // A list may be incomplete, so lists are read until one is empty.
   for (let last = ''; databases !== null;) {
     const objects = await databases.list(namespace, last);
     if (objects.length === 0) break;

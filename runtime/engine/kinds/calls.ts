@@ -1,4 +1,5 @@
-// The host calls of a deployment's bindings, made once per deployment: for each declared kind its half of table.ts.
+// The host calls of a deployment's bindings, created once per deployment from the entries of table.ts for each declared
+// kind.
 import { bindings, descriptorOf, type Kind, type MeasuredKind } from '#core/bindings/kinds.ts';
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
@@ -10,8 +11,8 @@ import type { DeploymentUsage } from '../metrics/usage.ts';
 import { engineKinds, type Calls, type Declared } from './table.ts';
 
 /**
- * @param manifest the manifest of the deployment. @param usage counts the calls of measured kinds. Without this object,
- * calls are not counted.
+ * @param manifest the manifest of the deployment. @param usage counts the calls of measured kinds; if absent, calls are
+ * not counted.
  */
 export function createBindingCalls(
   owner: BindingOwner,
@@ -35,7 +36,7 @@ function isMeasured(kind: Kind): kind is MeasuredKind {
   return bindings[kind].isMeasured;
 }
 
-/** Binding name -> the counter for calls of its resource. */
+/** The counter for calls of each binding's resource, by binding name. */
 function metersOf(
   kind: MeasuredKind,
   scope: BindingScope,
@@ -51,7 +52,7 @@ function metersOf(
   );
 }
 
-/** The bridge (bridge/guest-calls.ts) times the calls: wrapping their promises would cost more. */
+/** The bridge (bridge/guest-calls.ts) measures the calls, because wrapping their promises would cost more. */
 function measured(calls: Calls, meters: ReadonlyMap<unknown, CallMeter>): Calls {
   const withMeter =
     (run: HostFunction): HostFunction =>
@@ -62,10 +63,10 @@ function measured(calls: Calls, meters: ReadonlyMap<unknown, CallMeter>): Calls 
   return Object.fromEntries(Object.entries(calls).map(([name, run]) => [name, withMeter(run)]));
 }
 
-/** Separate resources of previews, by the kind's descriptor. */
+/** The preview's own resources, according to the kind's descriptor. */
 function ofBranch(scope: BindingScope, kind: Kind): BindingScope {
   const { preview } = scope;
-  // These bindings do not refer to resources: the called deployment depends on the preview, and so do variables.
+  // These bindings do not refer to resources: for a preview, they call another deployment, or have other variables.
   if (preview === null || kind === 'service' || kind === 'hyperdrive') return scope;
   return bindings[kind].ofPreview === 'namespace'
     ? { ...scope, namespace: ofPreview(scope.namespace, preview) }

@@ -8,7 +8,7 @@ export async function removeDatabase(
   { databases, events }: Pick<BranchStores, 'databases' | 'events'>,
   place: DatabasePlace,
 ): Promise<number> {
-  // First: looking for messages in a deleted database would recreate it, empty.
+  // This comes first, because a search for messages in a deleted database would create an empty one.
   await events?.outboxes.forget(place);
   return (await databases?.remove(place)) === true ? 1 : 0;
 }

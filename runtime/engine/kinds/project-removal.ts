@@ -9,14 +9,14 @@ import type { DatabasePlace } from '../bindings/scope.ts';
 import type { StateStore } from '../bindings/state.ts';
 import { removeDatabase } from './database-removal.ts';
 
-/** The stores with data of projects; null if there is no such store. */
+/** The stores that contain data of projects; each is null if it does not exist. */
 export interface ProjectStores {
   readonly databases: {
     /** Bytes by namespace; null in a managed cloud. */
     kept(): Promise<Readonly<Record<string, number>> | null>;
     list(namespace: string, after?: string): Promise<readonly { readonly resource: string }[]>;
     remove(place: DatabasePlace): Promise<boolean>;
-    /** Deletes the other files of a namespace. */
+    /** Deletes the files of a namespace that are not databases. */
     sweep(namespace: string): Promise<void>;
   } | null;
   readonly state: Pick<StateStore, 'clear'> | null;
@@ -37,8 +37,8 @@ export interface RemovedProject {
 
 /**
  * Deletes a project's databases with their snapshots, users, state, files, messages, timers and runs; caches expire by
- * themselves, and the sandbox service destroys sandboxes of deleted projects. Call this function once no engine serves
- * the project: a running request would create its data again.
+ * themselves, and the sandbox service destroys sandboxes of deleted projects. Call this function when no engine serves
+ * the project, because a running request would create data again.
  */
 export async function removeProject(
   { databases, state, files, events }: ProjectStores,
@@ -55,7 +55,7 @@ export async function removeProject(
   const kept = (await databases?.kept()) ?? null;
   if (databases !== null && kept !== null)
     for (const namespace of Object.keys(kept).filter((name) => withoutPreview(name) === project)) {
-      // A list may be incomplete.
+      // A list may be incomplete, so lists are read until one is empty.
       for (let list = await databases.list(namespace); list.length > 0; list = await databases.list(namespace))
         for (const { resource } of list) databaseCount += await remove({ namespace, resource });
       await databases.sweep(namespace);
@@ -64,7 +64,7 @@ export async function removeProject(
   return { databases: databaseCount, stateKeys, files: fileCount, messages, timers, runs };
 }
 
-/** Every database that a deployment may have created, in production and in previews. */
+/** The databases that a deployment may have created, in production and in previews. */
 function declaredDatabases({ project, branches, databases }: RemovedProject): DatabasePlace[] {
   const previews = [null, ...branches.map((branch) => branchSlug(branch, project))];
   return previews.flatMap((preview) => [

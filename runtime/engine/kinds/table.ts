@@ -1,5 +1,5 @@
-// The engine's half of each kind of binding: its host calls, the removal of a branch's data, and the management
-// operations on its content. calls.ts, branch-removal.ts and operations.ts iterate over it.
+// The part of each kind of binding that runs in the engine: its host calls, the removal of a branch's data, and the
+// management operations on its content. calls.ts, branch-removal.ts and operations.ts iterate over it.
 import type { Kind, OperationsByKind } from '#core/bindings/kinds.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { createAuthCalls } from '../bindings/auth.ts';
@@ -36,7 +36,7 @@ export type Declared = Pick<Manifest, 'bindings' | 'queues' | 'workflowClasses'>
 
 /** Dependencies of the calls of a kind. */
 interface CallDeps {
-  /** The resource of the kind; for a preview, the preview's own resource. */
+  /** Finds a resource of the kind; for a preview, the preview's own resource. */
   readonly scope: BindingScope;
   readonly stores: BindingStores;
   readonly tools: BindingTools;
@@ -44,17 +44,15 @@ interface CallDeps {
   readonly scopeOf: (kind: Kind) => BindingScope;
 }
 
-/** The engine's half of a kind. */
+/** The part of a kind that runs in the engine. */
 interface EngineKind<Name extends Kind> {
   /** Host calls of the kind; null when its store is missing. */
   readonly calls: (deps: CallDeps) => Calls | null;
   /** Whether a reply says that the call failed; if absent, failed calls reject. */
   readonly isFailure?: (reply: HostReply) => boolean;
-  /**
-   * Deletes a resource of a branch. Without a removal, the resource expires, or is deleted with the branch's namespace.
-   */
+  /** Deletes a resource of a branch. If absent, the resource expires, or is deleted with the branch's namespace. */
   readonly removal?: {
-    /** Name of the count in the answer. */
+    /** Name of the count in the response. */
     readonly counter: string;
     /** @returns how many entries were deleted. */
     readonly clear: (stores: BranchStores, place: DatabasePlace) => Promise<number>;
@@ -67,7 +65,7 @@ interface EngineKind<Name extends Kind> {
   };
 }
 
-/** The engine's half of every kind. */
+/** The entries of all kinds. */
 export const engineKinds: { readonly [Name in Kind]: EngineKind<Name> } = {
   db: {
     calls({ scope, stores: { database, events }, scopeOf }) {

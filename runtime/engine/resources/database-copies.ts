@@ -1,5 +1,5 @@
-// Operations on the copies of a database: snapshots that are kept with it (snapshots.ts), files of the data folder,
-// and restoring a snapshot or a moment.
+// Operations on the copies of a database: snapshots that are stored with it (snapshots.ts), copies in files of the data
+// folder, and restores of a snapshot or a moment.
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../bindings/arguments.ts';
@@ -70,7 +70,7 @@ export const copyOperations = {
   },
 } satisfies Partial<OperationsOf<'db'>>;
 
-/** Only databases that are not copies themselves can be copied. */
+/** A database that is itself a copy cannot be copied. */
 function production(scope: RequestScope): { databases: Databases; namespace: string; resource: string } {
   if (scope.route.preview !== null)
     throw invalid('Only production can be copied: the database of a preview is already a copy');

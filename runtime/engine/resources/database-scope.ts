@@ -1,4 +1,4 @@
-// The database that an operation is for, and SQL on it. The database service decides what SQL may do
+// Finds the database of an operation, and runs SQL on it. The database service decides what SQL may do
 // (runtime/databases/sqlite/fence.ts).
 import { databaseOps, SqlRefusal, type WireRefusal, type WireResult } from '#core/database-request.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
@@ -7,7 +7,7 @@ import { invalid } from '../bindings/arguments.ts';
 import type { DatabasePlace } from '../bindings/scope.ts';
 import { bindingOf, namespaceOf, opened, placeOf, type RequestScope } from './request-scope.ts';
 
-/** Rows of one response. */
+/** Maximum number of rows in one response. */
 export const ROWS_MAX = 1000;
 
 export type Databases = NonNullable<RequestScope['deps']['databases']>;
@@ -19,13 +19,13 @@ interface Opened {
   readonly files: DatabaseMigrations['files'];
 }
 
-/** The database of the deployment; that of a preview is created first. */
+/** Returns the database of the deployment; the database of a preview is created first. */
 export async function database(scope: RequestScope): Promise<Opened> {
   const { artifact, deps, route } = scope;
   const databases = opened(deps.databases, 'db');
   const { resource } = bindingOf(scope, 'db');
   const place = placeOf(scope, 'db');
-  // Opened before its copy is made, it would start empty.
+  // If the database were opened before its copy is made, it would be empty.
   if (route.preview !== null && copiesDatabases(artifact.manifest, route.branch))
     await databases.branch({ namespace: namespaceOf(scope), resource }, place.resource, { unlessThere: true });
   const own = artifact.manifest.migrations === undefined ? [] : artifact.migrations();
@@ -64,7 +64,7 @@ export function toText(value: unknown, what: string): string {
   return value;
 }
 
-/** Refusals of the database service are the caller's error. */
+/** A refusal by the database service is an error of the caller. */
 export function refused(error: unknown): never {
   if (error instanceof SqlRefusal) throw invalid(`${error.message} (${error.code})`);
   throw error;

@@ -6,9 +6,9 @@ import { query, ROWS_MAX, toText } from './database-scope.ts';
 import type { OperationsOf, RequestScope } from './request-scope.ts';
 
 const TABLES_MAX = 1000;
-/** Limit for a value in a page of rows. */
+/** Maximum size of a value in a page of rows. */
 const CELL_CHARS_MAX = 1000;
-/** All tables and views, without those in which the module `vec0` keeps its vectors. */
+/** Selects all tables and views, except those in which the module `vec0` stores its vectors. */
 const TABLES = `SELECT name, type, sql FROM sqlite_master AS s WHERE type IN ('table', 'view')
   AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name NOT LIKE 'platform@_internal@_%' ESCAPE '@'
   AND NOT EXISTS (SELECT 1 FROM sqlite_master AS v WHERE v.sql LIKE '%USING vec0(%'
@@ -93,7 +93,7 @@ async function tables(scope: RequestScope): Promise<Described> {
     return await describe(scope);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    // A view whose table was dropped has no columns, and fails the statement for all tables.
+    // If the table of a view was dropped, the view has no columns, and the statement for all tables fails.
     const { r, m } = await query(scope, `${OWN_STATEMENT}${TABLES} ORDER BY name LIMIT ${TABLES_MAX}`);
     const found: DescribedTable[] = [];
     for (const [name, type, sql] of r) {
@@ -115,7 +115,7 @@ function toTable(name: unknown, type: unknown, sql: unknown): DescribedTable & {
   return { name: String(name), type: type as DescribedTable['type'], sql: String(sql ?? ''), columns: [] };
 }
 
-/** All tables with their columns, or one. */
+/** Lists all tables with their columns, or one table. */
 async function describe(scope: RequestScope, name: string | null = null): Promise<Described> {
   const wanted = name === null ? '' : ' AND name = ?1';
   const { r, m } = await query(
@@ -169,7 +169,7 @@ function shortened(column: string): string {
   return `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(${column}, 1, ${CELL_CHARS_MAX}) ELSE ${column} END`;
 }
 
-/** Byte length of a value that does not fit. */
+/** The byte length of a value that is too long. */
 function lengthOf(column: string): string {
   return `CASE WHEN typeof(${column}) IN ('text', 'blob') AND length(${column}) > ${CELL_CHARS_MAX} THEN length(CAST(${column} AS BLOB)) END`;
 }

@@ -1,5 +1,5 @@
-// Management operations on durable objects. Lists look at the databases without a lease; everything else goes to the
-// engine that has the object (serving/object-operator.ts).
+// Management operations on durable objects. Lists are read from the databases without a lease. All other operations go
+// to the engine that has the object (serving/object-operator.ts).
 import { isClassName, ownClasses } from '#core/bindings/object.ts';
 import { keptClasses } from '#core/bindings/object-classes.ts';
 import { objectClassKey, objectPlace, objectsNamespace } from '#core/object-address.ts';
@@ -16,7 +16,7 @@ import { namespaceOf, opened, type OperationsOf, type RequestScope } from './req
 const NAME_CHARS_MAX = 1024;
 const SQL_CHARS_MAX = 100_000;
 const ROWS_MAX = 1000;
-/** Characters of a value in a list. */
+/** Maximum number of characters of a value in a list. */
 const VALUE_CHARS_MAX = 4000;
 /** Maximum length of a key in a list. */
 const KEY_BYTES_MAX = 2000;
@@ -25,7 +25,7 @@ const CURSOR_KEY_BYTES_MAX = 1900;
 /** Maximum number of objects that one request examines. */
 const LOOKED_MAX = 500;
 
-/** Result of `look` for an object. */
+/** The result of the operation `look` for an object. */
 interface Looked {
   readonly name: string | null;
   readonly alarm: number | null;
@@ -73,7 +73,7 @@ export const objectOperations: OperationsOf<'object'> = {
     const [found] = (await steps(scope, [['v', range]])) as [[string, number, number, string][]];
     const values = found.slice(0, limit).map(([key, bytes, size, value]) => {
       const isKeyCut = bytes > KEY_BYTES_MAX;
-      // Cut within a character.
+      // The key was truncated inside a character.
       const shown = isKeyCut ? key.replace(/\ufffd+$/, '') : key;
       return { key: shown, isKeyCut, size, value, isCut: value.length < size };
     });
@@ -96,7 +96,7 @@ export const objectOperations: OperationsOf<'object'> = {
       throw new PlatformError('conflict', { reason: `The deployment has the class ${firstName}` });
     const { ids, cursor } = await pageOf(scope, key);
     const live = await deps.objects.live(route);
-    // Objects without stored data have at most WebSockets.
+    // An object without stored data can only have WebSockets.
     const others = cursor === null ? Object.keys(live).filter((id) => isObjectId(key, id)) : [];
     let removed = 0;
     for (const id of [...ids, ...others]) {
@@ -123,7 +123,7 @@ export const objectOperations: OperationsOf<'object'> = {
   },
 };
 
-/** Project in which the objects are stored: another one, for a class that was received. */
+/** The project in which the objects are stored, which is another one for a class that was received. */
 type Stored = Pick<RequestScope, 'deps' | 'route'>;
 
 /** @throws {PlatformError} `binding_not_found`. */
@@ -165,7 +165,10 @@ function fromKeyCursor(text: string | null): KeyPosition {
   throw invalid('The cursor is not valid');
 }
 
-/** A long key does not fit into a URL: its beginning does, and how many keys with that were listed. */
+/**
+ * A long key does not fit into a URL, so the cursor has its beginning, and how many keys with that beginning were
+ * listed.
+ */
 function toKeyCursor(
   before: KeyPosition,
   values: readonly { readonly key: string; readonly isKeyCut: boolean }[],
@@ -187,12 +190,12 @@ function namedClass({ args, route }: RequestScope): { firstName: string; key: st
   return { firstName, key: objectClassKey(route.project, route.preview, firstName) };
 }
 
-/** Objects of a class in the next page of the databases. */
+/** The objects of a class in the next page of databases. */
 async function pageOf(scope: RequestScope, key: string): Promise<{ ids: string[]; cursor: string | null }> {
   const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
   const { databases } = scope.deps;
   const after = fromCursor(scope.args['cursor']) ?? '';
-  // A managed cloud of databases cannot list them, and objects store nothing there.
+  // A managed cloud cannot list databases, but objects store nothing in it.
   const all = await databases?.list(namespace, after).catch((error: unknown) => {
     if (error instanceof SqlRefusal) return [];
     throw error;
@@ -245,7 +248,7 @@ async function look(scope: Stored, id: string): Promise<Looked | null> {
 /** When an object was last written; 0 if it has no database. */
 async function changedAt(scope: Stored, id: string): Promise<number> {
   const namespace = objectsNamespace(namespaceOf(scope), scope.route.preview);
-  // The id before this one.
+  // Returns the id before this one.
   const before = `${id.slice(0, -1)}${String.fromCharCode(id.charCodeAt(id.length - 1) - 1)}`;
   const [next] = await opened(scope.deps.databases, 'db').list(namespace, before);
   return next?.resource === id ? next.changedAt : 0;

@@ -1,5 +1,5 @@
-// Parameters of every operation on a binding, and resolution of its resource: only names that a worker of the
-// deployment could use exist. For the operations in this folder.
+// The parameters of an operation on a binding, and its resource. Only names that a worker of the deployment could use
+// are accepted. Used by the operations in this folder.
 import { bindings, kinds, type Kind } from '#core/bindings/kinds.ts';
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview } from '#core/preview.ts';
@@ -17,32 +17,32 @@ import type { ObjectOperator } from '../serving/object-operator.ts';
 import type { DatabaseClient } from '../../stores/database-service.ts';
 import type { EventStores } from '../../stores/event-stores.ts';
 
-/** A cache with listable entries, within one process. */
+/** A cache in one process, whose entries can be listed. */
 interface ListedCache extends CacheStore {
-  /** Keys with a prefix, most recently used last. */
+  /** The keys with a prefix; the most recently used key comes last. */
   list(project: string, prefix: string, limit: number): CacheEntry[];
 }
 
-/** Stores and settings of the operations. */
+/** The stores and settings for the operations. */
 export interface ResourceDeps {
-  /** Null without a database service. */
+  /** Databases of projects; null without a database service. */
   readonly databases: Omit<DatabaseClient, 'close'> | null;
   readonly stores: BindingStores;
-  /** Durable objects, wherever they live. */
+  /** Durable objects, in whichever engine they are. */
   readonly objects: ObjectOperator;
   /** Null without schedules. */
   readonly cron: Pick<EventStores['cron'], 'list' | 'trigger'> | null;
   readonly cache: CacheStore | ListedCache;
   readonly cacheEntryBytesMax: number;
-  /** Data folder: copies of databases are only written there, and imported files only read from there. */
+  /** The data folder. Copies of databases are only written to it, and imported files are only read from it. */
   readonly folder: string;
-  /** Number of database copies kept per project. */
+  /** Maximum number of database copies per project. */
   readonly copiesMax: number;
-  /** Owner of a project's resources: the project, or in dev the workspace. */
+  /** Owner of a project's resources: the project, or the workspace in `platform dev`. */
   readonly namespaceOf: (project: string) => string;
 }
 
-/** One request for a binding. */
+/** A request for an operation on a binding. */
 export interface RequestScope {
   readonly deps: ResourceDeps;
   readonly route: Route;
@@ -62,7 +62,7 @@ export type OperationsOf<Prefix extends string> = {
   ) => Promise<Gives<Name>>;
 };
 
-/** The binding's name in platform.yaml and its resource, given either of the two. */
+/** The binding's name in platform.yaml and its resource, from either of the two. */
 export function bindingOf({ artifact, binding }: RequestScope, kind: Kind): { name: string; resource: string } {
   const declared = Object.entries(artifact.manifest.bindings[kind] ?? {});
   const found =
@@ -81,7 +81,7 @@ export function opened<Store>(store: Store | null | undefined, kind: Kind): Stor
   return store;
 }
 
-/** The resource of the deployment: of its branch, if it is a preview. */
+/** The resource of the deployment, or of its branch if it is a preview. */
 export function placeOf(scope: RequestScope, kind: Kind): DatabasePlace {
   const { resource } = bindingOf(scope, kind);
   return bindings[kind].ofPreview === 'namespace'
@@ -99,8 +99,8 @@ export function namespaceOf({ deps, route }: Pick<RequestScope, 'deps' | 'route'
 }
 
 /**
- * Calls the host half of a binding, with the same checks: `queue.send`, `timer.set` and so on. The cost of the call is
- * not charged.
+ * Calls a host function of a binding, such as `queue.send` or `timer.set`, with the same checks as for workers. The
+ * cost of the call is not charged.
  */
 export async function call(
   scope: RequestScope,
@@ -125,10 +125,10 @@ export async function call(
   });
 }
 
-// Streaming handlers need an isolate, so none of them is called here.
+// Host functions with streams need an isolate, so they are not called here.
 const noIsolate = { memory: {} } as CallScope;
 
-/** Parses a value stored as JSON. */
+/** Parses a value that is stored as JSON. */
 export function fromJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -1,4 +1,4 @@
-// Management operations on sandboxes: only their location, since the sandbox service reports their content.
+// The only management operation on sandboxes, which returns their location. The sandbox service reports their content.
 import { placeOf, type OperationsOf } from './request-scope.ts';
 
 export const sandboxOperations: OperationsOf<'sandbox'> = {

@@ -1,9 +1,9 @@
-// Named copies of a project's production databases, made when a deployment is released, so that a rollback can
-// restore them. Snapshots are databases that no platform.yaml can declare. The file system shares their blocks if it
-// supports this. Limited per project: the oldest are dropped first.
+// Named copies of a project's production databases, which are made when a deployment is released, so that a rollback
+// can restore them. Snapshots are databases that no platform.yaml can declare. The file system shares their blocks if
+// it supports this. Their number is limited per project: the oldest are dropped first.
 import type { DatabaseOwner } from '../../stores/database-service.ts';
 
-/** Database operations for snapshots. */
+/** The database operations for snapshots. */
 type SnapshotDatabases = Pick<DatabaseOwner, 'branch' | 'list' | 'remove' | 'restoreFrom' | 'restoreAt'>;
 
 /** A database in a snapshot. */
@@ -12,7 +12,7 @@ interface SnapshotDatabase {
   readonly bytes: number;
 }
 
-/** Copies of the same moment, under one name. */
+/** Copies from the same moment, under one name. */
 interface Snapshot {
   readonly name: string;
   /** Milliseconds since 1970. */
@@ -45,9 +45,9 @@ export async function listSnapshots(databases: SnapshotDatabases, namespace: str
  * Makes a snapshot; databases that it already contains are skipped.
  *
  * @param resources existing databases; a database that was never opened has no data to copy.
- * @param most snapshots of the project, including this one.
- * @param keep a snapshot that is not dropped, however old. @returns the databases of the project, and the names of the
- * snapshots that were dropped for it.
+ * @param most maximum number of snapshots of the project, including this one.
+ * @param keep a snapshot that is not dropped, even if it is old. @returns the databases of the project, and the names
+ * of the snapshots that were dropped for it.
  */
 export async function makeSnapshot(
   databases: SnapshotDatabases,
@@ -87,7 +87,7 @@ export async function snapshotAt(
   return { bytes, changedAt: time, dropped: await dropOldest(databases, namespace, [name], most) };
 }
 
-/** Drops the oldest snapshots beyond `most`, but none of `keep`. @returns their names. */
+/** Drops the oldest snapshots if there are more than `most`, but none in `keep`. @returns their names. */
 export async function dropOldest(
   databases: SnapshotDatabases,
   namespace: string,

@@ -1,5 +1,5 @@
 // Management operations on state, files and cached values. Files are transferred in parts, or through a file of the
-// data folder, so that their size does not matter for memory.
+// data folder, so that memory does not limit their size.
 import { createReadStream } from 'node:fs';
 import { fixedLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -121,7 +121,7 @@ export const fileOperations: OperationsOf<'fs'> = {
     };
     if (file === undefined) return { file: toStored((await store.put(place, key, toBytes(base64), write))!) };
     const source = createReadStream(toFileIn(scope.deps.folder, file));
-    // A store that refuses neither reads it nor hears that it cannot be opened.
+    // A store that refuses the file does not read the stream, and does not handle its errors.
     source.on('error', () => {});
     try {
       return { file: toStored((await store.put(place, key, source, write))!) };
@@ -146,10 +146,10 @@ export const cacheOperations: OperationsOf<'cache'> = {
   async 'cache.list'(scope) {
     const { resource } = bindingOf(scope, 'cache');
     const { cache } = scope.deps;
-    // Shared caches store hashed keys, or keys among those of other projects.
+    // The entries of shared caches cannot be listed: their keys are hashed, or mixed with those of other projects.
     if (!('list' in cache)) throw new PlatformError('not_supported', { what: 'Listing this cache' });
     const limit = toWhole(scope.args['limit'], 'limit', { least: 1, most: 1000, otherwise: 100 });
-    // Key format of bindings/cache-values.ts.
+    // The prefix of keys, as in bindings/cache-values.ts.
     const entries = cache.list(apartNamespace(scope), `value [${JSON.stringify(resource)},`, limit);
     return {
       entries: entries.map(({ key, bytes, expiresAt }) => ({

@@ -1,9 +1,9 @@
-// Files of the data folder that an operation reads or writes, by paths that the API gives.
+// Files of the data folder that an operation reads or writes, whose paths come from the API.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { invalid } from '../bindings/arguments.ts';
 
-/** @throws {PlatformError} unless it is an absolute path inside the folder. */
+/** @throws {PlatformError} unless the path is an absolute path inside the folder. */
 export function toFileIn(folder: string, value: unknown): string {
   if (typeof value !== 'string' || path.resolve(value) !== value || !value.startsWith(`${folder}${path.sep}`))
     throw invalid('file must be a path in the data folder');

@@ -60,7 +60,7 @@ export const queueOperations: OperationsOf<'queue'> = {
 export const workflowOperations: OperationsOf<'workflow'> = {
   async 'workflow.list'(scope) {
     const { cursor, limit, status } = scope.args;
-    // The binding's own list includes the values of all its runs, which may be large.
+    // The list method of the binding is not used, because it includes the values of all runs, which may be large.
     const place = placeOf(scope, 'workflow');
     if (status !== undefined && !STATUSES.includes(status as string))
       throw invalid(`status must be one of ${STATUSES.join(', ')}`);
@@ -136,7 +136,7 @@ export const timerOperations: OperationsOf<'timer'> = {
     const { project, branch } = scope.route;
     const now = Date.now();
     const sender = { project, branch, binding: bindingOf(scope, 'timer').name };
-    // Sets the time to now and keeps all other fields; a repeating timer continues from here.
+    // Sets the time to now and keeps all other fields; a repeating timer continues from now.
     await timer.set(place, sender, { ...found, dueAt: now }, now);
     return { found: true };
   },
@@ -167,7 +167,7 @@ function events(scope: RequestScope, kind: 'queue' | 'workflow' | 'timer'): Even
   return opened(scope.deps.stores.events, kind);
 }
 
-/** Schedules of the project, whichever of its deployments is used: as the broker declares them. */
+/** The schedules of the project, as the broker declares them, independent of the deployment. */
 function schedules(scope: RequestScope): QueuePlace {
   return { namespace: apartNamespace(scope), resource: scope.route.project };
 }

@@ -1,7 +1,7 @@
-// Messages of Postgres' protocol, version 3.0 (its manual, "Frontend/Backend Protocol"): their borders in a stream of
-// bytes, and the few that a pool sends itself. Pure.
+// Messages of Postgres' protocol, version 3.0 ("Frontend/Backend Protocol" in its manual): finds their borders in a
+// stream of bytes, and creates the few messages that a pool sends itself. Pure.
 
-/** Types by their codes. */
+/** The code of a message type, which is a letter. */
 export const codeOf = (type: string): number => type.charCodeAt(0);
 
 export const PROTOCOL = 196_608;
@@ -11,24 +11,24 @@ export const CANCEL_REQUEST = 80_877_102;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Follows the messages in one direction. Only requested bodies are stored. */
+/** Finds the messages in one direction. Only requested bodies are kept. */
 export class MessageReader {
   #onMessage: (type: number, body: Buffer | null) => void;
-  /** Largest body to keep of a message; 0 if none is kept. */
+  /** Size up to which a message's body is kept; 0 if it is not kept. */
   #keeps: (type: number) => number;
   #onType: ((type: number) => boolean) | null;
   /** -1: before a message. */
   #type = -1;
   #headerBytes = 0;
   #length = 0;
-  /** Bytes of the body that are missing. */
+  /** Number of bytes of the body that have not arrived yet. */
   #left = 0;
   #kept: Buffer[] | null = null;
   #count = 0;
 
   /**
-   * @param onMessage takes a kept body for as long as it runs: the memory may be that of the chunk. @param onType
-   * called with each type before its message; if it returns false, parsing stops.
+   * @param onMessage gets a kept body, which is only valid during the call, because it may share the chunk's memory.
+   * @param onType called with each type before its message; if it returns false, parsing stops.
    */
   constructor(
     onMessage: (type: number, body: Buffer | null) => void,
@@ -40,7 +40,7 @@ export class MessageReader {
     this.#onType = onType;
   }
 
-  /** Whether no message is begun. */
+  /** Whether the last message was complete. */
   get isBetween(): boolean {
     return this.#type === -1;
   }
@@ -80,7 +80,7 @@ export class MessageReader {
         } else this.#kept = isKept ? [] : null;
       } else {
         const bytes = Math.min(this.#left, chunk.length - at);
-        // This is a copy, because the chunk is passed on to a worker with its memory.
+        // The body is copied, because a worker gets the chunk with its memory.
         this.#kept?.push(Buffer.from(chunk.subarray(at, at + bytes)));
         at += bytes;
         this.#left -= bytes;
@@ -108,7 +108,7 @@ export function message(type: string, ...parts: readonly (Uint8Array | string)[]
   return Buffer.concat([header, body]);
 }
 
-/** A message without a type: the first of a connection. */
+/** A message without a type, as the first one of a connection. */
 export function firstMessage(code: number, ...parts: readonly (Uint8Array | string)[]): Buffer {
   const body = Buffer.concat([int32(code), ...parts.map((part) => Buffer.from(part as string))]);
   return Buffer.concat([int32(body.length + 4), body]);
@@ -135,7 +135,7 @@ export function errorMessage(code: string, text: string): Buffer {
 /** `name\0value\0...\0` as a record; null if it is not such a list. */
 export function readParameters(body: Buffer): Record<string, string> | null {
   const texts = body.toString('utf8').split('\0');
-  // Two NULs at the end: of the last value, and of the list.
+  // There are two NULs at the end, one of the last value, and one of the list.
   if (texts.length < 2 || texts.at(-1) !== '' || texts.at(-2) !== '' || texts.length % 2 !== 0) return null;
   const found: Record<string, string> = Object.create(null) as Record<string, string>;
   for (let at = 0; at + 2 < texts.length; at += 2) found[texts[at]!] = texts[at + 1]!;

@@ -1,5 +1,5 @@
-// The connections of all pools of an engine: lent to sessions, kept while idle, bounded for each project and for the
-// engine. Created by engine.ts; session.ts requests connections from it.
+// The connections of all pools of an engine: lends them to sessions, keeps idle connections, and limits them for each
+// project and for the engine. Created by engine.ts; session.ts requests connections from it.
 import { Failure } from '#core/failure.ts';
 import { ServerConnection, type Opener, type ServerDeps } from './server-connection.ts';
 import type { ServerAddress } from './server-address.ts';
@@ -13,7 +13,7 @@ interface PoolLimits {
 
 /** Parameters of a session. */
 interface Wanted {
-  /** Owner of the connection: no other namespace gets it. */
+  /** Namespace that owns the connection: no other namespace gets it. */
   readonly namespace: string;
   /** Branch of the deployment if it is a preview: only this branch gets the connection. */
   readonly preview: string | null;
@@ -22,7 +22,7 @@ interface Wanted {
   readonly opener: Opener;
 }
 
-/** A session that runs. */
+/** A running session. */
 interface RunningSession {
   /** Cancels the running statement of the session. */
   cancelWork(opener: Opener): Promise<void>;
@@ -38,15 +38,15 @@ interface Waiter {
 
 /** How long a session waits for a connection. */
 const WAIT_MS = 15_000;
-/** Pending sessions of one project. */
+/** Maximum number of waiting sessions of one project. */
 const WAITING_MAX = 1000;
 
 /** The connections of one project. */
 class ProjectConnections {
   readonly namespace: string;
-  /** Open, or being opened. */
+  /** Number of connections that are open or being opened. */
   count = 0;
-  /** Ordered by their last use, the most recent last. */
+  /** Idle connections, in order of their last use; the latest comes last. */
   readonly idle: ServerConnection[] = [];
   readonly waiting: Waiter[] = [];
   /** Running sessions by the key that cancels them. */
@@ -61,11 +61,11 @@ export class Pools {
   readonly deps: ServerDeps;
   #limits: PoolLimits;
   #projects = new Map<string, ProjectConnections>();
-  /** Open connections, or being opened. */
+  /** Number of connections of the engine that are open or being opened. */
   #count = 0;
   #all = new Set<ServerConnection>();
   #sweep: NodeJS.Timeout | null = null;
-  /** An idle connection is closed so that another one can take its place. */
+  /** Called when an idle connection is closed so that another one can take its place. */
   #isMakingRoom = false;
   #isClosed = false;
 
@@ -74,12 +74,12 @@ export class Pools {
     this.#limits = limits;
   }
 
-  /** Connections that are open, or being opened. */
+  /** Number of connections that are open or being opened. */
   get connections(): number {
     return this.#count;
   }
 
-  /** Connections that wait for a session. */
+  /** Number of connections that are not used by a session. */
   get idleConnections(): number {
     let idle = 0;
     for (const project of this.#projects.values()) idle += project.idle.length;
@@ -106,7 +106,7 @@ export class Pools {
   async take(wanted: Wanted, signal: AbortSignal): Promise<ServerConnection> {
     if (this.#isClosed) throw new Failure('pool_refused', 'The engine is shutting down', { state: '57P01' });
     const project = this.#projectOf(wanted.namespace);
-    // Sessions that already wait come first.
+    // Sessions that are already waiting come first.
     if (project.waiting.length === 0) {
       const idle = takeIdle(project, keyOf(wanted));
       if (idle !== null) return idle;
@@ -237,7 +237,10 @@ export class Pools {
     this.#sweep = null;
   }
 
-  /** A session runs, until the returned function is called. @param key the key of the connection's CancelRequest. */
+  /**
+   * Registers a running session, until the returned function is called. @param key the key of the connection's
+   * CancelRequest.
+   */
   began(namespace: string, key: string, session: RunningSession): () => void {
     const project = this.#projectOf(namespace);
     project.sessions.set(key, session);
@@ -270,7 +273,7 @@ function takeIdle(project: ProjectConnections, key: string): ServerConnection | 
   return at === -1 ? null : project.idle.splice(at, 1)[0]!;
 }
 
-/** The same key for sessions that can share a connection: with the same branch, account and parameters. */
+/** A key that is equal for sessions that can share a connection: those with the same branch, account and parameters. */
 function keyOf({ preview, address, parameters }: Wanted): string {
   return JSON.stringify([
     preview,

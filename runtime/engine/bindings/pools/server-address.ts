@@ -16,7 +16,7 @@ export interface ServerAddress {
   readonly tls: TlsMode;
   /** Parameters of a session that the URL sets. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Names the account without its content: equal for equal URLs only. */
+  /** Identifies the account without containing it: only equal URLs have equal values. */
   readonly id: string;
 }
 

@@ -25,18 +25,21 @@ export interface ServerDeps {
   readonly meter: { add(socket: Socket): void };
 }
 
-/** Who opens a connection. */
+/** The session for which a connection is opened. */
 export interface Opener {
   readonly lookup: LookupFunction;
-  /** Takes milliseconds of CPU. */
+  /** Charges milliseconds of CPU. */
   readonly charge: (ms: number) => void;
 }
 
-/** The session that has the connection. */
+/** The session that uses the connection. */
 export interface ConnectionUser {
-  /** False: no more until {@link ServerConnection.resume}. @param messages how many ended in the chunk. */
+  /**
+   * Returns false to pause until {@link ServerConnection.resume}. @param messages number of messages that ended in the
+   * chunk.
+   */
   received(chunk: Buffer, messages: number): boolean;
-  /** The connection is lost. */
+  /** Called when the connection is lost. */
   lost(): void;
   drained(): void;
 }
@@ -44,37 +47,37 @@ export interface ConnectionUser {
 const CONNECT_MS = 15_000;
 const RESET_MS = 10_000;
 const CANCEL_MS = 10_000;
-/** Bytes that a server sends until it is ready, and outside of sessions. */
+/** Maximum number of bytes that a server may send until it is ready, and outside of sessions. */
 const GREETING_BYTES_MAX = 64 * 1024;
 const PARAMETER_BYTES_MAX = 4096;
-/** Parameters that a server reports: it has about 15. */
+/** Maximum number of parameters that a server may report; it has about 15. */
 const PARAMETERS_MAX = 64;
 const HANDSHAKE_MS = 1;
 const KEEP_ALIVE_MS = 10_000;
-/** This port is never reached, as for all sockets of workers. */
+/** Connections to this port are never opened, as for all sockets of workers. */
 const SMTP_PORT = 25;
 
 const RESET = message('Q', 'DISCARD ALL\0');
 
 export class ServerConnection {
-  /** Parameters that connections with the same key share. */
+  /** Identifies the parameters of the connection, which are the same for connections with the same key. */
   readonly key: string;
   /** Parameters that the server reported, as in ParameterStatus. */
   readonly parameters = new Map<string, Buffer>();
-  /** The time since which the connection is idle. */
+  /** The time at which the connection became idle. */
   idleSince = 0;
-  /** Set by the pool: called once when the connection has ended. */
+  /** Set by the pool, and called once when the connection has ended. */
   onClose: (() => void) | null = null;
   #address: ServerAddress;
   #deps: ServerDeps;
   #socket: Socket | TLSSocket;
   #reader: MessageReader;
   #user: ConnectionUser | null = null;
-  /** Takes kept messages while the connection is opened or reset. */
+  /** Receives the kept messages while the connection is opened or reset. */
   #listener: ((type: number, body: Buffer | null) => void) | null = null;
-  /** Called with the end of the connection while the connection is opened or reset. */
+  /** Called if the connection ends while it is opened or reset. */
   #onLost: (() => void) | null = null;
-  /** Bytes since it has no session. */
+  /** Bytes that arrived since the last session. */
   #unasked = 0;
   #cancelKey: Buffer | null = null;
   #transaction = 0;
@@ -181,7 +184,7 @@ export class ServerConnection {
     this.#ready = 0;
   }
 
-  /** False: the session waits for `drained`. */
+  /** Returns false if the session must wait for `drained`. */
   write(chunk: Buffer): boolean {
     return this.#socket.write(chunk);
   }
@@ -272,11 +275,11 @@ export class ServerConnection {
         socket.resume().write(firstMessage(CANCEL_REQUEST, this.#cancelKey!));
       });
     } catch {
-      // As with any cancellation, the query may continue.
+      // If this fails, the query may continue, as with any cancellation.
     }
   }
 
-  /** Ends the connection, politely if it is idle. */
+  /** Ends the connection; an idle one with a Terminate message. */
   end(): void {
     if (this.#isClosed) return;
     this.#socket.end(message('X'), () => this.#socket.destroy());
@@ -299,7 +302,7 @@ export class ServerConnection {
   }
 }
 
-/** A socket to the server, with TLS as its URL says. @throws {Failure} `pool_refused`. */
+/** Opens a socket to the server, with TLS according to its URL. @throws {Failure} `pool_refused`. */
 async function reach(
   address: ServerAddress,
   { policy, meter }: ServerDeps,
@@ -334,7 +337,7 @@ async function secured(plain: Socket, { host, tls }: ServerAddress, { charge }: 
       reject(new Error('the server closed the connection'));
     });
   });
-  // More than one byte would be plain text before TLS.
+  // Further bytes would be unencrypted data before TLS.
   if (answer.length === 1 && answer[0] === codeOf('N') && tls === 'prefer') return plain;
   if (answer.length !== 1 || answer[0] !== codeOf('S')) throw new Error('the server does not support TLS');
   charge(HANDSHAKE_MS);

@@ -31,11 +31,11 @@ interface SessionPool {
 }
 
 const BUFFER_BYTES = 64 * 1024;
-/** CPU to follow one message, in addition to the cost of its bytes. */
+/** CPU cost of one message, in addition to the cost of its bytes. */
 const MESSAGE_MS = 0.0002;
 /** As Postgres. */
 const STARTUP_BYTES_MAX = 10_000;
-/** As many parameters as a client may set for its session. */
+/** Maximum number of parameters that a client may set for its session. */
 const PARAMETERS_MAX = 20;
 /** Types of messages of a client after its authentication. */
 const CLIENT_TYPES = new Set([...'QPBEDCFdcfHSX'].map(codeOf));
@@ -45,7 +45,7 @@ const ANSWERED = new Set([...'QSF'].map(codeOf));
 const EXTENDED = new Set([...'PBEDC'].map(codeOf));
 const SYNCED = new Set([...'QS'].map(codeOf));
 
-/** A socket, as bindings/tcp-connection.ts uses it. */
+/** A stream that bindings/tcp-connection.ts uses like a socket. */
 export class PoolSession extends Duplex implements ConnectionUser {
   readonly remoteAddress = '240.0.0.1';
   readonly remotePort = 5432;
@@ -53,7 +53,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
   readonly localAddress = '240.0.0.0';
   readonly localPort = 0;
   #pool: SessionPool;
-  /** Requests for encryption so far: a client has two kinds. */
+  /** Number of requests for encryption so far; a client can send two kinds. */
   #encryptions = 0;
   /** Data that arrived before the session was open. */
   #greeting: Buffer = Buffer.alloc(0);
@@ -62,7 +62,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
   #abort = new AbortController();
   /** Called when the client may send the next bytes. */
   #next: (() => void) | null = null;
-  /** Answers that the client waits for. */
+  /** Number of responses that the client waits for. */
   #asked = 0;
   #awaitsSync = false;
   #isTerminated = false;
@@ -97,7 +97,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
   }
 
   override _final(done: () => void): void {
-    // The client has ended: an answer that is still under way is not awaited.
+    // The client has ended, so a pending response is not awaited.
     this.#finish();
     this.push(null);
     done();
@@ -124,7 +124,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
     const code = bytes.readInt32BE(4);
     const rest = bytes.subarray(length);
     if ((code === SSL_REQUEST || code === GSS_REQUEST) && this.#encryptions++ < 2) {
-      // The way to the pool does not leave the engine.
+      // Encryption is refused, because the data does not leave the engine on its way to the pool.
       this.push('N');
       return rest.length === 0 ? done() : this.#greet(rest, done);
     }
@@ -242,7 +242,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
     this.push(null);
   }
 
-  /** The client has ended, or may not go on: gives the connection back, or closes it. */
+  /** Called when the client has ended, or may not continue: gives the connection back, or closes it. */
   #finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -259,7 +259,7 @@ export class PoolSession extends Duplex implements ConnectionUser {
   }
 }
 
-/** A branch cancels its own sessions only. */
+/** The key contains the branch, so that a branch can only cancel its own sessions. */
 function cancelKeyOf(preview: string | null, key: Buffer): string {
   return `${preview ?? ''}/${key.toString('hex')}`;
 }
