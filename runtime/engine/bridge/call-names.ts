@@ -1,91 +1,118 @@
-// Names of host calls and how they are made. The host reads them; the guest knows only the type.
+// Names of host calls and how they are made. The host reads this table; the guest uses only its type.
 import { bindings, type Kind } from '#core/bindings/kinds.ts';
 
 /** How a call is made: {@link hostCalls}. */
 type CallKind = 'async' | 'sync' | 'both' | 'waiting';
 
-/** Calls of no kind of binding. */
+/** Host calls that belong to no kind of binding. Comments give the arguments and the result. */
 const ownCalls = {
   /**
-   * `{method, url, headers, redirect, stream}` and the body as a part or under the stream's id ->
-   * `{status, statusText, headers, url, redirected, stream, part}` and the body likewise.
+   * Sends a request: `{method, url, headers, redirect, stream}` -> `{status, statusText, headers, url, redirected,
+   * stream, part}`. In both directions, the body is a part, or a stream under its id.
    */
   fetch: 'async',
   /**
-   * A WebSocket handshake: as fetch without a body, and the id (negative) that the guest gave the socket -> as fetch,
-   * and `upgraded`, whether it is open.
+   * Opens a WebSocket. Takes the arguments of `fetch` without a body, and the negative id that the guest gave the
+   * socket. Returns the result of `fetch`, and `upgraded`, which says whether the socket is open.
    */
   'socket.connect': 'async',
   /**
-   * `{id}` -> `{received, buffered}`: length of the data that the guest sent, waiting bytes; null for a closed
-   * socket.
+   * Asks how much data of a socket was received from the guest, and how much is still buffered: `{id}` -> `{received,
+   * buffered}`; null for a closed socket.
    */
   'socket.buffered': 'sync',
   /**
-   * A TCP socket (bindings/tcp.ts): `{hostname, port, stream, secure, tls}` and the stream of bytes to send ->
+   * Opens a TCP socket (bindings/tcp.ts): `{hostname, port, stream, secure, tls}`, with the stream of bytes to send ->
    * `{handle, stream, ...}`, or `{failure}` with a code of Node.
    */
   'tcp.connect': 'async',
-  /** `{handle, sent, tls}`: TLS after the bytes sent so far -> as connect, with a new stream. */
+  /**
+   * Starts TLS on a socket after the bytes sent so far: `{handle, sent, tls}`. Returns the same as `tcp.connect`, with
+   * a new stream.
+   */
   'tcp.startTls': 'async',
-  /** `{handle}` -> `{failure}` of null, once the socket is closed. */
+  /** Waits until a socket is closed: `{handle}` -> `{failure}`, which is null after a normal end. */
   'tcp.closed': 'async',
-  /** `{hostname}` -> `{addresses}` as of dns.lookup, or `{failure}`. */
+  /** Resolves a name: `{hostname}` -> `{addresses}`, as in dns.lookup, or `{failure}`. */
   'tcp.lookup': 'async',
-  /** `{handle}`: closes the handle immediately. */
+  /** Closes a socket immediately: `{handle}`. */
   'tcp.destroy': 'async',
-  /** Rarely used APIs (guest/lazy.ts): `{module}` -> the text of its script. */
+  /** Loads a rarely used API (guest/lazy.ts): `{module}` -> the text of its script. */
   'lazy.source': 'sync',
-  /** lazy: `{module}` -> V8's code cache for its script, one character per byte. */
+  /** Loads V8's code cache for such a script: `{module}` -> one character per byte. */
   'lazy.cache': 'sync',
-  /** The Cache API: `{cache, url, headers}` -> null, or as fetch. */
+  /** Finds a response in the Cache API: `{cache, url, headers}` -> null, or the same as `fetch`. */
   'cache.match': 'async',
   /**
-   * `{cache, url, headers, status, statusText, response, stream}` and the body as a part or under the stream's id ->
-   * nothing.
+   * Stores a response: `{cache, url, headers, status, statusText, response, stream}`. The body is a part, or a stream
+   * under its id.
    */
   'cache.put': 'async',
-  /** `{cache, url}` -> whether there was an entry. */
+  /** Deletes an entry: `{cache, url}` -> whether there was an entry. */
   'cache.delete': 'async',
   /**
-   * `ctx.exports`, like the calls of service bindings (bindings/service.ts): `{entrypoint, props?, socket, method}` and
-   * a frame as a part -> nothing, when the session is over.
+   * Opens a session with an entrypoint of `ctx.exports`, like the calls of service bindings (bindings/service.ts).
+   * Takes `{entrypoint, props?, socket, method}` and a frame as a part; returns nothing when the session is over.
    */
   'exports.connect': 'async',
-  /** `{entrypoint, props?}` and as fetch -> as fetch. */
+  /**
+   * Sends a request to an entrypoint. Takes `{entrypoint, props?}` and the arguments of `fetch`; returns the same as
+   * `fetch`.
+   */
   'exports.fetch': 'async',
-  /** The AI binding: `{model, method, url, headers}` and the body as a part -> as fetch. */
+  /**
+   * Sends a request to the AI gateway. Takes `{model, method, url, headers}`, with the body as a part; returns the same
+   * as `fetch`.
+   */
   'ai.fetch': 'async',
-  /** The object binding: as fetch, `{binding, id, name?}`. */
+  /**
+   * Sends a request to a durable object. Takes `{binding, id, name?}` and the arguments of `fetch`; returns the same as
+   * `fetch`.
+   */
   'object.fetch': 'async',
-  /** `{binding, id, name?, socket, method}` and a frame as a part -> nothing, when the session is over. */
+  /**
+   * Opens a session with a durable object. Takes `{binding, id, name?, socket, method}` and a frame as a part; returns
+   * nothing when the session is over.
+   */
   'object.connect': 'async',
-  /** `{binding}` -> `{key, class, isForeign}`, with which ids of its class are made; or `{failure}`. */
+  /** Returns what the guest needs to make ids of a class: `{binding}` -> `{key, class, isForeign}`, or `{failure}`. */
   'object.class': 'sync',
   /**
-   * `{object, after, socket?}` -> `{sockets, next, auto, eventMs}`: a page of the WebSockets that the engine keeps for
-   * an object, or one of them. `next` is -1 on the last page.
+   * Lists a page of the WebSockets that the engine keeps for an object, or one of them: `{object, after, socket?}` ->
+   * `{sockets, next, auto, eventMs}`. `next` is -1 on the last page.
    */
   'object.sockets': 'sync',
-  /** `{object, socket}` -> when the engine has last answered a message of a kept WebSocket by itself; null if never. */
+  /**
+   * Asks when the engine last answered a message of a kept WebSocket itself: `{object, socket}` -> the time, or null.
+   */
   'object.answered': 'sync',
-  /** Storage of an object: `{object, end, alarm?}` and its steps as bytes -> the reply as bytes. */
+  /** Runs steps on the storage of an object: `{object, end, alarm?}`, with the steps as bytes -> the reply as bytes. */
   'object.storage': 'waiting',
-  /** The assets binding: as fetch. */
+  /** Fetches a static file; takes and returns the same as `fetch`. */
   'assets.fetch': 'async',
-  /** text: `{label, fatal}` and at most 4 KB -> string. */
+  /** Decodes a short text: `{label, fatal}` and at most 4 KB -> a string. */
   'text.decode': 'sync',
-  /** text: `{handle, label, fatal, last}` and at most 256 KB -> `{handle}` and UTF-8; handle 0 opens, `last` closes. */
+  /**
+   * Decodes a piece of a text: `{handle, label, fatal, last}` and at most 256 KB -> `{handle}` and UTF-8. Handle 0
+   * opens a decoder, `last` closes it.
+   */
   'text.convert': 'waiting',
-  /** `{text}`, at most 4 KB -> the text with positions in the sources; null if the bundle has no source map. */
+  /**
+   * Maps a stack to the sources: `{text}` of at most 4 KB -> the text with positions in the sources, or null if the
+   * bundle has no source map.
+   */
   'stack.map': 'sync',
-  /** url: `{domain}` -> its ASCII form, '' when it has none. */
+  /** Converts a domain to ASCII: `{domain}` -> the ASCII form, or '' if there is none. */
   'url.domainToAscii': 'sync',
   /**
-   * crypto.subtle (bindings/crypto.ts): `{algorithm, keys, ...}` and parts -> a part, a value or a key's description.
+   * Like the following calls, an operation of crypto.subtle (bindings/crypto.ts): `{algorithm, keys, ...}` and parts ->
+   * a part, a value or a key's description.
    */
   'crypto.digest': 'async',
-  /** `{handle, algorithm, last}` and a part -> `{handle}`, and with `last` the digest as a part; handle 0 opens. */
+  /**
+   * Adds a piece to a digest: `{handle, algorithm, last}` and a part -> `{handle}`, and with `last` the digest as a
+   * part. Handle 0 opens a digest.
+   */
   'crypto.digestPush': 'async',
   'crypto.encrypt': 'async',
   'crypto.decrypt': 'async',
@@ -99,12 +126,18 @@ const ownCalls = {
   'crypto.wrapKey': 'async',
   'crypto.unwrapKey': 'async',
   'crypto.release': 'async',
-  /** compression: `{handle, format, direction, last}` and a part -> `{handle, more}` and parts; handle 0 opens. */
+  /**
+   * Compresses or decompresses a piece: `{handle, format, direction, last}` and a part -> `{handle, more}` and parts.
+   * Handle 0 opens a codec.
+   */
   'compression.push': 'async',
-  /** compression: `{handle}` -> as push. */
+  /** Asks for more output of a codec: `{handle}`; returns the same as `compression.push`. */
   'compression.pull': 'async',
   'compression.close': 'async',
-  /** node:crypto and node:zlib (bindings/node-crypto.ts, node-zlib.ts): `{op, ...}` and parts -> a value and parts. */
+  /**
+   * An operation of node:crypto or node:zlib (bindings/node-crypto.ts, node-zlib.ts): `{op, ...}` and parts -> a value
+   * and parts.
+   */
   'node.crypto': 'both',
   'node.zlib': 'both',
 } as const satisfies Record<string, CallKind>;
@@ -113,15 +146,15 @@ type BindingCall = {
   [Name in Kind]: `${(typeof bindings)[Name]['module']}.${(typeof bindings)[Name]['calls'][number]}`;
 }[Kind];
 
-/** The calls of a module of bindings: each takes `{binding, ...}`. */
+/** The names of a kind's calls, each of which takes `{binding, ...}`. */
 export function callsOf({ module, calls }: { readonly module: string; readonly calls: readonly string[] }): string[] {
   return calls.map((call) => `${module}.${call}`);
 }
 
 /**
  * Host calls by name. Asynchronous calls are batched with the other records of an entry. A synchronous call costs about
- * 14 us from an off-thread entry, and is meant for rare results that cannot wait. For `waiting` calls, the guest's
- * thread blocks until the reply arrives, but the host does not block. For `both`, the guest chooses.
+ * 14 us from an off-thread entry, and is meant for rare calls whose result is needed immediately. For `waiting` calls,
+ * the guest's thread blocks until the reply arrives, but the host does not block. For `both`, the guest chooses.
  */
 export const hostCalls: typeof ownCalls & Readonly<Record<BindingCall, 'async'>> = {
   ...ownCalls,

@@ -9,7 +9,7 @@ export interface CallOwner {
   countSubrequest(): void;
   /** Whether the owner has ended, so that no more work may be done for it. */
   readonly isOver: boolean;
-  /** Remaining CPU of its budget; infinite without a limit. */
+  /** Remaining CPU of the owner's budget; infinite if there is no limit. */
   readonly cpuLeftMs: number;
   /**
    * Reserves CPU for host work before it begins. If the budget has no room, the invocation ends.
@@ -17,7 +17,7 @@ export interface CallOwner {
    * @throws {PlatformError} `cpu_limit_exceeded`, `invocation_ended`.
    */
   reserveCpu(cpuMs: number): void;
-  /** The work has ended, or never began: reports the reserved and the used CPU. */
+  /** Called when the work has ended, or has not begun: reports the reserved and the used CPU. */
   settleCpu(reservedMs: number, usedMs: number): void;
   /** Runs a callback when the invocation ends, for any reason; immediately if it has already ended. */
   atExit(run: () => void): void;
@@ -25,11 +25,11 @@ export interface CallOwner {
   host(): string | null;
   /** A header of the request, by its lower-case name; null for other events. */
   header(name: string): string | null;
-  /** The workflow run that it is an attempt of, or null. */
+  /** The workflow run of which the invocation is an attempt, or null. */
   run(): { readonly workflow: string; readonly id: string } | null;
   /** Number of the invocation; 0 for none. */
   readonly id: number;
-  /** The trace that its requests continue. */
+  /** The trace that the owner's requests continue. */
   readonly trace: TraceContext | null;
   /** Undefined or null if the trace is not sampled. */
   readonly spans?: InvocationSpans | null;

@@ -18,16 +18,19 @@ import type { Failure, Part } from './protocol.ts';
 /** Dependencies of the calls of an isolate. */
 interface GuestCallsDeps {
   readonly hostFunctions: HostFunctions;
-  /** Limit for concurrent calls. */
+  /** Maximum number of concurrent calls. */
   readonly callsMax: number;
   readonly isolate: CallScope;
   readonly answered: (id: number, reply: HostReply) => void;
   readonly failed: (id: number, failure: Failure) => void;
-  /** Called when no call is deferred any more. */
+  /** Called when the last deferred call has begun. */
   readonly allBegun: () => void;
 }
 
-/** The reply to a waiting guest, copied as a whole, or the failure; and its CPU, which the guest adds to its own. */
+/**
+ * The reply to a waiting guest, which is copied as a whole, or the failure. Also contains the CPU of the call, which
+ * the guest adds to its own.
+ */
 type WaitingReply =
   | { readonly value: unknown; readonly parts: readonly Uint8Array[]; readonly cpuMs: number }
   | { readonly failure: Failure; readonly cpuMs: number };
@@ -75,7 +78,7 @@ class WaitingOwner implements CallOwner {
 
   reserveCpu(cpuMs: number): void {
     if (cpuMs <= this.cpuLeftMs - this.cpuMs) return;
-    // More than it has left. If the code of the invocation continues, the watch terminates it.
+    // The call cost more than the remaining budget. If the code of the invocation continues, the watch terminates it.
     this.cpuMs += cpuMs;
     this.#of.reserveCpu(this.cpuMs);
     throw new PlatformError('cpu_limit_exceeded');
@@ -92,18 +95,18 @@ class WaitingOwner implements CallOwner {
 
 /** Memory of a call besides its arguments. */
 const CALL_BYTES = 1024;
-/** Calls of one worker that begin per tick. */
+/** Maximum number of calls of one worker that begin per tick. */
 const CALLS_A_TURN = 64;
-/** Limit for the arguments as JSON; bytes and texts are separate. */
+/** Maximum size of the arguments as JSON; bytes and texts are separate. */
 const ARGS_CHARS_MAX = 4 * 1024 * 1024;
 /**
- * Maximum charge for beginning a call, so that a busy machine does not charge one tenant for its neighbors: per call,
- * and per character.
+ * Maximum charge for the start of a call, per call and per character, so that a tenant is not charged for its neighbors
+ * on a busy machine.
  */
 const BEGIN_MS_MAX = 0.1;
 const CHAR_MS_MAX = 1 / 15_000;
 
-/** Created once, because each error captures a stack. */
+/** The error is created only once, because each new error captures a stack. */
 const DROPPED = new DOMException('The reply is no longer needed', 'AbortError');
 
 /** A pending call. Few host functions use its signal, which costs more than many calls, so it is created on demand. */
@@ -152,7 +155,7 @@ export class GuestCalls {
     this.#deps = deps;
   }
 
-  /** The calls of an entry follow. */
+  /** Called before the calls of an entry. */
   beginTurn(): void {
     this.#begunInTurn = 0;
   }
@@ -190,7 +193,7 @@ export class GuestCalls {
     }
   }
 
-  /** Whether calls are deferred: their streams may arrive before they start. */
+  /** Whether calls are deferred, so that their streams may arrive before they start. */
   get hasDeferred(): boolean {
     return this.#deferred > 0;
   }
@@ -239,7 +242,7 @@ export class GuestCalls {
     isolate.memory.release(bytes);
   }
 
-  /** The guest no longer needs the reply. */
+  /** Called when the guest no longer needs the reply. */
   drop(id: number): void {
     this.#underWay.get(id)?.drop();
   }
@@ -252,7 +255,7 @@ export class GuestCalls {
     return hostFunctions.sync[name](JSON.parse(args), part, isolate);
   }
 
-  /** A call that a thread of the guest waits for. Never rejects, because the reply contains failures. */
+  /** Runs a call for which a thread of the guest waits. Never rejects, because the reply contains failures. */
   async waiting(of: CallOwner, name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
     const { hostFunctions, isolate } = this.#deps;
     const bytes = callBytes(args.length, parts);
@@ -289,7 +292,7 @@ export class GuestCalls {
     }
   }
 
-  /** The isolate was disposed. */
+  /** Called when the isolate was disposed. */
   close(): void {
     this.#gone.abort();
     for (const call of this.#underWay.values()) call.drop();
@@ -297,7 +300,10 @@ export class GuestCalls {
   }
 }
 
-/** A view crosses with all of its buffer: a view of a part, such as of Node's pool of small buffers, is copied. */
+/**
+ * Copies a view of a part of a buffer, such as of Node's pool of small buffers, because views cross with their whole
+ * buffer.
+ */
 function alone(part: Uint8Array): Uint8Array {
   return isWhole(part) ? part : new Uint8Array(part);
 }

@@ -1,5 +1,5 @@
-// Host objects that guest code refers to by number, such as crypto keys and compressors: one limited table per
-// isolate. Numbers are never reused, so a stale one is invalid.
+// Host objects that guest code refers to by number, such as crypto keys and compressors: one limited table per isolate.
+// Numbers are never reused, so an old number is invalid.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from './call-owner.ts';
 import type { HostMemory } from './host-memory.ts';
@@ -7,7 +7,7 @@ import type { HostMemory } from './host-memory.ts';
 /** Memory of a key, a cipher or a digest, with the objects around it. */
 const HANDLE_BYTES = 8 * 1024;
 
-/** Closed with its handle, if it holds resources. */
+/** Closes the object together with its handle, if it holds resources. */
 interface Closable {
   close?(): void;
 }
@@ -32,8 +32,8 @@ export class HandleTable {
   }
 
   /**
-   * @param value the value. If it reserves its own memory, that is in addition to the small cost of each handle. @param
-   * owner the invocation with which the handle ends; without one, it ends with the isolate.
+   * @param value the value. Adds an object. Each handle has a small memory cost, in addition to memory that the object
+   * reserves itself. @param owner the invocation with which the handle ends; without one, it ends with the isolate.
    * @throws {PlatformError} `invalid_argument` when the worker holds too many, `host_memory_exceeded`.
    */
   add(value: object, owner: CallOwner | null = null): number {

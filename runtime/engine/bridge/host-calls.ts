@@ -1,6 +1,5 @@
-// The host's end of host calls: arguments and results of host functions, the tables of all of them, and the
-// conversion of errors for the guest. Host functions are in runtime/engine/bindings; all their arguments are
-// untrusted.
+// The host's end of host calls: types of the arguments and results of host functions, tables of host functions, and the
+// conversion of errors for the guest. Host functions are in runtime/engine/bindings; all their arguments are untrusted.
 import type { CallOwner } from './call-owner.ts';
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
 import type { MainThreadBudget } from './main-thread-budget.ts';
@@ -15,7 +14,7 @@ import type { CallSpan } from '../tracing/invocation-spans.ts';
 export interface HostReply {
   readonly value?: unknown;
   readonly parts?: readonly Part[];
-  /** The parts are no longer needed: their memory may be transferred instead of copied. */
+  /** Whether the host no longer needs the parts, so that their memory may be transferred instead of copied. */
   readonly transfer?: boolean;
 }
 
@@ -23,8 +22,8 @@ export interface HostReply {
 export interface GuestStream {
   readonly id: number;
   /**
-   * False: pause until `source.resume()`. `transfer`: the caller gives the chunk up, so its memory may be transferred
-   * instead of copied.
+   * False: pause until `source.resume()`. With `transfer`, the caller no longer uses the chunk, so its memory may be
+   * transferred instead of copied.
    */
   write(chunk: Uint8Array, transfer?: boolean): boolean;
   end(): void;
@@ -39,20 +38,23 @@ export interface CallScope {
   readonly memory: HostMemory;
   /** @throws {PlatformError} `quota_exceeded`. */
   openStream(source: ByteSource): GuestStream;
-  /** Whether this many more bytes may wait outside the isolate for it. */
+  /** Whether this many more bytes may wait for the isolate on the host. */
   hasRoom(bytes: number): boolean;
-  /** Routes the bytes of a stream from the guest. */
+  /** Connects a stream from the guest to a receiver. */
   receiveStream(id: number, sink: ByteSink): { drained(): void };
   /**
-   * Opens the guest's socket with that id, to be attached to a wire; closed when the invocation `owner` ends (0:
-   * not).
+   * Opens the guest's socket with that id, to be attached to a wire. The socket is closed when the invocation `owner`
+   * ends (0: not).
    *
    * @param ofCall whether the socket carries an RPC session, which outlives a restart of the service.
    * @param renews whether each message starts a new CPU budget; by default, unless it carries an RPC session.
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument` for an id that is in use.
    */
   openSocket(id: number, owner: number, ofCall?: boolean, renews?: boolean): BridgedSocket;
-  /** Bytes that a socket received from the guest, and how many of them are pending; null for a closed socket. */
+  /**
+   * The number of bytes that a socket received from the guest, and how many of them are pending; null for a closed
+   * socket.
+   */
   socketState(id: number): { readonly received: number; readonly buffered: number } | null;
   /** A text with its bundle positions mapped to the sources; null without a source map. */
   mapStack(text: string): string | null;
@@ -60,7 +62,7 @@ export interface CallScope {
 
 /** Counts the calls of a resource. */
 export interface CallMeter {
-  /** A call has ended. @param reply the reply; null if the call failed. */
+  /** Called when a call has ended. @param reply the reply; null if the call failed. */
   ended(ms: number, reply: HostReply | null): void;
 }
 
@@ -70,29 +72,29 @@ export interface HostCall {
   readonly parts: readonly Part[];
   readonly isolate: CallScope;
   readonly owner: CallOwner;
-  /** Span of the call; absent or null: not sampled. */
+  /** Span of the call; absent or null if it is not sampled. */
   readonly span?: CallSpan | null;
   /** Set by calls of resources whose duration is measured. */
   meter?: CallMeter | null;
   /** Aborted when the reply is no longer needed, because the guest dropped the call or its isolate was disposed. */
   readonly signal: AbortSignal;
-  /** The state of the signal, without the cost of creating one. */
+  /** Whether the signal has fired, without the cost of creating the signal. */
   readonly isDropped: boolean;
-  /** The reply is not needed: fires the signal. */
+  /** Called when the reply is not needed: fires the signal. */
   drop(): void;
 }
 
 export type HostFunction = (call: HostCall) => HostReply | Promise<HostReply>;
-/** Synchronous: runs while a thread of the guest waits, so it must be fast. */
+/** A synchronous host function, which runs while a thread of the guest waits, so it must be fast. */
 export type SyncHostFunction = (args: unknown, part: Part | undefined, isolate: CallScope) => unknown;
 
 /** The host functions by name. */
 export interface HostFunctions {
   readonly async: Readonly<Record<string, HostFunction>>;
   readonly sync: Readonly<Record<string, SyncHostFunction>>;
-  /** Calls that a thread of the guest may wait for; each works off the main thread. */
+  /** Calls for which a thread of the guest may wait; they do their work outside the main thread. */
   readonly waiting: Readonly<Record<string, HostFunction>>;
-  /** Schedules when asynchronous calls begin. */
+  /** Decides when asynchronous calls begin. */
   readonly mainThread: MainThreadBudget;
 }
 

@@ -10,11 +10,11 @@ interface HostMemoryLimits {
 }
 
 /**
- * A project that holds less does not count among those that share a full engine. Otherwise many projects with one byte
- * each would reduce all shares to nothing.
+ * A project that holds less than this is not counted when a full engine is shared. Otherwise, many projects with one
+ * byte each would reduce all shares to nothing.
  */
 const HOLDER_BYTES = 1024 * 1024;
-/** Room above the engine's limit, for projects below their share when it is reached. */
+/** Memory above the engine's limit, for projects that are below their share when the limit is reached. */
 const ROOM_FOR_SHARES = 0.25;
 
 /** Total of all deployments of a project. */
@@ -28,10 +28,10 @@ export class EngineMemory {
   bytes = 0;
   /** Number of refused reservations. */
   refused = 0;
-  /** Projects that hold a significant amount. */
+  /** Number of projects that hold a significant amount. */
   holders = 0;
   readonly bytesMax: number;
-  /** Above this, no further memory is reserved for any deployment. */
+  /** Above this total, no memory is reserved for any deployment. */
   readonly ceilingBytes: number;
   readonly accountBytesMax: number;
   #accounts = new Set<HostMemory>();
@@ -67,7 +67,7 @@ export class EngineMemory {
     return Math.floor(this.bytesMax / Math.max(1, this.holders + Number(project.bytes < HOLDER_BYTES)));
   }
 
-  /** The deployment has ended. Remaining bytes of the deployment count until they are released. */
+  /** Called when the deployment has ended. Its remaining bytes are counted until they are released. */
   close(account: HostMemory): void {
     if (!this.#accounts.delete(account)) return;
     const { name, project } = account;
@@ -102,12 +102,12 @@ export class HostMemory {
     this.#share = share;
   }
 
-  /** A sub-account: its bytes count in both. @param share the share of the whole limit. */
+  /** Opens a sub-account, whose bytes are also counted in this account. @param share its share of the limit. */
   part(share: number): HostMemory {
     return new HostMemory(this.name, this.#engine, this.project, this, share);
   }
 
-  /** The account of the deployment, which is the key for fair scheduling. */
+  /** The account of the deployment, which is also its key for fair scheduling. */
   get whole(): HostMemory {
     return this.#whole ?? this;
   }
@@ -155,7 +155,7 @@ export class HostMemory {
     throw new PlatformError('host_memory_exceeded', { what, bytes, used: this.#bytes, limit });
   }
 
-  /** Counts existing bytes; a negative number counts released bytes. */
+  /** Adds bytes that already exist; a negative number subtracts released bytes. */
   add(bytes: number): void {
     if (bytes === 0) return;
     if (this.#whole !== null) {
@@ -171,12 +171,12 @@ export class HostMemory {
     this.add(-bytes);
   }
 
-  /** For an amount that changes by itself. */
+  /** Creates a count for an amount that changes without reservations. */
   count(): HeldBytes {
     return new HeldBytes(this);
   }
 
-  /** Reserves for a lasting object. @throws {PlatformError} `host_memory_exceeded`. */
+  /** Reserves memory for a long-lived object. @throws {PlatformError} `host_memory_exceeded`. */
   hold(bytes: number, what: string): Hold {
     const hold = new Hold(this, what);
     hold.grow(bytes);
@@ -213,7 +213,7 @@ export class Hold {
   }
 }
 
-/** A count that changes by itself, such as the bytes that peers of sockets have not received. */
+/** A count of bytes that changes without reservations, such as bytes that the peers of sockets have not received. */
 export class HeldBytes {
   #memory: HostMemory;
   #bytes = 0;

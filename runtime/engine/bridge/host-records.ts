@@ -5,16 +5,16 @@ import type { HostMemory } from './host-memory.ts';
 import { RecordWriter, type Part } from './protocol.ts';
 
 /**
- * Below this size, copying into an isolate is cheaper than transferring memory, and the garbage makes the collector
+ * Below this size, copying into an isolate is cheaper than transferring memory, which also makes the garbage collector
  * run more often.
  */
 const HANDED_BYTES_MIN = 16 * 1024;
 
 /** Records and parts for an isolate. */
 export class HostRecords extends RecordWriter {
-  /** The arrays of `bytes`, in order, that are no longer needed: their memory is transferred instead of copied. */
+  /** The arrays of `bytes`, in order, that the host no longer needs: their memory is transferred instead of copied. */
   transferred: Uint8Array[] | null = null;
-  /** The part of `size` that is counted there. */
+  /** The part of `size` that the memory ledger counts. */
   #memory: HostMemory;
 
   constructor(memory: HostMemory) {
@@ -22,7 +22,7 @@ export class HostRecords extends RecordWriter {
     this.#memory = memory;
   }
 
-  /** A view crosses with all of its buffer, so a view of a part is copied first. */
+  /** A view crosses with its whole buffer, so a view of a part of a buffer is copied first. */
   override part(part: Part | null): string {
     if (part === null) return super.part(null);
     this.addSize(part.length);
@@ -36,13 +36,15 @@ export class HostRecords extends RecordWriter {
     this.#memory.add(bytes);
   }
 
-  /** Everything has entered the isolate, or is discarded. */
+  /** Called when everything has entered the isolate, or is discarded. */
   taken(): void {
     this.#memory.release(this.size);
     this.size = 0;
   }
 
-  /** Like `part`, for bytes that are no longer needed: their memory is transferred if that is cheaper than a copy. */
+  /**
+   * Like `part`, for bytes that the host no longer needs: their memory is transferred if that is cheaper than a copy.
+   */
   transferredPart(part: Part | null): string {
     if (part instanceof Uint8Array && part.byteLength >= HANDED_BYTES_MIN && isWhole(part))
       (this.transferred ??= []).push(part);

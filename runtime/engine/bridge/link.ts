@@ -1,5 +1,5 @@
 // The host's end of one isolate's bridge: collects the input of the next entry, and keeps open streams, sockets and
-// host calls. The bridge only has the numbers of invocations, and asks its `LinkOwner` about them. Records about
+// host calls. The bridge only knows the numbers of invocations, and asks its `LinkOwner` about them. Records about
 // invocations are read by serving/dispatch.ts, all others here.
 import type { EventContent } from '#core/event.ts';
 import { GuestCalls } from './guest-calls.ts';
@@ -28,13 +28,13 @@ import type { ByteSink, ByteSource } from './streams.ts';
 export interface LinkOwner {
   /** The owner charged for a call; unattributed work, and work of an ended invocation, has an owner as well. */
   owner(id: number): CallOwner;
-  /** A message enters a socket of an invocation, which gets a budget for it. */
+  /** Called when a message enters a socket of an invocation, which gets a budget for it. */
   messaged(id: number): void;
-  /** A socket of a response, or of the worker, is closed. */
+  /** Called when a socket of a response, or of the worker, is closed. */
   socketClosed(id: number): void;
   /** Logs why the platform closed a socket of an invocation. */
   log(id: number, text: string): void;
-  /** More input waits for the isolate than allowed. */
+  /** Called when more input waits for the isolate than allowed. */
   overflowed(): void;
 }
 
@@ -54,9 +54,9 @@ interface LinkDeps {
     readonly bufferedBytesMax: number;
   };
   readonly owner: LinkOwner;
-  /** Open WebSockets of all links of the deployment. */
+  /** Number of open WebSockets of the deployment, over all links. */
   readonly openSockets: { count: number };
-  /** There is input for the isolate. */
+  /** Called when there is input for the isolate. */
   readonly request: () => void;
   readonly mapStack: (text: string) => string | null;
 }
@@ -137,7 +137,7 @@ export class Link implements CallScope {
     this.#deps.request();
   }
 
-  /** Describes the next request: a call of another worker. @param callee JSON for guest/entrypoints.ts. */
+  /** Describes the next request, if it is a call of another worker. @param callee JSON for guest/entrypoints.ts. */
   sendCallee(callee: string): void {
     const { records } = this;
     records.meta += toGuest.callee + FIELD + records.part(callee) + FIELD + RECORD;
@@ -150,7 +150,7 @@ export class Link implements CallScope {
     this.#send(toGuest.event, id, kind, cpuLimitMs, ...parts);
   }
 
-  /** Sends an event of a durable object: as a request, with its address. */
+  /** Sends an event of a durable object, as a request with the object's address. */
   sendObject(
     id: number,
     address: string,
@@ -171,12 +171,12 @@ export class Link implements CallScope {
     this.#send(toGuest.socketEvent, id, this.records.part(event), this.records.part(data));
   }
 
-  /** The object does not run there: the guest drops the event. */
+  /** Tells the guest to drop an object that does not run in this isolate. */
   forgetObject(id: string): void {
     if (!this.#closed) this.#send(toGuest.forget, this.records.part(id));
   }
 
-  /** Answers a record of storage. */
+  /** Replies to a record of storage. */
   answerStorage(call: number, text: string): void {
     this.#answer(call, { parts: [text] });
   }
@@ -190,7 +190,7 @@ export class Link implements CallScope {
     return this.#streams.openBody(id, source);
   }
 
-  /** The rest of a request's body will not arrive: the guest drops the part that it holds. */
+  /** Called when the rest of a request's body will not arrive: the guest drops the part that it has. */
   breakBody(id: number, failure: Failure): void {
     this.#streams.breakBody(id, failure);
   }
@@ -221,7 +221,7 @@ export class Link implements CallScope {
     return this.#sockets.open(id, owner, ofCall, renews);
   }
 
-  /** Takes over a connection that a call has opened and the guest has not read, or null. */
+  /** Takes over a connection that a call has opened and the guest has not read; null if there is none. */
   takeSocket(id: number): SocketWire | null {
     return this.#sockets.take(id);
   }
@@ -234,7 +234,7 @@ export class Link implements CallScope {
     return this.#deps.mapStack(text);
   }
 
-  /** Undoes `openSocket` when there is no connection after all. */
+  /** Undoes `openSocket` if no connection was made. */
   forgetSocket(id: number): void {
     this.#sockets.forget(id);
   }
@@ -244,18 +244,18 @@ export class Link implements CallScope {
     this.#sockets.close(code, reason, owner);
   }
 
-  /** Asks the sessions that others have opened with the worker to end as soon as no call of theirs runs. */
+  /** Asks the sessions that other workers have opened with this worker to end as soon as they have no running call. */
   leaveSessions(): void {
     this.#sockets.leaveSessions();
   }
 
-  /** The response of an invocation is no longer needed. */
+  /** Called when the response of an invocation is no longer needed. */
   abort(id: number, failure: Failure): void {
     this.breakBody(id, failure);
     this.#send(toGuest.abort, id, JSON.stringify(failure));
   }
 
-  /** The client of an invocation has disconnected, together with the rest of its input. */
+  /** Called when the client of an invocation has disconnected; the rest of its input will not arrive. */
   clientGone(id: number, failure: Failure): void {
     this.breakBody(id, failure);
     this.#send(toGuest.clientGone, id, JSON.stringify(failure));
@@ -287,7 +287,7 @@ export class Link implements CallScope {
     this.#deps.request();
   }
 
-  /** Inlined, like requests: each message of each socket is one record. */
+  /** This code is inlined, like that of requests, because each message of each socket is one record. */
   #sendMessage(id: number, data: Part): void {
     if (this.#closed) return;
     const { records } = this;
@@ -295,7 +295,7 @@ export class Link implements CallScope {
     this.#deps.request();
   }
 
-  /** The records of an entry follow. */
+  /** Called before the records of an entry. */
   beginTurn(): void {
     this.calls.beginTurn();
   }
@@ -319,7 +319,7 @@ export class Link implements CallScope {
     switch (letter) {
       case toHost.socketMessage: {
         const id = reader.number();
-        // The part is read even if the socket is closed.
+        // The part must be read even if the socket is closed.
         const data = reader.part(reader.field()) as Part;
         this.#sockets.send(id, data);
         break;
@@ -356,12 +356,15 @@ export class Link implements CallScope {
     const value = JSON.stringify(reply.value ?? null);
     this.records.addSize(value.length);
     this.records.record(toGuest.result, id, value, ...fields);
-    // Replies cannot be held back as streams can.
+    // Replies cannot be held back, unlike streams.
     if (this.records.size > this.#deps.limits.bufferedBytesMax) this.#deps.owner.overflowed();
     this.#deps.request();
   }
 
-  /** The isolate was disposed: closes everything opened for it; peers of sockets get a code. */
+  /**
+   * Called when the isolate was disposed: closes everything that was opened for it. The peers of its sockets get the
+   * close code.
+   */
   close(code: number, reason: string): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -1,7 +1,7 @@
 // Limits the share of each event loop tick for calls of workers. Deployments take turns for the remaining calls. The
 // work is measured. Each engine has one; bridge/guest-calls.ts starts each host call with it.
 
-/** Time per tick of the event loop. The next tick runs after other pending events. */
+/** Time for calls per tick of the event loop. The next tick runs after other pending events. */
 const TURN_MS = 2;
 
 /** Waiting work of one deployment, in order. */
@@ -20,7 +20,7 @@ export class MainThreadBudget {
     return this.#usedMs < TURN_MS && (this.#lanes.size === 0 || !this.#lanes.has(of));
   }
 
-  /** Starts work in its turn. */
+  /** Queues work, and starts it in its turn. */
   defer(of: object, begin: () => void): void {
     const lane = this.#lanes.get(of);
     if (lane === undefined) this.#lanes.set(of, { of, waiting: [begin] });
@@ -28,7 +28,7 @@ export class MainThreadBudget {
     this.#schedule();
   }
 
-  /** Reports used main thread time. */
+  /** Reports how much time of the main thread was used. */
   used(ms: number): void {
     this.#usedMs += ms;
     this.#schedule();
@@ -57,7 +57,7 @@ export class MainThreadBudget {
     this.#isScheduled = false;
     this.#usedMs = 0;
     const began = performance.now();
-    // One piece of work of each deployment, then the next one of each.
+    // Runs one piece of work of each deployment, then the next one of each.
     while (this.#lanes.size > 0) {
       const [lane] = this.#lanes.values() as Iterator<Lane> & Iterable<Lane>;
       const { of, waiting } = lane as Lane;

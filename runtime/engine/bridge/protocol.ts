@@ -16,7 +16,7 @@ export const RECORD = '\u0002';
 /** Text or bytes that are sent next to the records, never inside them. */
 export type Part = string | Uint8Array;
 
-/** Field of a body that is streamed under the id of its message, from the sender of the message. */
+/** Field that says that the body is streamed, under the id of its message. */
 export const STREAM = 's';
 export const NOTHING = '-';
 /** Field of bytes. */
@@ -27,23 +27,28 @@ export const LEAVING = 'object_leaving';
 
 /** Records from the host into the guest. The letter is the first field. */
 export const toGuest = {
-  /** id, method, url part, header block part, body part | `s` | `-`. */
+  /** A request. Fields: id, method, URL part, header block part, body part | `s` | `-`. */
   request: 'R',
-  /** JSON as a part that describes the next request: a call of another worker. */
+  /** Marks the next request as a call of another worker. Field: JSON part that describes the call. */
   callee: 'n',
   /**
-   * id, kind of the event, CPU limit in ms, JSON of its head as a part, its bodies as parts: an event other than a
-   * request.
+   * An event other than a request. Fields: id, kind of the event, CPU limit in ms, JSON part of its head, parts of its
+   * bodies.
    */
   event: 'E',
-  /** Like `request`, with the JSON of the object's address as a part after the id: an event of a durable object. */
+  /**
+   * An event of a durable object. Fields: those of `request`, with a JSON part of the object's address after the id.
+   */
   object: 'O',
   /**
-   * id, JSON of an event of an object's WebSocket as a part (serving/objects/object-sockets.ts), part of the message
-   * or `-`.
+   * An event of an object's WebSocket (serving/objects/object-sockets.ts). Fields: id, JSON part of the event, part of
+   * the message or `-`.
    */
   socketEvent: 'W',
-  /** id of an object, as a part: it has no events, and moves elsewhere or is not needed. */
+  /**
+   * Drops an object that has no events, because it moves to another engine or is not needed. Field: part of the
+   * object's id.
+   */
   forget: 'o',
   /** stream id, part. */
   chunk: 'c',
@@ -51,81 +56,95 @@ export const toGuest = {
   end: 'e',
   /** stream id, JSON failure. */
   broken: 'x',
-  /** stream id, bytes that may be sent in addition. */
+  /** Allows the guest to send more bytes of a stream. Fields: stream id, number of additional bytes. */
   credit: 'k',
-  /** stream id: it has no reader any more. */
+  /** The stream has no reader any more. Field: stream id. */
   cancel: 'q',
   /**
-   * stream id: no more chunks of it follow (its end does). The guest replies with `handOver` after it has forwarded the
-   * received chunks.
+   * No more chunks of the stream follow, only its end. The guest replies with `handOver` after it has forwarded the
+   * received chunks. Field: stream id.
    */
   spliced: 'p',
-  /** call id, JSON value, parts. */
+  /** The result of a host call. Fields: call id, JSON value, parts. */
   result: 'r',
-  /** call id, JSON failure. */
+  /** The failure of a host call. Fields: call id, JSON failure. */
   failure: 'f',
-  /** no field: the worker's top level has finished; answered by `started`. */
+  /** Asks whether the worker has started; the guest replies with `started`. No fields. */
   start: 'S',
-  /** no field: timers are due. */
+  /** Timers are due. No fields. */
   timers: 't',
-  /** invocation id, JSON failure: the response is no longer needed. */
+  /** The response is no longer needed. Fields: invocation id, JSON failure. */
   abort: 'a',
   /**
-   * invocation id, JSON failure: its client has disconnected. The invocation continues, and its response is discarded.
-   * With the code LEAVING, only unawaited work of an object's answered event ends.
+   * The client of an invocation has disconnected. The invocation continues, and its response is discarded. With the
+   * code LEAVING, only unawaited work of an object's answered event ends. Fields: invocation id, JSON failure.
    */
   clientGone: 'g',
-  /** invocation id, CPU ms that the host used for it: the remaining budget of its own code is reduced by this. */
+  /**
+   * The host used CPU for an invocation, which reduces the remaining budget of its code. Fields: invocation id, CPU ms.
+   */
   hostCpu: 'z',
-  /** socket id, part: a text part is a text message, a bytes part is a binary message. */
+  /**
+   * A message of a socket. Fields: socket id, part. A text part is a text message, and a bytes part is a binary
+   * message.
+   */
   socketMessage: 'm',
-  /** socket id, close code, JSON reason, `1` after a closing handshake. */
+  /** A socket was closed. Fields: socket id, close code, JSON reason, `1` after a closing handshake. */
   socketClosed: 'w',
-  /** socket id, JSON message; `socketClosed` follows. */
+  /** A socket failed; `socketClosed` follows. Fields: socket id, JSON message. */
   socketFailed: 'y',
 } as const;
 
 /** Records from the guest to the host. */
 export const toHost = {
-  /** invocation id, status, header block part, body part | `s` | `-`, `1` when this ends the invocation. */
+  /**
+   * A response. Fields: invocation id, status, header block part, body part | `s` | `-`, `1` when this ends the
+   * invocation.
+   */
   response: 'R',
-  /** invocation id, JSON of an event's result as a part, `1` when this ends the invocation. */
+  /** The result of an event. Fields: invocation id, JSON part of the result, `1` when this ends the invocation. */
   eventResult: 'V',
-  /** invocation id, header block part: status 101, and from here on a socket with the invocation's id. */
+  /**
+   * A response with status 101, which opens a socket with the invocation's id. Fields: invocation id, header block
+   * part.
+   */
   upgrade: 'U',
   /**
-   * invocation id, header block part, id of a socket that a call has opened and that the guest has not read, `1` when
-   * this ends the invocation: status 101, and from here on the host connects the two.
+   * A response with status 101, whose socket the host connects to a socket that a call has opened and the guest has not
+   * read. Fields: invocation id, header block part, id of that socket, `1` when this ends the invocation.
    */
   join: 'J',
-  /** socket id: the guest reads a socket that a call has opened. */
+  /** The guest begins to read a socket that a call has opened. Field: socket id. */
   socketBegin: 'A',
   /**
-   * invocation id, header block part, id of the WebSocket (negative), JSON `{object, tags, attachment}` as a part, `1`
-   * when this ends the invocation: status 101, and from here on a WebSocket that the object's engine keeps.
+   * A response with status 101, which opens a WebSocket that the object's engine keeps. Fields: invocation id, header
+   * block part, id of the WebSocket (negative), JSON part `{object, tags, attachment}`, `1` when this ends the
+   * invocation.
    */
   hold: 'G',
-  /** id of a kept WebSocket, invocation id, part. */
+  /** A message to a kept WebSocket. Fields: id of the WebSocket, invocation id, part. */
   heldMessage: 'M',
-  /** id of a kept WebSocket, close code (1005: none), JSON reason. */
+  /** Closes a kept WebSocket. Fields: id of the WebSocket, close code (1005: none), JSON reason. */
   heldClose: 'W',
-  /** id of a kept WebSocket, JSON of its attachment as a part. */
+  /** Sets the attachment of a kept WebSocket. Fields: id of the WebSocket, JSON part of the attachment. */
   heldAttachment: 'N',
-  /** JSON `{object, auto?, eventMs?, closes?}` as a part: settings of all kept WebSockets of an object. */
+  /**
+   * Changes the settings of all kept WebSockets of an object. Field: JSON part `{object, auto?, eventMs?, closes?}`.
+   */
   heldState: 'X',
-  /** invocation id: its event of a kept WebSocket has reached the object. */
+  /** An event of a kept WebSocket has reached the object. Field: invocation id. */
   heldBegun: 'I',
   /** socket id, part. */
   socketMessage: 'm',
-  /** socket id, close code (1005: none), JSON reason. */
+  /** Closes a socket. Fields: socket id, close code (1005: none), JSON reason. */
   socketClose: 'w',
-  /** socket id, bytes of messages that were delivered. */
+  /** Messages of a socket were delivered. Fields: socket id, bytes of the messages. */
   socketCredit: 'j',
-  /** invocation id, JSON failure, `1` when this ends the invocation: there is no response. */
+  /** There is no response. Fields: invocation id, JSON failure, `1` when this ends the invocation. */
   failed: 'F',
-  /** invocation id: a request that arrived after a breach, and has not run in this isolate. */
+  /** A request arrived after a breach, and has not run in this isolate. Field: invocation id. */
   unstarted: 'u',
-  /** invocation id: its response is sent, and all `waitUntil` promises have settled. */
+  /** The response of an invocation is sent, and all `waitUntil` promises have settled. Field: invocation id. */
   done: 'D',
   /** stream id, part. */
   chunk: 'c',
@@ -133,45 +152,57 @@ export const toHost = {
   end: 'e',
   /** stream id, JSON failure. */
   broken: 'x',
-  /** stream id, bytes read. */
+  /** The guest has read bytes of a stream. Fields: stream id, number of bytes. */
   credit: 'k',
-  /** stream id: the reader needs no more. */
+  /** The reader of a stream needs no more bytes. Field: stream id. */
   cancel: 'q',
   /**
-   * stream id into the guest, stream id out of it: the second stream only forwards the first one, which does not have
-   * to enter the guest.
+   * One stream only forwards another one, whose bytes do not have to enter the guest. Fields: id of the stream into the
+   * guest, id of the stream out of it.
    */
   splice: 'p',
-  /** The same ids: all received chunks are forwarded, so the host may forward the rest itself. */
+  /**
+   * The guest has forwarded all received chunks of a spliced stream, so the host may forward the rest itself. Fields:
+   * as for `splice`.
+   */
   handOver: 'h',
-  /** call id, invocation id, name, JSON arguments, parts. */
+  /** A host call. Fields: call id, invocation id, name, JSON arguments, parts. */
   call: 'C',
   /**
-   * call id, invocation id, JSON arguments (serving/objects/object-storage.ts), the steps as a part: storage of an
-   * object. The record comes before all other records of its entry.
+   * A request to the storage of an object. The record comes before all other records of its entry. Fields: call id,
+   * invocation id, JSON arguments (serving/objects/object-storage.ts), part of the steps.
    */
   storage: 'O',
-  /** call id: the result is no longer needed. */
+  /** The result of a host call is no longer needed. Field: call id. */
   drop: 'Y',
-  /** invocation id (0 = none), level, JSON text. */
+  /** A log line. Fields: invocation id (0 = none), level, JSON text. */
   log: 'L',
-  /** When the earliest timer is due, in ms of the monotonic clock, or -1. */
+  /** Field: when the earliest timer is due, in ms of the monotonic clock, or -1. */
   wake: 'T',
   /**
-   * invocation id (0 = unattributed code), total CPU ms, and the part of it that was not reported yet; only if it
-   * differs from this entry's share.
+   * CPU of an invocation. Fields: invocation id (0 = unattributed code), total CPU ms, the part of it that was not
+   * reported yet; only if that differs from this entry's share.
    */
   charge: 'Z',
   /**
-   * invocation id over its CPU budget (0 = unattributed code), CPU ms used, then the ids whose continuations were
-   * lost with it, comma-separated.
+   * An invocation exceeded its CPU budget. Fields: invocation id (0 = unattributed code), CPU ms used, comma-separated
+   * ids of invocations whose continuations were lost with it.
    */
   breach: 'B',
-  /** `ready`, `pending` (a top-level `await`), `no-handler` or `failed`, JSON reason. */
+  /**
+   * Whether the worker has started. Fields: `ready`, `pending` (a top-level `await`), `no-handler` or `failed`; JSON
+   * reason.
+   */
   started: 'S',
-  /** `answer`: the records of an entry could not be sent and are lost; `memory`: it held too much outside its heap. */
+  /**
+   * A fault of the isolate. Field: `answer` if the records of an entry could not be sent and are lost, `memory` if the
+   * isolate held too much memory outside its heap.
+   */
   fault: '!',
-  /** comma-separated invocation ids that can never be answered: no pending operation could complete them. */
+  /**
+   * Invocations that can never respond, because no pending operation could complete them. Field: comma-separated
+   * invocation ids.
+   */
   hung: 'H',
 } as const;
 
@@ -182,7 +213,7 @@ export class RecordWriter {
   bytes: Uint8Array[] = [];
   /** Characters and bytes of all parts; reset by the code that takes them. */
   size = 0;
-  /** Requests and other events among the records. */
+  /** Number of requests and other events among the records. */
   requests = 0;
 
   /** Adds a record of ready-made fields. */
@@ -243,8 +274,8 @@ export class RecordReader {
   }
 
   /**
-   * The next field as a number. Integers, such as every id, are read digit by digit: half the cost of `Number` of a
-   * slice.
+   * The next field as a number. Integers, such as ids, are read digit by digit, at half the cost of converting a slice
+   * with `Number`.
    */
   number(): number {
     const meta = this.#meta;
@@ -264,7 +295,7 @@ export class RecordReader {
     return parse(this.field());
   }
 
-  /** The part that a field refers to; null for none. Not for `s`. */
+  /** The part that a field refers to; null if there is no part. Not for `s`. */
   part(field: string): Part | null {
     if (field === NOTHING) return null;
     if (field === BYTES) {
@@ -295,14 +326,14 @@ export class RecordReader {
   }
 }
 
-/** Encoding of an error on the bridge: never a stack of the host, never a cause. */
+/** Encoding of an error on the bridge, which never contains a stack of the host or a cause. */
 export interface Failure {
   readonly code: string;
   readonly name: string;
   readonly message: string;
-  /** Guest to host only: the worker's own stack, to be mapped to the sources. */
+  /** Only from guest to host: the worker's own stack, which the host maps to the sources. */
   readonly stack?: string;
-  /** Guest to host only: the handler called `passThroughOnException`. */
+  /** Only from guest to host: whether the handler called `passThroughOnException`. */
   readonly passThrough?: boolean;
 }
 

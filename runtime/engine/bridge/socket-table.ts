@@ -1,5 +1,5 @@
-// The WebSockets of one isolate by number: those of its worker's responses, and those it opened. Limits the number of
-// sockets, and counts bytes that their peers have not received. Used by link.ts.
+// The WebSockets of one isolate by number: sockets of its worker's responses, and sockets that the worker opened.
+// Limits the number of sockets, and counts bytes that their peers have not received. Used by link.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from './host-memory.ts';
 import type { Part } from './protocol.ts';
@@ -16,7 +16,7 @@ const LEAVE_FRAME = '[6]';
 interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'message' | 'attached'> {
   readonly limits: SocketDeps['limits'] & { readonly webSocketsMax: number };
   readonly memory: HostMemory;
-  /** Open WebSockets of all isolates of the deployment. */
+  /** Number of open WebSockets of the deployment, over all isolates. */
   readonly openSockets: { count: number };
   /** Adds a message of an invocation's socket to the next entry. */
   readonly message: (id: number, owner: number, data: Part, renews: boolean) => void;
@@ -27,7 +27,7 @@ interface SocketTableDeps extends Omit<SocketDeps, 'buffered' | 'recount' | 'mes
 export class SocketTable {
   #deps: SocketTableDeps;
   #socketParts: SocketDeps;
-  // A Map, because the guest chooses the numbers.
+  // This is a Map, because the guest chooses the numbers.
   #sockets = new Map<number, BridgedSocket>();
   /** Bytes that the peers of all sockets have not received, as of the last message of each. */
   #buffered: HeldBytes;
@@ -54,7 +54,8 @@ export class SocketTable {
       closed: (id, code, reason, clean) => {
         const socket = this.#sockets.get(id);
         this.forget(id);
-        // The reply to the call informs the side that opened a session, and the other side may have ended it itself.
+        // The caller of a session learns this from the reply to its call, and the other side may have ended the session
+        // itself.
         if (socket?.ofCall !== true || (id > 0 && !socket.isClosing)) deps.closed(id, code, reason, clean);
       },
       worked: deps.worked,
@@ -66,7 +67,7 @@ export class SocketTable {
     return this.#sockets.get(id);
   }
 
-  /** A message of the guest. An early message waits for the call that opens its socket. */
+  /** Handles a message from the guest. An early message waits for the call that opens its socket. */
   send(id: number, data: Part): void {
     const socket = this.#sockets.get(id);
     if (socket !== undefined) socket.send(data);
@@ -85,7 +86,7 @@ export class SocketTable {
     }
   }
 
-  /** Messages that came before the socket was opened. */
+  /** Sends the messages that came before the socket was opened. */
   #sendEarly(socket: BridgedSocket): void {
     const early = this.#early.get(socket.id);
     if (early === undefined) return;
@@ -94,7 +95,7 @@ export class SocketTable {
     else for (const data of early) socket.send(data);
   }
 
-  /** No call is deferred any more: the sockets of messages that still wait will never be opened. */
+  /** Called when no call is deferred any more: sockets of messages that still wait will never be opened. */
   allBegun(): void {
     this.#early.clear();
     this.#deps.memory.release(this.#earlyBytes);
@@ -102,8 +103,8 @@ export class SocketTable {
   }
 
   /**
-   * @param owner the invocation with which it ends; 0 if there is none. @param ofCall whether the socket carries an RPC
-   * session.
+   * @param owner the invocation with which the socket ends; 0 if there is none. @param ofCall whether the socket
+   * carries an RPC session.
    * @param renews whether each message starts a new CPU budget.
    * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument`, `host_memory_exceeded`.
    */
@@ -119,14 +120,14 @@ export class SocketTable {
     return socket;
   }
 
-  /** Takes a connection that the guest has not read, or null. */
+  /** Takes over a connection that the guest has not read; null if there is none. */
   take(id: number): SocketWire | null {
     const wire = this.#sockets.get(id)?.giveWire() ?? null;
     if (wire !== null) this.forget(id);
     return wire;
   }
 
-  /** Undoes `open` when there is no connection after all. */
+  /** Undoes `open` if no connection was made. */
   forget(id: number): void {
     if (!this.#sockets.delete(id)) return;
     this.#deps.memory.release(SOCKET_BYTES);
@@ -140,12 +141,12 @@ export class SocketTable {
       if (owner === undefined ? !socket.ofCall : socket.owner === owner) socket.close(code, reason);
   }
 
-  /** Asks the sessions that others have opened with this isolate to end as soon as no call of theirs runs. */
+  /** Asks the sessions that other workers have opened with this isolate to end as soon as they have no running call. */
   leaveSessions(): void {
     for (const socket of this.#sockets.values()) if (socket.ofCall && socket.id > 0) socket.message(LEAVE_FRAME);
   }
 
-  /** The isolate has ended: peers get a close code, and the guest is not notified. */
+  /** Called when the isolate has ended: peers get a close code, and the guest is not notified. */
   abandon(code: number, reason: string): void {
     for (const socket of this.#sockets.values()) socket.abandon(code, reason);
     for (const id of this.#sockets.keys()) this.forget(id);

@@ -3,7 +3,7 @@
 import type { Part } from './protocol.ts';
 import { checkedCredit } from './streams.ts';
 
-/** A WebSocket connection for the bridge; made by http/websocket.ts. */
+/** A WebSocket connection for the bridge, created by http/websocket.ts. */
 export interface SocketWire {
   send(data: Part): void;
   /** Begins the closing handshake; 1005 sends no code. */
@@ -12,22 +12,25 @@ export interface SocketWire {
   pause(): void;
   resume(): void;
   /**
-   * Sends received messages, and all following ones, to these events. Undefined if they were given when the object was
-   * made.
+   * Passes received messages to these events from now on. Undefined if the events were given when the object was
+   * created.
    */
   attach?(events: SocketEvents): void;
   /** Whether sent messages are deflated. */
   readonly deflates?: boolean;
-  /** Bytes passed to `send` that the network has not taken; small messages count with their memory cost. */
+  /**
+   * Bytes that were passed to `send`, and that the network has not taken yet; small messages count with their memory
+   * cost.
+   */
   readonly bufferedBytes: number;
 }
 
 /** Events of a wire. None follow `closed`. */
 export interface SocketEvents {
   message(data: Part): void;
-  /** The connection broke or the peer violated the protocol; `closed` follows. */
+  /** Called when the connection broke, or the peer violated the protocol; `closed` follows. */
   failed(message: string): void;
-  /** `clean`: after a closing handshake; else the code is 1006. */
+  /** Called when the connection is closed. `clean` means after a closing handshake; otherwise, the code is 1006. */
   closed(code: number, reason: string, clean: boolean): void;
 }
 
@@ -43,11 +46,11 @@ export interface SocketDeps {
   readonly buffered: { bytes: number };
   /** Recalculates it. */
   readonly recount: () => void;
-  /** Added to the length of each message. */
+  /** Bytes that are added to the length of each message. */
   readonly messageBytes?: number;
   /** Adds a message to the next entry. */
   readonly message: (id: number, data: Part) => void;
-  /** A socket of an RPC session has its wire. */
+  /** Called when the socket of an RPC session has its wire. */
   readonly attached: (socket: BridgedSocket) => void;
   readonly failed: (id: number, message: string) => void;
   readonly closed: (id: number, code: number, reason: string, clean: boolean) => void;
@@ -57,13 +60,13 @@ export interface SocketDeps {
   readonly log: (owner: number, text: string) => void;
 }
 
-/** Smaller messages cost little compared with their entry. */
+/** Host work for smaller messages is not charged, because it costs little compared with the entry. */
 const CHARGED_BYTES_MIN = 1024;
-/** Bytes masked per millisecond, and bytes deflated. */
+/** Number of bytes that are masked per millisecond, and that are deflated per millisecond. */
 const BYTES_PER_MS = 1_000_000;
 const DEFLATED_BYTES_PER_MS = 60_000;
 
-/** Connects a wire and a guest. */
+/** A socket that connects a wire and a guest. */
 export class BridgedSocket implements SocketEvents {
   readonly id: number;
   /** Invocation with which it ends; 0 for none. */
@@ -75,12 +78,12 @@ export class BridgedSocket implements SocketEvents {
   #deps: SocketDeps;
   #wire: SocketWire | null = null;
   #over = false;
-  /** This side has begun the closing handshake: it sends no further messages. */
+  /** Whether this side has begun the closing handshake, so that it sends no further messages. */
   #closing = false;
   /** Bytes sent to the guest and not delivered yet. */
   #inFlight = 0;
   #paused = false;
-  /** Messages wait in the wire. */
+  /** Whether the wire is paused, so that messages wait in it. */
   #isUnread = false;
   #received = 0;
   #counted = 0;
@@ -143,7 +146,7 @@ export class BridgedSocket implements SocketEvents {
     this.#deps.closed(this.id, code, reason, clean);
   }
 
-  /** The guest has delivered messages. */
+  /** Called when the guest has delivered messages. */
   credit(bytes: number): void {
     this.#inFlight -= checkedCredit(bytes, this.#inFlight);
     if (!this.#paused || this.#inFlight > this.#deps.limits.streamWindowBytes / 2) return;
@@ -151,7 +154,10 @@ export class BridgedSocket implements SocketEvents {
     this.#wire?.resume();
   }
 
-  /** Sends a message of the guest. `send` has no result there, so a peer that reads too slowly ends the socket. */
+  /**
+   * Sends a message of the guest. In a worker, `send` cannot report that the peer reads too slowly, so the socket is
+   * ended then.
+   */
   send(data: Part): void {
     const wire = this.#wire;
     if (this.#over || this.#closing || wire === null) return;
@@ -177,7 +183,7 @@ export class BridgedSocket implements SocketEvents {
     }
   }
 
-  /** Many sockets below their own limits may hold too much together. */
+  /** Many sockets may together hold too much, although each is below its own limit. */
   #countBuffered(wire: SocketWire): void {
     const { buffered, recount, limits } = this.#deps;
     const { bufferedBytes } = wire;
@@ -193,7 +199,7 @@ export class BridgedSocket implements SocketEvents {
     this.close(1013, 'Too slow');
   }
 
-  /** Adds the bytes that its peer has not received to the common count. */
+  /** Updates the common count of bytes that peers have not received. */
   count(): void {
     this.#counted = this.#wire?.bufferedBytes ?? 0;
     this.#deps.buffered.bytes += this.#counted;
@@ -209,7 +215,7 @@ export class BridgedSocket implements SocketEvents {
     this.#wire?.close(code, reason);
   }
 
-  /** The guest has ended: it is not notified any more. */
+  /** Called when the guest has ended, which is not notified any more. */
   abandon(code: number, reason: string): void {
     this.#over = true;
     this.close(code, reason);

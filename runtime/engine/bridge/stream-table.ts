@@ -19,7 +19,7 @@ interface StreamTableDeps {
   readonly memory: HostMemory;
   readonly records: HostRecords;
   readonly limits: { readonly streamWindowBytes: number; readonly streamsMax: number };
-  /** Whether more may wait outside the isolate. */
+  /** Whether more bytes may wait on the host. */
   readonly hasRoom: () => boolean;
   /** Whether a deferred call may still name a stream that has no receiver yet. */
   readonly mayComeEarly: () => boolean;
@@ -27,7 +27,7 @@ interface StreamTableDeps {
   readonly send: (letter: string, ...fields: (string | number)[]) => void;
 }
 
-/** Data of a stream that arrived before the call that names it began: at most a window, and its end. */
+/** Data of a stream that arrived before the call that names the stream began: at most a window, and the end. */
 interface EarlyStream {
   readonly chunks: Part[];
   bytes: number;
@@ -41,7 +41,7 @@ export class StreamTable {
   /** Request bodies, by invocation number. */
   #bodies = new InFlight<StreamToGuest>();
   #toGuest = new InFlight<StreamToGuest>(FIRST_STREAM);
-  // A Map, because the guest chooses the numbers.
+  // This is a Map, because the guest chooses the numbers.
   #toHost = new Map<number, StreamToHost>();
   #early = new Map<number, EarlyStream>();
   #closed = false;
@@ -57,7 +57,7 @@ export class StreamTable {
     return this.#guestStream(id, stream, () => this.#bodies.remove(id));
   }
 
-  /** The rest of a request's body will not arrive: the guest drops the part that it holds. */
+  /** Called when the rest of a request's body will not arrive: the guest drops the part that it has. */
   breakBody(id: number, failure: Failure): void {
     if (this.#bodies.size > 0 && this.#bodies.remove(id) !== undefined)
       this.#deps.send(toGuest.broken, id, JSON.stringify(failure));
@@ -102,9 +102,9 @@ export class StreamTable {
     };
   }
 
-  /** Routes the bytes of a stream out of the guest. */
+  /** Connects a stream from the guest to a receiver. */
   receive(id: number, sink: ByteSink): StreamToHost {
-    // If a guest reuses a number, the previous stream must not be left pending.
+    // If a guest reuses a number, the previous stream must not stay pending.
     this.#toHost.get(id)?.sink.destroy('stream number used again');
     const stream = new StreamToHost(sink, this.#deps.limits.streamWindowBytes, (bytes) =>
       this.#deps.send(toGuest.credit, id, bytes),
@@ -113,7 +113,7 @@ export class StreamTable {
     const early = this.#early.get(id);
     if (early !== undefined) {
       this.#dropEarly(id, early);
-      // The receiver has its stream only after this returns.
+      // The receiver gets its stream only when this function returns.
       queueMicrotask(() => this.#replay(id, stream, early));
     }
     return stream;
@@ -156,7 +156,7 @@ export class StreamTable {
     this.#deps.memory.release(bytes);
   }
 
-  /** No call is deferred any more: remaining early data has no receiver. */
+  /** Called when no call is deferred any more: remaining early data has no receiver. */
   allBegun(): void {
     for (const [id, early] of this.#early) this.#dropEarly(id, early);
   }
@@ -171,7 +171,7 @@ export class StreamTable {
     if (this.#toHost.delete(id)) this.#deps.send(toGuest.cancel, id);
   }
 
-  /** Reads the fields of a record about a stream; false for any other. */
+  /** Reads the fields of a record about a stream; returns false for any other record. */
   read(letter: string, reader: RecordReader): boolean {
     switch (letter) {
       case toHost.chunk: {
@@ -233,7 +233,10 @@ export class StreamTable {
     return stream;
   }
 
-  /** Connects a stream into the guest directly to a stream out of it; without a reply, the guest forwards it itself. */
+  /**
+   * Connects a stream into the guest directly to a stream out of it. If the host sends no reply, the guest forwards the
+   * bytes itself.
+   */
   #splice(id: number, to: number): void {
     const from = this.#bodies.get(id) ?? this.#toGuest.get(id);
     const stream = this.#toHost.get(to);
@@ -242,7 +245,7 @@ export class StreamTable {
     this.#deps.send(toGuest.spliced, id);
   }
 
-  /** The isolate has ended. */
+  /** Called when the isolate has ended. */
   close(): void {
     this.#closed = true;
     for (const stream of [...this.#bodies.values(), ...this.#toGuest.values()]) stream.source.cancel();

@@ -1,27 +1,28 @@
 // The host's end of byte streams over the bridge. To the guest, chunks are sent until its window is used up; then the
-// source pauses until credit returns. From the guest: chunks to a sink, with credit as the sink takes them.
+// source pauses until credit returns. From the guest, chunks go to a sink, and the guest gets credit as the sink takes
+// them.
 
 /** Destination of bytes from a guest: a response's socket, or the body of an outgoing request. */
 export interface ByteSink {
   /**
-   * False: wait for `onDrain` before granting the guest more credit. `transfer`: the caller gives the chunk up, so
-   * its memory may be freed.
+   * Returns false if the guest gets no more credit until `onDrain`. With `transfer`, the caller no longer uses the
+   * chunk, so its memory may be freed.
    */
   write(chunk: Uint8Array | string, transfer?: boolean): boolean;
   end(): void;
-  /** The guest's source failed. */
+  /** Called when the guest's source failed. */
   destroy(reason: string): void;
 }
 
 /** Source of bytes for a guest: a request's body, or the body of a fetched response. */
 export interface ByteSource {
-  /** The guest accepts more. */
+  /** Called when the guest accepts more bytes. */
   resume(): void;
-  /** The guest stops reading. */
+  /** Called when the guest stops reading. */
   cancel(): void;
 }
 
-/** Window accounting of one stream into a guest. */
+/** Counts the window of one stream into a guest. */
 export class StreamToGuest {
   readonly source: ByteSource;
   #windowBytes: number;
@@ -42,7 +43,10 @@ export class StreamToGuest {
     return !this.#paused;
   }
 
-  /** A limit other than the window is reached: the source still waits until the guest has read half a window. */
+  /**
+   * Called when another limit is reached: the source waits until the guest has read half a window, as if the window
+   * were used up.
+   */
   pause(): false {
     this.#paused = true;
     return false;
@@ -67,7 +71,7 @@ export function checkedCredit(bytes: number, inFlight: number): number {
   return bytes;
 }
 
-/** Credit accounting of one stream out of a guest. */
+/** Counts the credit of one stream out of a guest. */
 export class StreamToHost {
   readonly sink: ByteSink;
   /** Source of chunks that bypass the guest. */
@@ -79,7 +83,7 @@ export class StreamToHost {
 
   constructor(sink: ByteSink, windowBytes: number, giveCredit: (bytes: number) => void) {
     this.sink = sink;
-    // Small amounts of credit would cost an entry each.
+    // Credit is collected, because each small amount would cost an entry.
     this.#payBytes = windowBytes / 2;
     this.#giveCredit = giveCredit;
   }
@@ -88,7 +92,7 @@ export class StreamToHost {
     return this.#blocked;
   }
 
-  /** A chunk that bypassed the guest; false when its source should pause. */
+  /** Takes a chunk that bypassed the guest; returns false when its source should pause. */
   pass(chunk: Uint8Array, transfer: boolean): boolean {
     if (!this.sink.write(chunk, transfer)) this.#blocked = true;
     return !this.#blocked;
@@ -100,7 +104,7 @@ export class StreamToHost {
     this.#pay();
   }
 
-  /** The sink accepts more again. */
+  /** Called when the sink accepts more bytes again. */
   drained(): void {
     this.#blocked = false;
     this.#pay();
@@ -124,7 +128,7 @@ export class Diversion {
   readonly #from: StreamToGuest;
   readonly #to: StreamToHost;
   readonly #isOpen: () => boolean;
-  /** Chunks that arrive before the guest has forwarded everything it received. */
+  /** Chunks that arrive before the guest has forwarded everything that it received. */
   #held: { readonly chunk: Uint8Array; readonly transfer: boolean }[] | null = [];
 
   /** @param isOpen whether the output still has a reader. */
@@ -136,7 +140,7 @@ export class Diversion {
     to.diversion = this;
   }
 
-  /** False when the source should pause. */
+  /** Returns false when the source should pause. */
   write(chunk: Uint8Array, transfer: boolean): boolean {
     if (this.#held === null) return this.#isOpen() && this.#to.pass(chunk, transfer);
     this.#held.push({ chunk, transfer });

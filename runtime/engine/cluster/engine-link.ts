@@ -19,7 +19,7 @@ export class EngineLink {
     }
   };
 
-  /** `onGone` is called once: the other end has closed, or sent an invalid frame. */
+  /** `onGone` is called once, when the other end has closed or has sent an invalid frame. */
   constructor(socket: Socket, onFrame: (frame: FrameReader) => void, onGone: () => void) {
     this.#socket = socket;
     socket.on('data', (bytes: Buffer) => {
@@ -34,7 +34,7 @@ export class EngineLink {
     socket.once('close', onGone);
   }
 
-  /** Writes are sent at the end of this tick. */
+  /** Whether writes will be sent at the end of this tick. */
   flush(): void {
     if (this.#flushing) return;
     this.#flushing = true;
@@ -71,7 +71,10 @@ export class EngineLink {
   }
 }
 
-/** Path of the Unix socket on which an engine receives requests of others. @param sockets base of its sockets' names */
+/**
+ * Path of the Unix socket on which an engine receives requests from other engines. @param sockets base of its sockets'
+ * names
+ */
 export function linkOf({ sockets }: { readonly sockets: string }): string {
   return `${sockets}.link`;
 }

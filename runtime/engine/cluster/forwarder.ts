@@ -1,5 +1,6 @@
-// The engine's end with the clients: forwards their requests to other engines and returns the responses, and handles
-// requests lost when an engine dies. Used by placement.ts, which decides where a request belongs.
+// The end of the link in the engine that has the clients: forwards their requests to other engines, returns the
+// responses, and handles requests that are lost when an engine dies. Used by placement.ts, which decides where a
+// request belongs.
 import { connect } from 'node:net';
 import { InFlight } from '#core/in-flight.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -27,9 +28,9 @@ import { LinkedWire } from './linked-wire.ts';
 
 /** Handles requests that cannot be forwarded after all. */
 interface ForwarderDeps {
-  /** Serves the request in this engine, because it has had no effect yet, or may be repeated. */
+  /** Serves the request in this engine, because the request has had no effect yet, or may be repeated. */
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
-  /** The engine died before it answered. */
+  /** Called when the engine died before it answered. */
   readonly answerLost: (exchange: Exchange) => void;
 }
 
@@ -41,9 +42,9 @@ interface Forwarded {
   begun: boolean;
   /** Set when the exchange becomes a WebSocket. */
   socket: LinkedWire | null;
-  /** Response bytes that the client has received and that were not reported to the other engine. */
+  /** Response bytes that the client has received, and that were not reported to the other engine yet. */
   taken: number;
-  /** Request body bytes that the other engine still accepts. */
+  /** How many bytes of the request body the other engine still accepts. */
   credit: number;
 }
 
@@ -52,14 +53,14 @@ interface Target {
   readonly link: EngineLink;
   readonly running: InFlight<Forwarded>;
   connected: boolean;
-  /** Whether to close the link when no exchange runs on it. */
+  /** Whether to close the link when its last exchange ends. */
   leaving: boolean;
 }
 
 /** A request whose engine died, until the cause of the death is known. */
 interface Orphan {
   readonly path: string;
-  /** The engine never received the request. */
+  /** Whether the engine never received the request. */
   readonly untouched: boolean;
   readonly deployment: string;
   readonly exchange: Exchange;
@@ -67,7 +68,7 @@ interface Orphan {
 
 /** How long to wait for the supervisor's verdict on a death. */
 const VERDICT_MS = 2000;
-/** The same for an unreachable engine: it may also have been stopped normally. */
+/** How long to wait if the engine is unreachable, because it may also have been stopped normally. */
 const UNREACHED_MS = 250;
 
 export class Forwarder {
@@ -81,7 +82,7 @@ export class Forwarder {
     this.#deps = deps;
   }
 
-  /** @param counter counts the caller's requests in flight. */
+  /** @param counter counts the caller's pending requests. */
   forward(path: string, deployment: string, exchange: Exchange, counter: { inFlight: number }): void {
     const target = this.#targets.get(path) ?? this.#open(path);
     const { writer } = target.link;
@@ -118,7 +119,7 @@ export class Forwarder {
     exchange.onAbort = onAbort;
   }
 
-  /** Disconnects all other engines, once they have answered. */
+  /** Disconnects from each other engine when it has answered. */
   retain(paths: ReadonlySet<string>): void {
     for (const [path, target] of this.#targets) {
       if (paths.has(path)) continue;
@@ -127,7 +128,7 @@ export class Forwarder {
     }
   }
 
-  /** The supervisor reports the cause of an engine's death. */
+  /** Called when the supervisor reports the cause of an engine's death. */
   onDeath(path: string, blamed: string | null): void {
     const concerned = this.#orphans.filter((orphan) => orphan.path === path);
     if (concerned.length === 0) return;
@@ -220,7 +221,7 @@ export class Forwarder {
     }
   }
 
-  /** The engine that has the durable object has opened a WebSocket for the client here. */
+  /** Called when the engine with the durable object has opened a WebSocket for a client of this engine. */
   #upgrade(target: Target, id: number, forwarded: Forwarded, headerBlock: string): void {
     const linked = new LinkedWire(target.link, id, () => this.#over(target, id));
     forwarded.socket = linked;
@@ -242,7 +243,7 @@ export class Forwarder {
     linked.attach({
       message: (data) => client.send(data),
       failed() {},
-      // The engine died: the client is to connect again.
+      // The close code tells the client to connect again, because the engine died.
       closed: (code, reason) => client.close(code === 1006 ? 1012 : code, reason),
     });
   }
@@ -291,14 +292,17 @@ export class Forwarder {
       exchange.onAbort = null;
       exchange.onDrain = null;
       if (begun) exchange.destroy();
-      // An engine that died a moment ago refuses connections before the supervisor can report the cause.
+      // An engine that has just died refuses connections before the supervisor can report the cause.
       else if (!target.connected) this.#await({ path, untouched: true, deployment, exchange });
       else if (mayRepeat(exchange)) this.#await({ path, untouched: false, deployment, exchange });
       else this.#deps.answerLost(exchange);
     }
   }
 
-  /** This depends on whether the request's own code killed the engine: a retry here would kill this engine too. */
+  /**
+   * This depends on whether the request's own code killed the engine, because a retry here would then kill this engine
+   * too.
+   */
   #await(orphan: Orphan): void {
     this.#orphans.push(orphan);
     const { exchange } = orphan;

@@ -5,12 +5,12 @@
 //
 // Frame: u32 length of the rest, u8 kind, u32 exchange, then the fields of the kind. Strings: u32 length, UTF-8.
 
-/** Kinds of frames. From the forwarding engine: */
+/** Kinds of frames. Frames from the engine that forwards the request: */
 export const REQUEST = 1; // f64 bodyBytes, u8 handshake, strings deployment, method, target, host, remoteAddress, headerBlock
 export const BODY = 2; // bytes
 export const BODY_END = 3;
 export const ABORT = 4;
-/** From the serving engine: */
+/** Frames from the engine that serves the request: */
 export const READ_BODY = 16;
 export const WHOLE_TEXT = 17; // u32 status, string requestId, string headerBlock, text
 export const WHOLE_BYTES = 18; // u32 status, string requestId, string headerBlock, bytes
@@ -19,24 +19,24 @@ export const BEGIN = 20; // u32 status, string requestId, string headerBlock
 export const CHUNK = 21; // bytes
 export const END = 22;
 export const CUT = 23;
-/** The other engine does not know the deployment (yet): the request had no effect, so serve it locally. */
+/** The other engine does not know the deployment yet. The request had no effect, so it is served locally. */
 export const UNKNOWN = 24;
-/** The exchange is a WebSocket from here on. */
+/** From now on, the exchange is a WebSocket. */
 export const UPGRADE = 25; // string headerBlock
-/** In both directions, for a WebSocket: the last piece of a message, an earlier piece, and the end. */
+/** Frames of a WebSocket in both directions: the last piece of a message, an earlier piece, and the end. */
 export const SOCKET_TEXT = 40; // bytes
 export const SOCKET_BYTES = 41; // bytes
 export const SOCKET_PIECE = 42; // bytes
 export const SOCKET_CLOSE = 43; // u32 code, string reason
-/** In both directions: this many bytes of the other side's stream were received. */
+/** Reports in both directions how many bytes of the other side's stream were received. */
 export const CREDIT = 32; // u32 bytes
 
 const HEAD_BYTES = 9;
-/** Longest frame: a block of headers and a whole body, with room. */
+/** Maximum length of a frame, enough for a block of headers and a whole body. */
 export const FRAME_BYTES_MAX = 2 * 1024 * 1024;
-/** Bytes of one stream in flight, before the sender waits. */
+/** How many unacknowledged bytes of one stream may be sent before the sender waits. */
 export const WINDOW_BYTES = 256 * 1024;
-/** Longest body in one frame; longer ones are streamed. */
+/** Maximum length of a body in one frame; longer bodies are streamed. */
 export const WHOLE_BYTES_MAX = 64 * 1024;
 
 const BATCH_BYTES = 64 * 1024;
@@ -70,7 +70,7 @@ export class FrameWriter {
     this.#at += 8;
   }
 
-  /** Space for three times the length of the text was reserved in `room`. */
+  /** `room` contains space for three bytes per character of the text. */
   string(value: string): void {
     const bytes = this.#batch.write(value, this.#at + 4);
     this.#batch.writeUInt32LE(bytes, this.#at);
@@ -111,7 +111,7 @@ export class FrameWriter {
     this.#from = this.#at;
   }
 
-  // The socket may still use the memory that was taken: it is not overwritten.
+  // The socket may still use the memory of the taken output, so it is not overwritten.
   #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#batch.length) return;
     this.#cut();
@@ -171,7 +171,7 @@ export class FrameReader {
     return this.#bytes.toString('utf8', at, this.#end);
   }
 
-  /** The rest of the frame; a view. */
+  /** The rest of the frame, as a view. */
   bytes(): Buffer {
     const at = this.#take(this.#end - this.#at);
     return this.#bytes.subarray(at, this.#end);

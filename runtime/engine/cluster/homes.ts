@@ -1,5 +1,5 @@
-// The home engines of a deployment: rendezvous hashing, so that adding or removing an engine only moves the
-// deployments that it gains or loses. Pure. Used by placement.ts, and for delivering events to an engine.
+// The home engines of a deployment: determined by rendezvous hashing, so that adding or removing an engine only moves
+// the deployments which that engine gains or loses. Pure. Used by placement.ts, and for delivering events to an engine.
 
 /**
  * The homes of a deployment among engines, best first.
@@ -13,7 +13,7 @@ export function homes(deployment: string, places: readonly number[], count: numb
   return scored.slice(0, count).map(({ place }) => place);
 }
 
-/** FNV-1a followed by the mixing of MurmurHash3: the first alone gives similar inputs similar scores. */
+/** FNV-1a, followed by the mixing of MurmurHash3, because FNV-1a alone gives similar scores to similar inputs. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);

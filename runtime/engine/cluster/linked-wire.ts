@@ -27,7 +27,7 @@ export class LinkedWire implements SocketWire {
   #pieces: Uint8Array[] = [];
   #waiting: Part[] = [];
   #paused = false;
-  /** Bytes sent that the other end has not taken. */
+  /** Number of sent bytes that the other end has not received yet. */
   #unsent = 0;
   #isOver = false;
   #closing: { readonly code: number; readonly reason: string } | null = null;
@@ -64,7 +64,8 @@ export class LinkedWire implements SocketWire {
     writer.string(text);
     writer.end();
     this.#link.flush();
-    // Treated like a completed closing handshake. Deferred, because the caller may be iterating over its sockets.
+    // The end is handled like a completed closing handshake, but later, because the caller may be iterating over its
+    // sockets.
     queueMicrotask(() => this.#over(code, reason, true));
   }
 
@@ -83,16 +84,16 @@ export class LinkedWire implements SocketWire {
     return this.#unsent;
   }
 
-  /** Whether more should wait for `onDrain`. */
+  /** Whether further messages should wait for `onDrain`. */
   get isFull(): boolean {
     return this.#unsent > WINDOW_BYTES;
   }
 
-  /** A frame of the other end. @throws {Error} for a frame that does not belong to a socket. */
+  /** Handles a frame from the other end. @throws {Error} for a frame that does not belong to a socket. */
   read(frame: FrameReader): void {
     switch (frame.kind) {
       case SOCKET_PIECE:
-        // A view of memory that is read into again.
+        // The frame is a view of memory that will be overwritten, so it is copied.
         this.#pieces.push(new Uint8Array(frame.bytes()));
         return;
       case SOCKET_TEXT:
@@ -126,7 +127,7 @@ export class LinkedWire implements SocketWire {
     this.#link.sayNumber(CREDIT, this.#exchange, bytes);
   }
 
-  /** The other engine has exited. */
+  /** Called when the other engine has exited. */
   lost(): void {
     this.#over(1006, '', false);
   }

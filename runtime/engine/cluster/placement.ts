@@ -1,6 +1,6 @@
-// Decides where a request is served: here, in its deployment's home engine, or in the dedicated engine of a
-// quarantined deployment. The supervisor reports the assignments; handler.ts asks once per deployment and change, not
-// per request.
+// Decides where a request is served: here, in its deployment's home engine, or in the dedicated engine of a quarantined
+// deployment. The supervisor reports which engines serve. handler.ts asks only once per deployment and change, not for
+// each request.
 import type { Exchange } from '../http/listener.ts';
 import { headerIn } from '../http/header-block.ts';
 import type { Forwarder } from './forwarder.ts';
@@ -8,9 +8,9 @@ import { homes } from './homes.ts';
 
 /** Destination of a deployment's requests instead of this engine's isolates. */
 export interface Remote {
-  /** False: serve it here. */
+  /** Forwards a request; returns false if it must be served here. */
   take(exchange: Exchange): boolean;
-  /** The deployment must not run here. */
+  /** Whether the deployment must not run here. */
   readonly isQuarantined: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface Placed {
   readonly hasIsolate: boolean;
 }
 
-/** Assignments, as reported by the supervisor. */
+/** Which engines serve, and which deployments are quarantined, as reported by the supervisor. */
 export interface ClusterState {
   readonly serving: readonly { readonly place: number; readonly link: string }[];
   readonly quarantined: readonly {
@@ -33,7 +33,7 @@ export interface ClusterState {
 }
 
 interface PlacementDeps {
-  /** Number of this engine among the serving ones. */
+  /** Number of this engine among the serving engines. */
   readonly place: () => number | null;
   readonly forwarder: Forwarder;
   /**
@@ -44,14 +44,14 @@ interface PlacementDeps {
   /** Requests an engine for a quarantined deployment. */
   readonly requestEngine: (deployment: string) => void;
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
-  /** Responds that a deployment is quarantined. */
+  /** Sends the response that a deployment is quarantined. */
   readonly refuse: (exchange: Exchange, strikes: number, retryAfterSeconds: number) => void;
 }
 
 const WINDOW_MS = 60_000;
-/** Forwarded requests of one deployment in flight, above which its home engine counts as busy. */
+/** With more pending forwarded requests of one deployment, its home engine is considered busy. */
 const IN_FLIGHT_MAX = 64;
-/** Limit for requests that wait for a quarantine engine to start, and for how long. */
+/** How many requests may wait for a quarantine engine to start, and for how long. */
 const HELD_MAX = 100;
 const HELD_MS = 5000;
 
@@ -73,8 +73,8 @@ export class Placement {
   }
 
   /**
-   * Sets the supervisor's assignments. The remotes of all deployments have to be requested again afterwards, and then
-   * `release` called.
+   * Sets the state that the supervisor reported. Afterwards, the remotes of all deployments must be requested again,
+   * and then `release` must be called.
    */
   update(state: ClusterState): void {
     this.#state = state;
@@ -103,7 +103,7 @@ export class Placement {
   /** @param before the previous value, whose counts continue if nothing has changed. */
   remoteOf(deployment: string, placed: Placed, before: Remote | null): Remote | null {
     const own = this.#deps.place();
-    // A quarantine engine serves everything it receives.
+    // A quarantine engine serves all requests that it receives.
     if (own === null) return null;
     const quarantined = this.#quarantined.get(deployment);
     if (quarantined !== undefined)
@@ -142,8 +142,7 @@ export class Placement {
 
 /**
  * Forwards to the home engine while that is cheaper than an isolate here. Each forwarded request costs a little, and an
- * isolate costs as much as a hundred forwarded requests. So whatever the traffic, the cost is at most twice the
- * minimum.
+ * isolate costs as much as a hundred forwarded requests. So for any traffic, the cost is at most twice the minimum.
  */
 class HomeRemote implements Remote {
   readonly link: string;
@@ -178,7 +177,7 @@ class HomeRemote implements Remote {
   }
 }
 
-/** The deployment is quarantined: none of its code runs here. */
+/** The deployment is quarantined, so none of its code runs here. */
 class QuarantineRemote implements Remote {
   readonly isQuarantined = true;
   inFlight = 0;

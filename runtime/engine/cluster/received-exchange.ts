@@ -30,11 +30,11 @@ interface ReceivedRequest {
   readonly remoteAddress: string;
   readonly headerBlock: string;
   readonly bodyBytes: number;
-  /** Whether it is an event of a durable object, whose caller also takes errors. */
+  /** Whether the request is an event of a durable object, whose caller also accepts errors. */
   readonly takesErrors: boolean;
 }
 
-// States of the response. `flushing`: the handler has ended it, but not all of it is sent.
+// States of the response. `flushing` means that the handler has ended the response, but not all of it has been sent.
 const OPEN = 0;
 const STREAMING = 1;
 const FLUSHING = 2;
@@ -68,7 +68,7 @@ export class ReceivedExchange implements Exchange {
   #taken = 0;
   #credit = WINDOW_BYTES;
   #waits = false;
-  /** The rest of a large body. */
+  /** The unsent rest of a large body. */
   #tail: Uint8Array | null = null;
   #unsent: HeldBytes | null = null;
   #socket: LinkedWire | null = null;
@@ -163,7 +163,10 @@ export class ReceivedExchange implements Exchange {
     this.#over();
   }
 
-  /** Only events of durable objects open WebSockets here: all others are served where their connection is. */
+  /**
+   * Only events of durable objects open WebSockets here, because other WebSockets are served in the engine that has
+   * their connection.
+   */
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
     if (this.#state !== OPEN || this.header('upgrade') === null) return null;
     const { writer } = this.#link;
@@ -181,7 +184,7 @@ export class ReceivedExchange implements Exchange {
     return this.#socket !== null;
   }
 
-  /** A frame of the WebSocket. */
+  /** Handles a frame of the WebSocket. */
   socket(frame: FrameReader): void {
     this.#socket?.read(frame);
   }
@@ -192,7 +195,7 @@ export class ReceivedExchange implements Exchange {
     this.#over();
   }
 
-  /** From the other engine: */
+  /** Handlers of frames from the other engine: */
   body(bytes: Uint8Array): void {
     if (this.#sink === null || this.#state >= FLUSHING) return;
     if (this.#paused) this.#held.push(bytes);
@@ -248,7 +251,7 @@ export class ReceivedExchange implements Exchange {
     this.#link.sayBytes(CHUNK, this.#id, bytes);
   }
 
-  /** Bytes of a whole body that the other engine's client has not received. */
+  /** Number of bytes of a complete body that the other engine's client has not received yet. */
   #countUnsent(): void {
     const { memory } = this;
     const bytes = this.#tail?.byteLength ?? 0;
@@ -278,13 +281,14 @@ export class ReceivedExchange implements Exchange {
   }
 
   #checkedHead(status: number, headerBlock: string): ResponseHead {
-    // The last two represent errors of durable objects (core/object-address.ts). No visitor's listener sends them.
+    // The last two statuses represent errors of durable objects (core/object-address.ts). No visitor's listener sends
+    // them.
     const isError = this.#takesErrors && (status === 998 || status === 999);
     return isError ? this.#heads.get(headerBlock, this) : this.#heads.ofAnswer(status, headerBlock, this);
   }
 }
 
-/** The block with the length that the listener would set. */
+/** The header block with the content length, which the listener would set. */
 function withLength({ pairs }: ResponseHead, bytes: number): string {
   let block = '';
   for (let i = 0; i < pairs.length; i += 2) block += `${pairs[i]}\0${pairs[i + 1]}\0`;

@@ -1,5 +1,5 @@
-// The serving engine's end: accepts links of other engines on a Unix socket and passes their requests to the handler.
-// Opened by main.ts.
+// The end of the link in the engine that serves requests: accepts links of other engines on a Unix socket, and passes
+// their requests to the handler. Opened by main.ts.
 import { createServer, type Socket } from 'node:net';
 import type { Exchange } from '../http/listener.ts';
 import { HeadCache } from '../http/header-block.ts';
@@ -24,7 +24,7 @@ import { ReceivedExchange } from './received-exchange.ts';
 export interface Receiver {
   /** Forwarded requests that run here. */
   readonly load: number;
-  /** Accepts no new links. Resolves when existing links have no work left, or at the deadline. */
+  /** Stops accepting links. Resolves when existing links have no work left, or at the deadline. */
   drain(deadlineMs: number): Promise<void>;
   close(): void;
 }
@@ -34,7 +34,7 @@ interface ReceiverDeps {
   readonly path: string;
   /** The platform's own domains: no cookie may be set for all of their hosts. */
   readonly domains?: readonly string[];
-  /** Serves the request here in any case; false when the deployment is not known. */
+  /** Serves the request here in any case; returns false when the deployment is not known. */
   readonly onExchange: (deployment: string, exchange: Exchange) => boolean;
 }
 
@@ -54,7 +54,7 @@ export async function openReceiver(deps: ReceiverDeps): Promise<Receiver> {
     const onFrame = (frame: FrameReader): void => {
       const id = frame.exchange;
       if (frame.kind !== REQUEST) {
-        // Frames for an ended exchange are possible, because both sides may write at the same time.
+        // A frame may be for an exchange that has ended, because both sides may write at the same time.
         const exchange = exchanges.get(id);
         if (frame.kind === BODY) exchange?.body(frame.bytes());
         else if (frame.kind === BODY_END) exchange?.bodyEnd();

@@ -14,11 +14,11 @@ export interface AheadWorker {
   /** Hash of the code. */
   readonly hash: string;
   readonly bytes: number;
-  /** Null if there is none. @throws when the bundle cannot be read. */
+  /** Returns the code; null if there is none. @throws when the bundle cannot be read. */
   text(): WorkerText | null;
 }
 
-/** Dependencies of compiling ahead. */
+/** Dependencies of this module. */
 interface CompileAheadOptions {
   readonly snapshot: Snapshot;
   readonly native: ivm.NativeModule;
@@ -26,15 +26,17 @@ interface CompileAheadOptions {
   readonly memoryLimitMb: number;
 }
 
-/** Limit for waiting deployments. The oldest deployments are dropped first. */
+/** Maximum number of waiting deployments; the oldest are dropped first. */
 const WAITING_MAX = 2000;
-/** Larger workers are compiled on first use, and charged for it. */
+/** Larger workers are compiled on first use, and charged for the compilation. */
 const CODE_MAX = 4 * 1024 * 1024;
-/** Functions of larger workers are compiled when they run: a cache with all of them grows with the code. */
+/**
+ * Functions of larger workers are only compiled when they run, because a cache of all functions grows with the code.
+ */
 const EAGER_MAX = 1024 * 1024;
 /**
- * V8's parser cannot be interrupted, and its thread sleeps forever if the heap overflows. After one compilation that
- * takes this long, compiling ahead stops.
+ * After a compilation that takes this long, compiling ahead stops, because V8's parser cannot be interrupted, and its
+ * thread sleeps forever if the heap overflows.
  */
 const COMPILE_MS_MAX = 10_000;
 
@@ -49,7 +51,7 @@ export class CompileAhead {
     this.#options = options;
   }
 
-  /** @param find looks up a worker when it is next; null if it no longer exists. */
+  /** @param find looks up a worker when its turn comes; null if it no longer exists. */
   add(find: () => AheadWorker | null): void {
     if (this.#closed) return;
     this.#waiting.push(find);
@@ -64,7 +66,7 @@ export class CompileAhead {
 
   async #work(): Promise<void> {
     this.#isWorking = true;
-    // Requests must not wait for this: one worker at a time, and none while isolates start.
+    // Compiles one worker at a time, and none while isolates start, so that requests do not wait.
     for (;;) {
       await delay(Math.max(1, this.#options.forms.quietInMs), undefined, { ref: false });
       if (this.#options.forms.quietInMs > 0) continue;

@@ -1,6 +1,6 @@
 // V8's code caches of workers, so that a start does not compile the worker again. Code caches are in memory, and in
-// files below the cache folder for later engines. V8 trusts a code cache. Therefore only our own isolates create it, it
-// is stored where nobody else can write, looked up by the hash of exactly the code that it was created from, and
+// files below the cache folder for later engines. V8 trusts a code cache. Therefore, only the platform's own isolates
+// create code caches, and they are stored where no other user can write, found by the hash of the exact code, and
 // verified before use. A cache belongs to one project, so a cache that a compromised isolate created is never used for
 // another project.
 import { createHash, randomBytes } from 'node:crypto';
@@ -8,14 +8,15 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Source of a code cache: an isolate that runs the worker. */
+/** The source of a code cache, which is an isolate that runs the worker. */
 export interface FormSource {
-  /** Null when the isolate has ended. */
+  /** Takes the code cache; null when the isolate has ended. */
   compiledForm(): Promise<ArrayBuffer | null>;
 }
 
 /**
- * How much a worker had served when its cache was created: a later cache contains more of the functions that it needs.
+ * How much a worker had served when its cache was created. A later cache contains more of the functions that the worker
+ * needs.
  */
 export type FormStage = 'ahead' | 'first' | 'later';
 
@@ -45,14 +46,14 @@ interface CompiledFormsOptions {
   /** Key of the guest's snapshot, which identifies V8, its flags and the guest. */
   readonly key: string;
   readonly limits: { readonly compiledFormsMemoryBytesMax: number; readonly compiledFormsDiskBytesMax: number };
-  /** Caches are taken only after no isolate has started for this long: milliseconds. */
+  /** Caches are only taken when no isolate has started for this long, in milliseconds. */
   readonly quietMs?: number;
 }
 
-/** Compiling less code takes no longer than reading a cache. */
+/** For less code than this, compilation takes no longer than reading a cache. */
 const CODE_MIN = 8 * 1024;
 const QUIET_MS = 1000;
-/** Limit for isolates whose cache is still to be taken. The oldest are dropped first. */
+/** Maximum number of isolates whose cache must still be taken; the oldest are dropped first. */
 const WAITING_MAX = 128;
 const HASH_BYTES = 32;
 /** Version of the file format. */
@@ -103,12 +104,15 @@ export class CompiledForms {
     if (read === null) return null;
     this.#keep(name, read);
     const now = new Date();
-    // Files are pruned by their last use.
+    // The time of the file is set to now, because files are deleted by their last use.
     utimes(join(this.#folder, name), now, now).catch(() => {});
     return read;
   }
 
-  /** Registers an isolate that has served enough for a stage: its cache is taken when the engine starts no isolates. */
+  /**
+   * Registers an isolate that has served enough for a stage. Its cache is taken when the engine is not starting
+   * isolates.
+   */
   offer(owner: string, hash: string, length: number, stage: FormStage, source: FormSource): void {
     if (this.#closed || length < CODE_MIN) return;
     const name = this.#nameOf(owner, hash);
@@ -125,20 +129,19 @@ export class CompiledForms {
     return length < CODE_MIN || this.#forms.has(name) || existsSync(join(this.#folder, name));
   }
 
-  /** Milliseconds until no isolate has started for a while; 0 if none has. */
+  /** Milliseconds until caches can be taken, if no further isolate starts; 0 if they can be taken now. */
   get quietInMs(): number {
     return Math.max(0, this.#startedAt + (this.#options.quietMs ?? QUIET_MS) - performance.now());
   }
 
   /**
-   * Stores a cache created by compiling alone (compile-ahead.ts). Settles when the cache is stored, or could not be
-   * stored.
+   * Stores a cache from compiling ahead (compile-ahead.ts). Settles when the cache is stored, or could not be stored.
    */
   async keep(owner: string, hash: string, form: ArrayBuffer): Promise<void> {
     await this.#store(this.#nameOf(owner, hash), 'ahead', form).catch(() => {});
   }
 
-  /** Resolves after pending writes. */
+  /** Resolves when pending writes are done. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#waiting = [];
@@ -165,7 +168,7 @@ export class CompiledForms {
   }
 
   #work(task: () => Promise<void>): void {
-    // Without a cache, the worker is compiled again later.
+    // If this fails, the worker is compiled again later.
     this.#working = this.#working
       .then(task)
       .catch(() => {})

@@ -2,8 +2,8 @@
 import ivm from 'isolated-vm';
 
 /**
- * Arrays that a guest sends twice in an entry arrive as one. Each array gets its own memory, since the receiver of a
- * part may free the memory of the part. Modifies the list.
+ * If a guest sends the same array twice in an entry, it arrives as one object. Each array gets its own memory, since
+ * the receiver of a part may free the memory of the part. Modifies the list.
  */
 export function apart(bytes: Uint8Array[]): Uint8Array[] {
   const seen = new Set<ArrayBufferLike>();
@@ -16,8 +16,8 @@ export function apart(bytes: Uint8Array[]): Uint8Array[] {
 }
 
 /**
- * The transferable form of chunks: those marked as transferred cross with their memory, so that 1 MB costs 30 us
- * instead of 280 and leaves no garbage.
+ * Makes chunks transferable. Chunks that are marked as transferred cross with their memory, so that 1 MB takes 30 us
+ * instead of 280 us and leaves no garbage.
  */
 export function handOver(bytes: readonly Uint8Array[], transferred: readonly Uint8Array[]): ivm.Copy<Uint8Array>[] {
   let at = 0;

@@ -1,10 +1,10 @@
-// Decides which isolate is entered when: the whole policy of joined entries. Everything that one tick of the event loop
-// collects for an isolate enters it together. At most `runningMax` isolates run at a time, and the others take turns.
-// While no isolate waits, a running isolate gets one more entry queued behind the current one, so that its thread
-// continues without being woken (a tenth of a request's CPU at 8 connections). An entry that runs long while others
-// wait loses its slot. From then on, the system shares the cores, and its deployment is deprioritized for a while: in
-// one queue if its entries are slow, in another if they use much CPU, so that no working deployment waits for an
-// endless loop. This module is pure: it only uses an interface of isolates.
+// Decides when each isolate is entered. Everything that one tick of the event loop collects for an isolate enters it
+// together. At most `runningMax` isolates run at a time, and the others take turns. While no isolate waits, a running
+// isolate gets one more entry queued behind the current one, so that its thread continues without being woken (a tenth
+// of a request's CPU at 8 connections). An entry that runs long while others wait loses its slot. From then on, the
+// system shares the cores, and its deployment is deprioritized for a while: in one queue if its entries are slow, in
+// another if they use much CPU, so that no working deployment waits for an endless loop. This module is pure: it only
+// uses an interface of isolates.
 
 /** Recent scheduling behavior of a deployment, shared by its isolates. */
 export interface Conduct {
@@ -14,39 +14,39 @@ export interface Conduct {
   isBurning: boolean;
 }
 
-/** Something that can be entered. */
+/** An isolate, as the scheduler sees it. */
 export interface Enterable {
   /**
-   * Moves everything collected into the isolate, behind an entry that still runs. The end of each entry is reported
-   * by `EntryScheduler.left`.
+   * Moves everything that was collected into the isolate, behind an entry that is still running. The end of each entry
+   * is reported by `EntryScheduler.left`.
    */
   enter(): void;
-  /** Scheduling state, owned by the scheduler. */
+  /** State of scheduling, which only the scheduler changes. */
   entryState: EntryState;
-  /** Whether the isolate's entry has lost its slot and runs next to the others; owned by the scheduler. */
+  /** Whether the isolate's entry has lost its slot, and runs without one. Only the scheduler changes this. */
   isOvertime: boolean;
-  /** When the entry lost its slot, and whether it counts as using much CPU; owned by the scheduler. */
+  /** When the entry lost its slot, and whether it uses much CPU. Only the scheduler changes this. */
   overtimeSince: number;
   isBurning: boolean;
-  /** Round of the watch in which its entry began; owned by the scheduler. */
+  /** Round of the watch in which its entry began. Only the scheduler changes this. */
   enteredRound: number;
   readonly conduct: Conduct;
 }
 
 /**
- * `idle`: no work; `ready`: waits for a slot; `running`: entered; `ahead`: entered, with a second entry queued behind;
- * `again` and `ahead again`: more work was collected since.
+ * `idle` has no work, `ready` waits for a slot, `running` is entered, and `ahead` is entered with a second entry queued
+ * behind. With `again`, more work was collected since.
  */
 export type EntryState = 'idle' | 'ready' | 'running' | 'again' | 'ahead' | 'ahead again';
 
 /** Options of a scheduler. */
 interface EntryOptions {
-  /** Slots: the number of entries that run at a time while none of them runs long. */
+  /** Number of slots, which is the number of entries that run at a time while none of them runs long. */
   readonly runningMax: number;
   readonly defer: (callback: () => void) => void;
   /** Sets a timer; by default a timer that does not keep the process alive. */
   readonly later?: (callback: () => void, ms: number) => void;
-  /** Milliseconds of any monotonic clock. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
@@ -54,9 +54,9 @@ interface EntryOptions {
 const TURN_MS = 8;
 /** How long a deployment is deprioritized after its entry lost its slot. */
 const SLOW_MS = 2000;
-/** An entry that runs longer without a slot counts as burning. */
+/** An entry that runs longer than this without a slot is considered to burn CPU. */
 const BURN_MS = 100;
-/** Limit for entries without a slot. More would make every thread wait long for a core. */
+/** Maximum number of entries without a slot. With more of them, every thread would wait long for a core. */
 const OVERTIME_MAX = 32;
 /** After this many starts of other isolates, a deprioritized isolate gets a slot even if others wait. */
 const FAST_IN_A_ROW_MAX = 16;
@@ -94,7 +94,7 @@ class Waiting {
 }
 
 /**
- * Queues isolates and keeps the number of running entries under a cap.
+ * Queues isolates, and limits the number of running entries.
  *
  * @example
  * const scheduler = new EntryScheduler({ runningMax: 2, defer: setImmediate });
@@ -109,9 +109,9 @@ export class EntryScheduler {
   #fastInARow = 0;
   /** Running isolates that may get their second entry in this tick. */
   #followers: Enterable[] = [];
-  /** Isolates with a slot. */
+  /** Number of isolates with a slot. */
   #placed: Enterable[] = [];
-  /** Isolates without a slot, and how many of them burn CPU. */
+  /** Number of isolates without a slot, and how many of them burn CPU. */
   #overtime: Enterable[] = [];
   #burners = 0;
   #deferred = false;
@@ -149,7 +149,7 @@ export class EntryScheduler {
     return this.#ready.length + this.#lasting.length + this.#burning.length;
   }
 
-  /** The isolate has input for an entry. */
+  /** Called when the isolate has input for an entry. */
   request(isolate: Enterable): void {
     if (isolate.entryState === 'running') {
       isolate.entryState = 'again';
@@ -165,8 +165,8 @@ export class EntryScheduler {
   }
 
   /**
-   * An entry has ended. @param cpuMs the CPU time of the entry's thread: an entry that was only kept off its core is
-   * not deprioritized.
+   * Called when an entry has ended. @param cpuMs the CPU time of the entry's thread. An entry that only waited for a
+   * core is not deprioritized.
    */
   left(isolate: Enterable, cpuMs: number): void {
     const state = isolate.entryState;
@@ -186,7 +186,7 @@ export class EntryScheduler {
     if (this.waiting > 0) this.#schedule();
   }
 
-  /** The isolate was disposed: drops its queued entries. */
+  /** Called when the isolate was disposed: drops its queued entries. */
   forget(isolate: Enterable): void {
     if (isolate.entryState === 'ready') {
       for (const queue of [this.#ready, this.#lasting, this.#burning]) queue.remove(isolate);
@@ -196,7 +196,8 @@ export class EntryScheduler {
   }
 
   /**
-   * A thread still burns CPU for it after its entry was abandoned: it is deprioritized as if the entry were running.
+   * Called when a thread still burns CPU for the isolate after its entry was abandoned: the deployment is deprioritized
+   * as if the entry were running.
    */
   burns(conduct: Conduct): void {
     conduct.slowUntil = this.#now() + SLOW_MS;
@@ -239,7 +240,8 @@ export class EntryScheduler {
     if (this.waiting > 0) this.#watch();
   }
 
-  // Each of both kinds gets as many cores as there are, however many deployments are deprioritized.
+  // Each of the two groups gets as many slots as there are cores, independent of the number of deprioritized
+  // deployments.
   get #lastingMayStart(): boolean {
     return this.#lasting.length > 0 && this.#overtime.length - this.#burners < this.#runningMax;
   }
@@ -297,7 +299,7 @@ export class EntryScheduler {
     this.#burners++;
   }
 
-  /** An isolate with more to do continues, unless others wait for a slot: then it queues behind them. */
+  /** An isolate with more work continues, unless others wait for a slot; then it queues behind them. */
   #follow(): void {
     if (this.#ready.length === 0 && !this.#asideMayStart) {
       for (const isolate of this.#followers) {

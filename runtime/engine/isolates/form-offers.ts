@@ -1,5 +1,5 @@
-// Offers the code cache of one isolate's worker once the isolate has served: V8 has then compiled the functions that
-// serving needs. Made by isolate.ts when it loads the worker.
+// Offers the code cache of one isolate's worker when the isolate has served, because V8 has then compiled the functions
+// that serving needs. Made by isolate.ts when it loads the worker.
 import { formStages, type CompiledForms, type FormSource, type FormStage } from './compiled-forms.ts';
 
 /** The code of a worker. */
@@ -13,7 +13,7 @@ export class FormOffers {
   readonly #forms: CompiledForms;
   readonly #code: Code;
   readonly #source: FormSource;
-  /** Stage of the code cache that is known. */
+  /** Stage of the known code cache. */
   #stage: FormStage;
   /** Number of requests and other events received. */
   #served = 0;
@@ -25,7 +25,7 @@ export class FormOffers {
     this.#source = source;
   }
 
-  /** Requests and other events enter the isolate. */
+  /** Called when requests and other events enter the isolate. */
   served(requests: number): void {
     this.#served += requests;
     const { next } = formStages[this.#stage];

@@ -12,15 +12,15 @@ export interface GuestConnection {
 
 /** The host's functions that the guest calls. */
 interface HostSide {
-  /** An entry has ended. */
+  /** Called when an entry has ended. */
   readonly leave: (...parameters: never[]) => void;
   /** A synchronous call. */
   readonly sync: (...parameters: never[]) => unknown;
-  /** A call that the isolate's thread waits for. */
+  /** Makes a call for which the isolate's thread waits. */
   readonly waiting: (...parameters: never[]) => Promise<unknown>;
 }
 
-/** Limits that the guest itself applies. */
+/** Limits that the guest itself enforces. */
 interface GuestLimits {
   readonly isolateMemoryMb: number;
   readonly streamWindowBytes: number;

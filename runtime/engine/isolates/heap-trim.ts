@@ -1,13 +1,16 @@
-// Whether a trim of an isolate's heap frees enough memory. Called by isolate.ts.
+// Decides whether a trim of an isolate's heap would free enough memory. Called by isolate.ts.
 
 /**
- * Smaller heaps, such as those of hello workers, release 0.25 MB, which is too little for a trim soon after the last
+ * Smaller heaps, such as those of minimal workers, release 0.25 MB, which is too little for a trim soon after the last
  * request.
  */
 const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
-/** An isolate that holds little more than after its last trim is not trimmed: a trim would cost more than it frees. */
+/**
+ * An isolate is not trimmed if its heap is less than this much larger than after its last trim, because the trim would
+ * cost more than it frees.
+ */
 const GROWN_BYTES_MIN = 512 * 1024;
-/** The same once it has been idle for long. */
+/** The growth for a trim of an isolate that has been idle for long. */
 const RESTING_GROWN_BYTES_MIN = 128 * 1024;
 
 /** @param before the heap after its last trim. @param isResting whether the isolate has been idle for long. */

@@ -20,18 +20,18 @@ export interface IsolateDeps {
   readonly snapshot: Snapshot;
   readonly native: ivm.NativeModule;
   readonly scheduler: EntryScheduler;
-  /** Takes over the threads of abandoned isolates. */
+  /** Watches the threads of abandoned isolates. */
   readonly lostThreads: Pick<LostThreads, 'watch'>;
   readonly counters: IsolateCounters;
-  /** Null means that each start compiles. */
+  /** The code caches; null means that each start compiles the worker. */
   readonly compiledForms: CompiledForms | null;
-  /** Descriptor on which a dying process names the code that was running; below 0: none. */
+  /** Descriptor on which a dying process names the code that was running; below 0 if there is none. */
   readonly crashDescriptor?: number;
-  /** Without this object, memory that V8 does not count ends no isolate. */
+  /** Detects growth of memory that V8 does not count; if absent, such memory ends no isolate. */
   readonly growth?: ResidentGrowth;
   readonly limits: {
     readonly isolateMemoryMb: number;
-    /** CPU limit of the worker's top level; 0 = off. */
+    /** CPU limit of the worker's top level; 0 means no limit. */
     readonly startupCpuMs: number;
     readonly streamWindowBytes: number;
     readonly timersMax: number;
@@ -40,7 +40,7 @@ export interface IsolateDeps {
   };
 }
 
-/** Counters of isolates: metrics/counters.ts. */
+/** Counters of isolates (metrics/counters.ts). */
 interface IsolateCounters {
   isolatesStarted: number;
   isolatesEvicted: number;
@@ -48,7 +48,7 @@ interface IsolateCounters {
   entered(requests: number): void;
 }
 
-/** Input of the next entry, which empties it. */
+/** Input of the next entry. The entry empties it. */
 interface Batch {
   meta: string;
   text: string;
@@ -57,7 +57,7 @@ interface Batch {
   taken(): void;
   /** Number of requests and other events in the batch. */
   requests: number;
-  /** The arrays of `bytes`, in order, that are no longer needed: their memory is transferred instead of copied. */
+  /** The arrays of `bytes`, in order, that the host no longer needs: their memory is transferred instead of copied. */
   transferred: Uint8Array[] | null;
 }
 
@@ -68,7 +68,7 @@ interface WorkerCode {
   /** As in guest/environment.ts. */
   readonly bindings: Readonly<Record<string, string | null>>;
   readonly cpuLimitMs: number;
-  /** `<project>/<deployment id>`: logged if the process dies because of it. */
+  /** `<project>/<deployment id>`, which is reported if the process dies because of the worker. */
   readonly owner: string;
   /** Organization of the deployment; null without a control plane. */
   readonly organization: string | null;
@@ -79,21 +79,22 @@ interface WorkerCode {
 const COPY = { arguments: { copy: true } } as const;
 
 /**
- * Created beside the main thread, and blank until `load`; then `enter` accepts batches until it is disposed or dies.
+ * An isolate. It is created outside the main thread, and blank until `load`. Then `enter` accepts batches until the
+ * isolate is disposed or dies.
  */
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
   isOvertime = false;
-  /** Heap after the last trim. */
+  /** Heap size after the last trim. */
   #trimmedBytes = 0;
   overtimeSince = 0;
   isBurning = false;
   enteredRound = 0;
   /** Memory account of the deployment, when the isolate serves one. */
   conduct: Conduct = { slowUntil: 0, isBurning: false };
-  /** Settles when its isolate is created or refused; loads and requests are accepted earlier. */
+  /** Settles when the isolate is created or refused; loads and requests are accepted earlier. */
   readonly ready: Promise<void>;
-  /** Both null until the isolate is created. */
+  /** Both fields are null until the isolate is created. */
   #opened: OpenedIsolate | null = null;
   #connection: GuestConnection | null = null;
   #isRequested = false;
@@ -101,7 +102,7 @@ export class WorkerIsolate implements Enterable {
   #events: IsolateEvents | null = null;
   #batch: Batch | null = null;
   #gone = false;
-  /** Reason for which its thread is lost. */
+  /** The reason why its thread is lost. */
   #lost: LossReason | null = null;
   /** CPU of the entry in which it ended. */
   #endedMs = 0;
@@ -112,13 +113,13 @@ export class WorkerIsolate implements Enterable {
   #worker: WorkerCode | null = null;
   /** Whether the first entry has loaded the worker. */
   #isLoaded = false;
-  /** Null if no code cache of the worker is ever taken. */
+  /** Offers the code cache of the worker; null if it is never taken. */
   #forms: FormOffers | null = null;
   #leaves = 0;
   #checkedLeaves = 0;
   #stuck: StuckEntry;
   readonly #grown: GrownBytes = { bytes: 0, at: 0 };
-  /** Host calls that its thread waits for. */
+  /** Number of host calls for which its thread waits. */
   #awaited = 0;
 
   constructor(deps: IsolateDeps) {
@@ -147,19 +148,19 @@ export class WorkerIsolate implements Enterable {
     this.#requestLater();
   }
 
-  /** The isolate could not be created, has died, or is disposed. */
+  /** Whether the isolate could not be created, has died, or is disposed. */
   get isGone(): boolean {
     return this.#gone;
   }
 
-  /** Requests from before the isolate was created and had a worker. */
+  /** Number of requests that came before the isolate was created and had a worker. */
   #requestLater(): void {
     if (this.#isRequested) this.request();
   }
 
   /**
-   * Sets the isolate's worker, which the first entry compiles and runs the top level of, before the first requests: the
-   * isolate's thread is woken once for everything. The guest reports the result on request (`Link.start`).
+   * Sets the isolate's worker. The first entry compiles it and runs its top level before the first requests, so that
+   * the isolate's thread is woken only once. The guest reports the result on request (`Link.start`).
    */
   load(worker: WorkerCode, batch: Batch, events: IsolateEvents): void {
     this.#batch = batch;
@@ -180,7 +181,8 @@ export class WorkerIsolate implements Enterable {
       owner,
       crashDescriptor: crashDescriptor ?? -1,
     };
-    // V8 checks a cache only against the length of the source: without a hash of the code its content is unknown.
+    // V8 only checks whether a cache belongs to a source of this length, so the content of a cache without a hash of
+    // the code is unknown.
     const forms = hash === '' ? null : compiledForms;
     const form = forms?.find(owner, hash, text.length) ?? null;
     connection.load.applyIgnored(undefined, [config, text.bytes, text.isWide, form?.bytes ?? null], COPY);
@@ -199,7 +201,7 @@ export class WorkerIsolate implements Enterable {
 
   /**
    * Frees memory while no entry runs, if the isolate holds enough memory for this. @param isResting whether the isolate
-   * has been idle for long: then smaller gains are enough.
+   * has been idle for long, so that a smaller gain is sufficient.
    */
   async trim(isResting: boolean): Promise<void> {
     if (this.#gone || this.#connection === null || this.entryState !== 'idle') return;
@@ -209,7 +211,7 @@ export class WorkerIsolate implements Enterable {
     this.#trimmedBytes = await this.heapBytes();
   }
 
-  /** The batch has content: the isolate must be entered soon. */
+  /** Called when the batch has content: the isolate must be entered soon. */
   request(): void {
     if (this.#connection === null || this.#batch === null) this.#isRequested = true;
     else if (!this.#gone) this.#deps.scheduler.request(this);
@@ -250,7 +252,8 @@ export class WorkerIsolate implements Enterable {
         throw new Error(`guest reported ${cpuMs} ms of CPU, ${shareMs} ms a share`);
       this.#events?.left(meta, text, shareMs, cpuMs, bytes.length > 1 ? apart(bytes) : bytes);
     } catch (error) {
-      // Malformed records, or a bug of ours in reading them: the isolate cannot be trusted any more.
+      // The records are malformed, or the platform has a bug in reading them, so the isolate cannot be trusted any
+      // more.
       this.#die('fault', error);
       return;
     } finally {
@@ -272,8 +275,8 @@ export class WorkerIsolate implements Enterable {
   };
 
   /**
-   * Called from time to time while an entry runs: an isolate over its memory limit ends without an event, and a loop
-   * over slow built-ins may not reach a point where V8 can end it for minutes.
+   * Called from time to time while an entry runs, because an isolate that exceeds its memory limit ends without an
+   * event, and a loop over slow built-ins may not reach a point where V8 can end it for minutes.
    */
   checkAlive(): void {
     if (this.#gone || this.#opened === null) return;
@@ -289,7 +292,7 @@ export class WorkerIsolate implements Enterable {
     }
   }
 
-  /** Called about once a second, because its heap may also overflow while no entry runs. */
+  /** Called about once a second, because the heap may also overflow while no entry runs. */
   checkOverflow(): void {
     if (this.#stuck.isOverflowed) this.#die('aborted');
   }
@@ -311,12 +314,12 @@ export class WorkerIsolate implements Enterable {
     if (this.#gone) return;
     this.#gone = true;
     const isEntered = this.entryState !== 'idle' && this.entryState !== 'ready';
-    // If the entry sent its records, the CPU of the entry is in them.
+    // If the entry has sent its records, they contain its CPU.
     this.#endedMs = isEntered && !this.#isReporting ? this.#stuck.usedMs : 0;
     this.#deps.scheduler.forget(this);
   }
 
-  /** Heap in use, in bytes. */
+  /** Used heap, in bytes. */
   async heapBytes(): Promise<number> {
     if (this.#opened === null) return 0;
     const statistics = await this.#opened.isolate.getHeapStatistics();

@@ -1,10 +1,13 @@
-// Threads that still run the code of abandoned isolates: V8 cannot end them. Such a thread gets the lowest priority,
-// its CPU is charged as it is used, and the engine is replaced when this is necessary to end it. Created by engine.ts;
+// Threads that still run the code of abandoned isolates, because V8 cannot end them. Such a thread gets the lowest
+// priority, its CPU is charged as it is used, and if necessary, the engine is replaced to end it. Created by engine.ts;
 // isolate.ts adds threads, process/supervised.ts reads them.
 import { constants, getPriority, setPriority } from 'node:os';
 import { shownWords } from './stuck-entry.ts';
 
-/** `heap`: the heap overflowed inside V8, and the thread sleeps forever; `endless`: nothing can end its code. */
+/**
+ * Why a thread is lost: `heap`, the heap overflowed inside V8, and the thread sleeps forever; `endless`, nothing can
+ * end its code.
+ */
 export type LossReason = 'heap' | 'endless';
 
 /** The thread of an abandoned isolate. */
@@ -15,21 +18,21 @@ interface GivenUpThread {
   readonly organization: string | null;
   /** `shownWords` of its entry. */
   readonly shown: Int32Array;
-  /** CPU of that entry that is already charged. */
+  /** The already charged CPU of the entry. */
   readonly chargedMs: number;
   /** Reports further CPU. */
   readonly onBurnt: (cpuMs: number) => void;
 }
 
-/** A lost thread, for the supervisor. */
+/** What the supervisor learns about a lost thread. */
 interface LostThread extends Pick<GivenUpThread, 'owner' | 'organization'> {
   readonly reason: LossReason;
 }
 
-/** Why an engine has to be replaced. */
+/** The reason why an engine must be replaced. */
 interface Replacement {
   readonly reason: string;
-  /** The largest cause and its CPU. */
+  /** The deployment that is the largest cause, and its CPU. */
   readonly blamed: Pick<GivenUpThread, 'owner' | 'organization'> & { readonly burntMs: number };
 }
 
@@ -46,7 +49,7 @@ interface Watched extends GivenUpThread {
   reason: LossReason | null;
   /** The thread's priority before it was lowered; null if unchanged. */
   priority: { readonly thread: number; readonly before: number } | null;
-  /** Checks since its entry ended. */
+  /** Number of checks since its entry ended. */
   looksAfter: number;
 }
 
@@ -57,11 +60,11 @@ interface Loss extends Pick<GivenUpThread, 'owner' | 'organization'> {
 }
 
 const LOOK_MS = 100;
-/** A thread that was told to end counts as lost after it has used this much more CPU. */
+/** A thread that was told to end is lost when it has used this much more CPU. */
 const ENDING_MS_MAX = 5000;
-/** Lost threads after which an engine is replaced: each keeps its memory. */
+/** An engine with this many lost threads is replaced, because each of them keeps its memory. */
 const THREADS_MAX = 8;
-/** A thread that returned is watched for this many checks, in case it is about to end. */
+/** A thread whose entry has ended is watched for this many checks, because it may end soon. */
 const LOOKS_AFTER_MAX = 10;
 
 const systemPriorities: Priorities = { get: getPriority, set: setPriority };
@@ -71,10 +74,10 @@ export class LostThreads {
   #cpuMsMax: number;
   #priorities: Priorities;
   #watched = new Set<Watched>();
-  /** Losses of all deployments, including threads that have ended. */
+  /** The losses of all deployments, including threads that have ended. */
   #losses = new Map<string, Loss>();
   #untold: LostThread[] = [];
-  /** Deployment whose thread serves again, at the lowest priority. */
+  /** Deployments whose thread serves again, at the lowest priority. */
   #slowed: Loss | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -91,19 +94,19 @@ export class LostThreads {
     return count;
   }
 
-  /** While there are any, the process cannot exit by itself. */
+  /** While there are lost threads, the process cannot exit normally. */
   get isEmpty(): boolean {
     return this.#watched.size === 0;
   }
 
-  /** CPU of lost threads since they were abandoned. */
+  /** The CPU that lost threads have used since they were abandoned. */
   get burntMs(): number {
     let sum = 0;
     for (const { burntMs } of this.#losses.values()) sum += burntMs;
     return sum;
   }
 
-  /** @param reason why the thread is lost; null if it was told to end, and counts as lost only if it does not end. */
+  /** @param reason why the thread is lost; null if it was told to end, and is only lost if it does not. */
   watch(given: GivenUpThread, reason: LossReason | null): void {
     const watched: Watched = { ...given, burntMs: 0, reason: null, priority: null, looksAfter: 0 };
     this.#watched.add(watched);
@@ -111,7 +114,7 @@ export class LostThreads {
     this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref();
   }
 
-  /** Threads lost since the last call. */
+  /** The threads that were lost since the last call. */
   takeLost(): LostThread[] {
     return this.#untold.splice(0);
   }
@@ -124,7 +127,7 @@ export class LostThreads {
     this.#timer = null;
   }
 
-  /** Why the engine has to be replaced; null if it does not. */
+  /** The reason why the engine must be replaced; null if there is none. */
   get replacement(): Replacement | null {
     const { burntMs, count } = this;
     const seconds = (burntMs / 1000).toFixed(1);
@@ -141,12 +144,12 @@ export class LostThreads {
   }
 
   #look(watched: Watched): void {
-    // The heap has overflowed since the isolate was abandoned.
+    // The heap may overflow after the isolate was abandoned.
     if (watched.reason === null && Atomics.load(watched.shown, shownWords.overflowed) !== 0)
       this.#lose(watched, 'heap');
     const thread = Atomics.load(watched.shown, shownWords.thread);
     const usedMs = Atomics.load(watched.shown, shownWords.usedMs);
-    // The value is lower than before: another entry runs, which was queued behind the abandoned one.
+    // The value is lower than before, because another entry runs, which was queued behind the abandoned one.
     const moreMs = usedMs < watched.chargedMs ? usedMs : usedMs - watched.chargedMs;
     watched.chargedMs = usedMs;
     if (moreMs > 0) {
@@ -173,7 +176,7 @@ export class LostThreads {
       this.#priorities.set(thread, constants.priority.PRIORITY_LOW);
       watched.priority = { thread, before };
     } catch {
-      // The thread has ended, or the system does not permit the change.
+      // This fails if the thread has ended, or the system does not permit the change.
     }
   }
 
@@ -201,7 +204,7 @@ export class LostThreads {
     return loss;
   }
 
-  /** Blames the organization with the most CPU, and in it the deployment with the most. */
+  /** Blames the organization that used the most CPU, and of its deployments the one that used the most. */
   #blame(reason: string): Replacement {
     const organizations = new Map<string, Loss>();
     for (const { owner, organization, threads, burntMs } of this.#losses.values()) {

@@ -5,7 +5,7 @@ import type { Conduct } from './entry.ts';
 import { WorkerIsolate, type IsolateDeps } from './isolate.ts';
 import { TurnBudget } from './turn-budget.ts';
 
-/** Something that owns live isolates and can release idle ones. */
+/** The owner of a live isolate, which can release it when it is idle. */
 export interface Tenant {
   /** `performance.now()` of its last request. */
   readonly lastUsedAt: number;
@@ -22,11 +22,11 @@ export interface Tenant {
    * rejects.
    */
   trim(isResting: boolean): Promise<void>;
-  /** Entries since its isolate was last trimmed, and invocations that ended in them. */
+  /** Number of entries since the isolate was last trimmed, and of invocations that ended in them. */
   readonly uses: number;
   /** Whether the isolate was trimmed after a long idle time, and has not been used since. */
   readonly isResting: boolean;
-  /** Heap and buffers of its isolate, and memory held for it outside. */
+  /** Size of the isolate's heap and buffers, and of the memory that is held for it outside. */
   heldBytes(): Promise<number>;
 }
 
@@ -34,12 +34,15 @@ export interface Tenant {
 interface PoolLimits {
   readonly isolatesMax: number;
   readonly engineMemoryMb: number;
-  /** Blank isolates kept ready. */
+  /** Number of blank isolates that are kept ready. */
   readonly blanks: number;
 }
 
 const MEMORY_MS = 1000;
-/** An isolate that has been idle for this long is trimmed: this takes about 5 ms of CPU, one isolate at a time. */
+/**
+ * An isolate that has been idle for this long is trimmed, which takes about 5 ms of CPU. Isolates are trimmed one at a
+ * time.
+ */
 const IDLE_MS = 3000;
 /**
  * An isolate with this many uses would lose compiled code that is more valuable than the freed memory, so it is trimmed
@@ -48,9 +51,9 @@ const IDLE_MS = 3000;
 const USES_HOT = 1000;
 /** A long time. */
 const IDLE_LONG_MS = 60_000;
-/** After a start, others may follow within this time and need the CPU more: all isolates are trimmed later. */
+/** For this time after a start, no isolate is trimmed, because further starts may follow, which need the CPU more. */
 const STARTS_MS = 1000;
-/** Smaller isolates are not the reason why an engine uses too much memory. */
+/** Smaller isolates are not evicted, because they are not the reason why an engine uses too much memory. */
 const HEAVY_BYTES = 16 * 1024 * 1024;
 
 /** Reading resident memory takes 0.1 to 0.4 ms, so starts within a short time share one reading. */
@@ -58,7 +61,7 @@ const RSS_MS = 50;
 
 /** The isolates of one engine. */
 export class Pool {
-  /** The budget for reading the code of starting workers. */
+  /** Main-thread budget for reading the code of starting workers. */
   readonly loads = new TurnBudget();
   #deps: IsolateDeps;
   #limits: PoolLimits;
@@ -86,7 +89,7 @@ export class Pool {
     this.#refill();
   }
 
-  /** Tenants with a live isolate. */
+  /** The tenants that have a live isolate. */
   get live(): number {
     return this.#tenants.size;
   }
@@ -102,14 +105,14 @@ export class Pool {
     this.#tenants.add(tenant);
     this.#tookAt = performance.now();
     this.#deps.counters.isolatesStarted++;
-    // The oldest: it is made, or will be before the others.
+    // The oldest isolate is taken, because it is created before the others.
     const isolate = this.#blanks.shift() ?? new WorkerIsolate(this.#deps);
     isolate.conduct = tenant.conduct;
     this.#refill();
     return isolate;
   }
 
-  /** The tenant no longer has a live isolate. */
+  /** Called when the tenant no longer has a live isolate. */
   release(tenant: Tenant): void {
     this.#tenants.delete(tenant);
   }
@@ -144,7 +147,7 @@ export class Pool {
     if (tooLarge) tooMany = Math.max(tooMany, Math.ceil(this.#tenants.size / 10));
     if (tooMany <= 0) return;
     const idle = [...this.#tenants].filter((tenant) => tenant.isIdle).toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
-    // A few more than needed, so that a pool at its limit does not sort at every start.
+    // Evicts a few more than necessary, so that a pool at its limit does not sort the isolates at every start.
     for (const tenant of idle.slice(0, tooMany + Math.floor(isolatesMax / 50))) {
       this.#deps.counters.isolatesEvicted++;
       tenant.evict();
@@ -176,7 +179,7 @@ export class Pool {
     if (!this.#closed && most >= HEAVY_BYTES) heaviest?.disposeForMemory();
   }
 
-  /** Trims idle isolates one after the other, while none waits for a slot. */
+  /** Trims idle isolates one after the other, while no isolate waits for a slot. */
   async trimIdle(now = performance.now()): Promise<void> {
     if (this.#isTrimming) return;
     this.#isTrimming = true;

@@ -1,7 +1,7 @@
 // The last protection against memory that no other code counts: growth of the engine's resident memory while an
-// isolate's code runs. An isolate is attributed its thread's share of the page faults between two checks. Old growth is
-// forgotten, because memory that is freed and allocated again looks like growth. Used by isolate.ts at each check of an
-// entry. Linux only: on other systems no isolate ever exceeds the limit.
+// isolate's code runs. Between two checks, each isolate is attributed the share of the growth that its thread has of
+// the page faults. Old growth is forgotten, because memory that is freed and allocated again looks like growth. Used by
+// isolate.ts at each check of an entry. Only works on Linux; on other systems, no isolate ever exceeds the limit.
 import { readFileSync } from 'node:fs';
 
 /** Recent growth of an isolate. */
@@ -11,17 +11,17 @@ export interface GrownBytes {
   at: number;
 }
 
-/** Reads the memory of the process, and the page faults of the process or one of its threads, or null. */
+/** Reads the memory of the process, and the page faults of the process or one of its threads; null if unknown. */
 interface ResidentReader {
   bytes(): number;
   faults(thread?: number): number | null;
 }
 
-/** The limit must be reached within this time. */
+/** Only growth within this time is counted. */
 const FORGOTTEN_MS = 10_000;
 /** If checks are further apart, they do not show which isolate ran in between. */
 const GAP_MS_MAX = 500;
-/** An isolate may use its limit for the heap and again for buffers; V8 itself needs some more. */
+/** An isolate may use its limit for the heap, and again for buffers; V8 itself needs some more memory. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 
 /** The growth of one engine. */
@@ -33,15 +33,15 @@ export class ResidentGrowth {
   #at = Number.NEGATIVE_INFINITY;
   #bytes = 0;
   #faults = 0;
-  /** Page faults of threads that have run an entry. */
+  /** Page faults of the threads that have run an entry. */
   #ofThreads = new Map<number, number>();
-  /** Growth between the last two checks. */
+  /** The growth between the last two checks. */
   #grown = 0;
   #faulted = 0;
-  /** Growth of the whole process: an isolate is not over its limit if its growth was freed elsewhere. */
+  /** Growth of the whole process. An isolate is not over its limit if as much memory was freed elsewhere. */
   #all: GrownBytes = { bytes: 0, at: 0 };
 
-  /** @param memoryMb limit of an isolate. */
+  /** @param memoryMb memory limit of an isolate. */
   constructor(memoryMb: number, read: ResidentReader = ofThisProcess, now = (): number => performance.now()) {
     this.#bytesMax = 2 * memoryMb * 1024 * 1024 + SPARE_BYTES;
     this.#read = read;
@@ -87,7 +87,7 @@ const ofThisProcess: ResidentReader = {
   faults(thread) {
     try {
       const stat = readFileSync(thread === undefined ? '/proc/self/stat' : `/proc/self/task/${thread}/stat`, 'latin1');
-      // `<id> (<name>) <state> ...`; a name may contain any character.
+      // Fields after the name; the format is `<id> (<name>) <state> ...`, and a name may contain any character.
       return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ', 8)[7]);
     } catch {
       return null;

@@ -15,7 +15,7 @@ const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, str
 const FOLDERS = ['lazy', 'bindings', 'events'];
 
 /**
- * Whether a file is in the snapshot. Lazy scripts receive their imports from such files as a parameter, `deps`
+ * Whether a file is in the snapshot. Lazy scripts receive what they import from such files as a parameter, `deps`
  * (LazyDeps of guest/lazy.ts).
  */
 function isInSnapshot(file: string): boolean {
@@ -43,7 +43,7 @@ async function scriptOf(input: string, name?: string): Promise<string> {
       if (level === 'warn' && log.code !== 'EVAL') throw new Error(log.message);
     },
   });
-  // Smaller source, smaller snapshot; names are kept for stack traces and for `constructor.name`.
+  // The source is minified for a smaller snapshot; names are kept for stack traces and for `constructor.name`.
   const minify = {
     compress: true,
     mangle: { toplevel: false, keepNames: { function: true, class: true } },
@@ -58,8 +58,8 @@ async function scriptOf(input: string, name?: string): Promise<string> {
     ...shape,
   });
   await bundle.close();
-  // The bundler drops the directive of its modules. A sloppy function exposes its caller, its arguments and, to
-  // Error.prepareStackTrace, itself, and with them an invocation and its account.
+  // The bundler drops the strict directive of modules. Through a sloppy function, tenants could reach its caller, its
+  // arguments, and in Error.prepareStackTrace the function itself, and so an invocation and its account.
   return `'use strict';${output[0].code}`;
 }
 

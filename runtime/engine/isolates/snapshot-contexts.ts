@@ -1,9 +1,9 @@
 // Creates isolates from the guest's snapshot outside the main thread. One isolate of the platform, the maker, creates
-// them on its thread and transfers them. No tenant's code ever runs in the maker. isolated-vm creates a context with
-// every isolate, in addition to the requested one, both from the blob's first context. The guest in both would cost
-// twice the time and memory (bench/README.md). Therefore the first context is bare, and while the requested context is
-// created, the blob's table points to the guest's context. V8 reads this table whenever it creates a context, so the
-// maker creates one isolate at a time.
+// them on its thread, and transfers them. No tenant's code ever runs in the maker. isolated-vm creates a context with
+// every isolate, in addition to the requested one, both from the blob's first context. If both contexts contained the
+// guest, time and memory would double (bench/README.md). Therefore the first context is bare, and while the requested
+// context is created, the blob's table points to the guest's context. V8 reads this table whenever it creates a
+// context, so the maker creates one isolate at a time.
 import ivm from 'isolated-vm';
 
 /** Offsets in a blob of V8 13.6: the number of contexts, the isolate's part, the start of each context. */
@@ -13,7 +13,7 @@ const ISOLATE_AT = 0x60;
 
 /** The inputs from which an isolate is created. */
 interface OpenOptions {
-  /** MB of its heap. */
+  /** Heap size in MB. */
   readonly memoryLimit: number;
   readonly native: ivm.NativeModule;
 }
@@ -21,15 +21,18 @@ interface OpenOptions {
 /** A new isolate. */
 export interface OpenedIsolate {
   readonly isolate: ivm.Isolate;
-  /** Context of the isolate, which contains the guest. */
+  /** The context with the guest. */
   readonly context: ivm.Context;
-  /** The native functions of the guest, for this context. */
+  /** The guest's native functions for this context. */
   readonly functions: ivm.Reference<Record<string, unknown>>;
   /** The guest's function that connects it to its host. */
   readonly connect: ivm.Reference<(...parameters: unknown[]) => unknown>;
 }
 
-/** Offsets of the contexts in a blob: bare, and with the guest. @throws {Error} when this V8 uses another layout. */
+/**
+ * The offsets of the two contexts in a blob: the bare one, and the one with the guest. @throws {Error} when this V8
+ * uses another layout.
+ */
 export function readContexts(blob: ArrayBuffer): { readonly bare: number; readonly guest: number } {
   const view = new DataView(blob);
   const at = (offset: number): number => (offset + 4 <= view.byteLength ? view.getUint32(offset, true) : -1);
@@ -55,7 +58,7 @@ function maker(
 ): (memoryLimit: number, native: ivm.NativeModule) => Promise<Made> {
   let copy = blob;
   let before: Promise<unknown> = Promise.resolve();
-  // The same memory that the isolates use, without a copy.
+  // This is the memory that the isolates use, without a copy.
   const point = (context: number): void => {
     const shared = copy.copy({ transferIn: true });
     new DataView(shared).setUint32(at, context, true);
@@ -79,7 +82,7 @@ function maker(
   };
 }
 
-/** Creates isolates from a blob, which the opener owns from then on. */
+/** Creates isolates from a blob, which the caller must not use afterwards. */
 export function createOpener(blob: ArrayBuffer): (options: OpenOptions) => Promise<OpenedIsolate> {
   const { bare, guest } = readContexts(blob);
   const copy = new ivm.ExternalCopy(blob, { transferOut: true });
@@ -95,5 +98,5 @@ export function createOpener(blob: ArrayBuffer): (options: OpenOptions) => Promi
   };
 }
 
-/** Heap of the maker: it holds handles that wait to be collected. */
+/** Heap size of the maker, for handles that wait for the garbage collector. */
 const MAKER_MB = 64;

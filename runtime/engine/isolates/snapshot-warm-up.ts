@@ -2,7 +2,8 @@
 // nothing, and serves two requests. V8 keeps the bytecode of the code that ran, so that no isolate compiles it again.
 import { RecordWriter, toGuest } from '../bridge/protocol.ts';
 
-// Runs inside the isolate; only its source text is used. Returns a function to call once all microtasks have run.
+// This function runs inside the isolate, so only its source text is used. Returns a function to call once all
+// microtasks have run.
 function warmUp(meta: string, text: string): () => void {
   const scope = globalThis as unknown as Record<
     string,
@@ -27,7 +28,7 @@ function warmUp(meta: string, text: string): () => void {
       context = value;
     },
     now: () => 0,
-    // A URL of this host, without query and fragment.
+    // Replaces the native URL function: accepts a URL of this host, without query and fragment.
     plainUrl: (text: string, _base: undefined, places: Uint32Array) => {
       places.set([5, 7, 21, 21, text.length, text.length]);
       return text;
@@ -53,7 +54,7 @@ function warmUp(meta: string, text: string): () => void {
   return () => flush(0, 0);
 }
 
-/** The script; it evaluates to a function to call after the microtasks. */
+/** The script, which evaluates to a function that must be called after the microtasks. */
 export function warmUpScript(): string {
   const batch = new RecordWriter();
   batch.record(toGuest.start);

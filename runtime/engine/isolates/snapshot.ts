@@ -1,7 +1,7 @@
-// The V8 snapshot that every isolate starts from. The snapshot is built once per version of the guest in a child
-// process (a faulty one may abort it), stored in a private cache folder under a hash of all its inputs, and refused if
-// its content does not match. A snapshot contains machine code, so it is only read from a folder that nobody else can
-// write to.
+// The V8 snapshot that every isolate starts from. For each version of the guest, the snapshot is built once, in a child
+// process that a faulty snapshot may abort. It is stored in a private cache folder under a hash of all its inputs, and
+// refused if its content does not match. A snapshot contains machine code, so it is only read from a folder that nobody
+// else can write to.
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -20,10 +20,10 @@ const protocolFile = join(import.meta.dirname, '../bridge/protocol.ts');
 /** First bytes of a cache file; the hash of the content and the key follow in hex. */
 const MAGIC = 'platform-guest-snapshot';
 const HEADER_BYTES = MAGIC.length + 64 + 64;
-/** Length field of the lazy scripts, which precede the snapshot. */
+/** Size of the field with the length of the lazy scripts, which precede the snapshot. */
 const LENGTH_BYTES = 4;
 
-/** A module of guest/lazy: its script, and V8's code cache for it in base64. */
+/** A module of guest/lazy, as its script and V8's code cache for it in base64. */
 export interface LazyScript {
   readonly code: string;
   readonly cache: string;
@@ -31,7 +31,7 @@ export interface LazyScript {
 
 /** A loaded snapshot. */
 export interface Snapshot {
-  /** An isolate with a context that contains the guest, created beside the main thread. */
+  /** Creates an isolate with a context that contains the guest, outside the main thread. */
   readonly open: ReturnType<typeof createOpener>;
   readonly bytes: number;
   readonly key: string;
@@ -40,7 +40,7 @@ export interface Snapshot {
    * tenant code.
    */
   share(native: ivm.Reference<object>): void;
-  /** Modules of guest/lazy, by name. */
+  /** The modules of guest/lazy, by name. */
   readonly lazy: Readonly<Record<string, LazyScript>>;
 }
 
@@ -58,7 +58,7 @@ export async function loadSnapshot(folder: string): Promise<Snapshot> {
   return read(file, key);
 }
 
-/** Hash of all inputs of a snapshot: guest sources, the packages they bundle, V8 and its flags. */
+/** A hash of all inputs of a snapshot: the guest's sources, the packages that they bundle, V8 and its flags. */
 export function snapshotKey(): string {
   const hash = createHash('sha256');
   const add = (name: string, text: string | Buffer): void => {

@@ -1,12 +1,10 @@
 // Spreads work over turns of the event loop, so that no turn takes long when much work arrives at the same time.
 // pool.ts has an engine's budget for reading the code of workers that start.
 
-/** Milliseconds of a turn. */
+/** Budget of a turn, in milliseconds. */
 const TURN_MS = 2;
 
-/**
- * Runs tasks in order: immediately, as microtasks, until the budget of a turn is used; the other tasks in later turns.
- */
+/** Runs tasks in order: as microtasks until the budget of the turn is used, and the other tasks in later turns. */
 export class TurnBudget {
   #tasks: (() => void)[] = [];
   #usedMs = 0;
@@ -17,7 +15,7 @@ export class TurnBudget {
     if (this.#tasks.length > 0) this.#run();
   };
 
-  /** @param task may not throw. */
+  /** @param task must not throw. */
   add(task: () => void): void {
     this.#tasks.push(task);
     if (this.#usedMs < TURN_MS) queueMicrotask(() => this.#run());

