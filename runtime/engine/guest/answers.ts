@@ -13,7 +13,7 @@ import { handOver, sendWebSocket, socketClasses } from './sockets.ts';
 import { inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { takeResponse } from './web/response.ts';
 
-/** An event of a durable object's WebSocket has been handled. */
+/** Reports that an event of a durable object's WebSocket was handled. */
 export function answerSocketEvent(invocation: GuestInvocation): void {
   if (invocation.answered) return;
   invocation.answered = true;
@@ -38,10 +38,10 @@ export function answerEvent(invocation: GuestInvocation, result: unknown): void 
   if (isOver) closeInvocation(invocation);
 }
 
-/** Limit for a response's header block; listeners allow less. */
+/** Maximum size of a response's header block; listeners allow less. */
 const HEADERS_MAX = 1024 * 1024;
 
-/** Longer texts cross as bytes: as text they are concatenated, copied and measured on both sides. */
+/** Longer texts cross the bridge as bytes, because texts are concatenated, copied and measured on both sides. */
 const TEXT_CHARS_MAX = 32 * 1024;
 
 /** Sends a handler's response. */
@@ -81,13 +81,13 @@ export function answer(invocation: GuestInvocation, value: unknown): void {
     body = inPieces(body);
   }
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
-  // This code is inlined, because it writes the only record of every plain request.
+  // This code is inlined, because it writes the record of every plain request.
   records.meta +=
     toHost.response +
     FIELD +
     invocation.id +
     FIELD +
-    // Converted to a number, in case a patched built-in returned another type.
+    // The status is converted to a number, in case a patched built-in returned another type.
     +taken.status +
     FIELD +
     records.part(headerBlock) +
@@ -142,7 +142,7 @@ export function fail(invocation: GuestInvocation, failure: Failure): void {
   if (isOver) closeInvocation(invocation);
 }
 
-/** `waitUntil` of the current invocation. */
+/** The function `waitUntil` of the current invocation. */
 export function waitUntil(promise: unknown): void {
   const invocation = currentInvocation();
   if (invocation === undefined) throw new Error('waitUntil was called outside of an invocation');
@@ -159,7 +159,7 @@ function endsNow(invocation: GuestInvocation): boolean {
   return false;
 }
 
-/** A promise of `waitUntil` has settled, or the response's stream has ended. */
+/** Called when a promise of `waitUntil` has settled, or the response's stream has ended. */
 export function onSettled(invocation: GuestInvocation): void {
   invocation.waiting--;
   if (invocation.isKept) touch(invocation);

@@ -8,7 +8,8 @@ import { send } from './records.ts';
 import { SafeMap } from './safe.ts';
 import { byteLengthOf } from './free-buffers.ts';
 
-// Captured before tenant code can replace it: bodies are abandoned where no tenant code may run.
+// This function is captured before tenant code can replace it, because bodies are also abandoned when no tenant code
+// may run.
 const OverError = Error;
 
 /** A body that the host sends chunk by chunk. */
@@ -20,11 +21,11 @@ export class BodyToGuest implements HostBody, Owned {
   #error: unknown = null;
   #ended = false;
   #waiter: { resolve(chunk: Uint8Array | null): void; reject(error: unknown): void } | null = null;
-  /** Whether a pending read counts as work of its owner. */
+  /** Whether a pending read is counted as work of the body's owner. */
   #isWork = false;
-  /** The host forwards the rest when the guest asks for it. */
+  /** Whether the host forwards the rest itself when the guest asks for it. */
   #isSpliced = false;
-  /** Called then, in case a pump waits for a chunk that will not come. */
+  /** Called when the host takes over, because a pump may wait for a chunk that will not come. */
   onSpliced: (() => void) | null = null;
   nextOwned: Owned | null = null;
   previousOwned: Owned | null = null;
@@ -36,7 +37,7 @@ export class BodyToGuest implements HostBody, Owned {
   }
 
   /**
-   * The stream ends with its invocation, even if it was not read: nothing else would limit how long its source stays
+   * The stream ends with its invocation, even if it was not read, because nothing else limits how long its source stays
    * open.
    */
   abandon(): void {
@@ -65,7 +66,7 @@ export class BodyToGuest implements HostBody, Owned {
     });
   }
 
-  /** No read is pending. */
+  /** Called when no read is pending any more. */
   #isRead(): void {
     if (!this.#isWork) return;
     this.#isWork = false;
@@ -80,7 +81,7 @@ export class BodyToGuest implements HostBody, Owned {
     send(toHost.cancel, this.id);
   }
 
-  /** True once, when everything received has been read and the host waits for the hand-over. */
+  /** Returns true once, when everything that was received has been read and the host waits for the hand-over. */
   takeHandOver(): boolean {
     if (!this.#isSpliced || this.#chunks.length > 0) return false;
     this.#isSpliced = false;
@@ -131,7 +132,7 @@ export class BodyToGuest implements HostBody, Owned {
 
 const bodies = new SafeMap<number, BodyToGuest>();
 
-/** The body that the host sends under an id. @param isOwned whether it ends with the invocation. */
+/** The body that the host sends under an id. @param isOwned whether the body ends with the invocation. */
 export function bodyToGuest(
   id: number,
   owner: GuestInvocation | undefined = currentInvocation(),

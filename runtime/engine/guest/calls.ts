@@ -10,13 +10,16 @@ interface Waiter {
   resolve(reply: HostReply): void;
   reject(error: unknown): void;
   owner: GuestInvocation | undefined;
-  /** Sees the reply before the entry reads the records after it. */
+  /** Gets the reply before the entry reads the following records. */
   onReply: ((reply: HostReply, owner: GuestInvocation | undefined) => void) | undefined;
-  /** Whether the reply enters a durable object that waits for its storage, because the call is part of the storage. */
+  /**
+   * Whether the reply may reach a durable object that waits for its storage, because the call belongs to the storage.
+   */
   passesGate: boolean;
 }
 
-// Slots with a free list: a Map of per-request objects would keep dead objects alive until a full collection.
+// Slots with a free list are used, because a Map of per-request objects would keep dead objects alive until a full
+// collection.
 const waiters = safeArray<Waiter>();
 const free = safeArray<number>();
 let pending = 0;
@@ -39,7 +42,7 @@ export function invalidArgument(message: string): TypeError {
 }
 
 /**
- * Optional fields of a call; none if they are absent.
+ * The optional fields of a call; empty if the options are absent.
  *
  * @param what names the options in the error, such as `The options of put`. @throws {TypeError} `invalid_argument` if
  * the options are not an object.
@@ -50,7 +53,7 @@ export function toOptions<Options extends object>(what: string, given: Options |
   throw invalidArgument(`${what} must be an object, not ${Array.isArray(given) ? 'an array' : `a ${typeof given}`}`);
 }
 
-/** A host call of which only the result matters. */
+/** Makes a host call and returns only its value. */
 export function callHost(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply> {
   return startCall(name, args, parts).reply;
 }
@@ -67,8 +70,8 @@ export function startCall(
   parts: readonly Part[] = [],
   onReply?: Waiter['onReply'],
 ): { id: number; reply: Promise<HostReply> } {
-  // The guest refuses these calls itself, as the host would: hundreds of thousands of records in one entry would block
-  // the host's main thread.
+  // The guest refuses calls beyond the limit itself, as the host would, because hundreds of thousands of records in one
+  // entry would block the host's main thread.
   if (pending >= CALLS_MAX) {
     const refused: Promise<HostReply> = Promise.reject(
       new TypeError(`More than ${CALLS_MAX} calls of one worker are in progress`),
@@ -76,7 +79,8 @@ export function startCall(
     return { id: -1, reply: refused };
   }
   const owner = currentInvocation();
-  // Before a number is allocated: a getter or a `toJSON` of the worker may throw here, or make another call.
+  // The arguments are converted before a number is allocated, because a getter or a `toJSON` of the worker may throw,
+  // or make another call.
   const json = toJson(args) ?? 'null';
   const { id, reply } = openCall(owner, onReply);
   let record =
@@ -101,7 +105,7 @@ export function openCall(
   return { id, reply };
 }
 
-/** The gate that the reply to a call has to pass, or null. */
+/** The gate that the reply to a call must pass, or null. */
 export function gateOf(id: number): GuestInvocation['gate'] {
   const waiter = waiters[id];
   return waiter === undefined || waiter.passesGate || waiter.owner === undefined ? null : waiter.owner.gate;
@@ -135,7 +139,7 @@ export function failCall(id: number, failure: Failure): GuestInvocation | undefi
 
 const constructors: Record<string, ErrorConstructor> = { Error, TypeError, RangeError, SyntaxError };
 
-/** An error of this realm for a failure from the bridge. */
+/** Creates an error of this realm for a failure from the bridge. */
 export function toError(failure: Failure): Error & { code: string } {
   const constructor = constructors[failure.name] ?? Error;
   const error = new constructor(failure.message) as Error & { code: string };

@@ -11,17 +11,23 @@ export interface Native {
     /** Called with a record `fault` if `flush` has failed. */
     leave: (meta: string, text: string, shareMs: number, cpuMs: number) => void,
   ): void;
-  /** Identifies the code, and the descriptor to which a crash of the process is reported; below 0: none. */
+  /**
+   * Sets the owner of the running code, and the descriptor to which a crash of the process is reported; below 0 means
+   * no descriptor.
+   */
   own(owner: string, crashDescriptor: number): void;
   /**
-   * Ms of CPU that code may run without a point where V8 allows an interrupt, such as a loop over slow built-ins; 0
-   * means no limit.
+   * Ms of CPU for which code may run without reaching a point where V8 allows an interrupt, such as a loop over slow
+   * built-ins; 0 means no limit.
    */
   stretch(ms: number): void;
   /** Memory in which the host observes the running entry (isolates/stuck-entry.ts). */
   show(memory: SharedArrayBuffer): void;
   readonly run: unknown;
-  /** Compiles a worker, runs its top level: `[state, error or specifier, line, column]` (native/guest/guest.cc). */
+  /**
+   * Compiles a worker and runs its top level; returns `[state, error or specifier, line, column]`
+   * (native/guest/guest.cc).
+   */
   load(
     text: unknown,
     isWide: boolean,
@@ -29,7 +35,7 @@ export interface Native {
     context: Context,
     memoryBytesMax: number,
   ): readonly [0 | 1 | 2 | 3 | 4 | 5, unknown, number, number] | undefined;
-  /** `[0]`: the top level is pending; `[1, namespace]`; `[2, error]`. */
+  /** The state of the worker's module: `[0]` if its top level is pending, `[1, namespace]`, or `[2, error]`. */
   settled(): readonly [0 | 1 | 2, unknown] | undefined;
   compiledForm(): ArrayBuffer | undefined;
   trim(): void;
@@ -50,16 +56,16 @@ export interface Native {
   /** Places the source of the guest's own script in memory that all isolates share. */
   shareSource(text: unknown): void;
   /**
-   * Like `evaluate`, for a script that the host provided with this key to all isolates of the snapshot; undefined if it
-   * provided none.
+   * Like `evaluate`, for a script that the host provides under this key to all isolates of the snapshot; undefined if
+   * there is no such script.
    */
   evaluateShared(key: string, name: string, label: string): unknown;
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
   /** `Reflect.construct` and `WebAssembly.CompileError`, which the fences need. */
   fences(construct: unknown, compileError: unknown): void;
   /**
-   * Replaces a constructor by one that limits the memory it allocates; `adapt`, if it is a function, computes the
-   * first argument. `heldBytes`: external size of each object, for those that V8 does not count; `compiles`: it is
+   * Replaces a constructor by one that limits the memory it allocates. `adapt`, if it is a function, computes the first
+   * argument. `heldBytes` is the external size of each object, if V8 does not count it. `compiles` is true for
    * WebAssembly.Module.
    */
   fence<Original extends object>(
@@ -69,15 +75,16 @@ export interface Native {
     compiles?: boolean,
   ): Original | undefined;
   /**
-   * Replaces a method by kind: methods of ArrayBuffer that resize (0), of WebAssembly that compile (1) or validate (2),
-   * methods that create an object of this external size (3), and `segment` of Intl.Segmenter (4).
+   * Replaces a method. The number of its kind is 0 for methods of ArrayBuffer that resize, 1 for methods of WebAssembly
+   * that compile, 2 for those that validate, 3 for methods that create an object of this external size, and 4 for
+   * `segment` of Intl.Segmenter.
    */
   fenceMethod(original: unknown, length: number, kind: 0 | 1 | 2 | 3 | 4, heldBytes?: number): unknown;
 }
 
 /**
- * CPU milliseconds used and allowed (0 = no limit; below 0: unattributable, for code that was ended). The native
- * watch reads and writes both by name.
+ * CPU milliseconds that were used, and that are allowed. 0 means no limit; below 0, the CPU of code that was ended
+ * cannot be attributed. The native watch reads and writes both fields by name.
  */
 export interface Account {
   used: number;
@@ -85,8 +92,8 @@ export interface Account {
 }
 
 /**
- * The running context: an account to charge, and the stores of AsyncLocalStorage. The base context of an invocation
- * is the invocation itself.
+ * The context of the running code: an account to charge, and the stores of AsyncLocalStorage. The base context of an
+ * invocation is the invocation itself.
  */
 export interface Context {
   readonly account: Account;
@@ -103,7 +110,7 @@ export function currentContext(): Context | undefined {
   return native.getContext();
 }
 
-/** Runs pending microtasks, as the event loop does between two tasks. */
+/** Runs pending microtasks, as an event loop does between two tasks. */
 export function checkpoint(): void {
   native.checkpoint();
 }
@@ -128,7 +135,7 @@ export function runInContext<Result>(
   }
 }
 
-// Account of code outside every invocation, such as a module's top level before its first request.
+// The account of code outside of all invocations, such as a module's top level before its first request.
 const nobody: Context = { account: { used: 0, limit: 1000 }, stores: null };
 
 function withStore(storage: AsyncLocalStorage<unknown>, store: unknown): Context {
@@ -175,7 +182,7 @@ export class AsyncLocalStorage<Store> {
     native.setContext({ account: context.account, stores });
   }
 
-  /** The function, bound to the current context. */
+  /** Returns the function, bound to the current context. */
   static bind<Callback extends (...parameters: never[]) => unknown>(callback: Callback): Callback {
     if (typeof callback !== 'function') throw new TypeError('The "fn" argument must be of type function');
     const context = native.getContext();
@@ -184,7 +191,7 @@ export class AsyncLocalStorage<Store> {
     } as unknown as Callback;
   }
 
-  /** A function that calls another in the current context. */
+  /** Returns a function that calls another function in the current context. */
   static snapshot(): <Result>(callback: (...parameters: never[]) => Result, ...parameters: unknown[]) => Result {
     const context = native.getContext();
     return (callback, ...parameters) => runInContext(context, callback, undefined, parameters);

@@ -24,13 +24,13 @@ export function requestLimitMs(): number {
   return requestMs;
 }
 
-/** The top level has run: only requests and events follow. */
+/** Called when the top level has run: only requests and events follow. */
 export function limitWorker(): void {
   isServing = true;
   native.stretch(longestMs);
 }
 
-/** An event with this limit has arrived. */
+/** Called when an event with this limit has arrived. */
 export function limitEvent(limitMs: number): void {
   if (longestMs === 0 || (limitMs !== 0 && limitMs <= longestMs)) return;
   longestMs = limitMs;

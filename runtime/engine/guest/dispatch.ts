@@ -51,7 +51,7 @@ export function serve(exported: Worker, bindings: unknown): void {
   release();
 }
 
-// A URL that is already serialized as in the URL Standard: nearly all of them.
+// Matches a URL that is already serialized as in the URL Standard, as nearly all are.
 const PLAIN_URL = /^[!$&-;=?-Z_a-z~%[\]@]*$/;
 
 function serialised(url: string): string {
@@ -60,15 +60,15 @@ function serialised(url: string): string {
     : new URL(url).href;
 }
 
-/** Target of the request in the next record; null: the worker. */
+/** Target of the request in the next record; null means the worker. */
 let nextCallee: Callee | null = null;
 
-/** The next request is for this target. @param callee as JSON. */
+/** Sets the target of the next request. @param callee as JSON. */
 export function setCallee(callee: string): void {
   nextCallee = fromJson(callee) as Callee;
 }
 
-/** @param isOfObject an event of a durable object, whose address comes first. */
+/** @param isOfObject whether it is an event of a durable object, whose address comes first. */
 export function startRequest(reader: RecordReader, isOfObject = false): void {
   const callee = nextCallee;
   nextCallee = null;
@@ -84,7 +84,8 @@ export function startRequest(reader: RecordReader, isOfObject = false): void {
       : bodyField === STREAM
         ? bodyToGuest(invocation.id, invocation)
         : reader.part(bodyField);
-  // In this isolate it might meet the cause of the previous loop: a fresh isolate serves it.
+  // A fresh isolate serves this request, because in this one, it could run into the same endless loop as the previous
+  // one.
   if (
     isCondemned() &&
     !isOfObject &&
@@ -201,7 +202,7 @@ export function startEvent(reader: RecordReader): void {
 
 function callEvent(invocation: GuestInvocation, kind: string, head: string, bodies: readonly string[]): void {
   try {
-    // Always a promise: nothing of a handler runs before its event is complete.
+    // This is always a promise, so that no part of a handler runs before its event is complete.
     eventHandlers
       .load(kind)(worker, env, new ExecutionContext(invocation, onSettled), fromJson(head), bodies)
       .then(

@@ -1,5 +1,5 @@
-// The end of an entry, after all its microtasks: distributes its CPU, ends what exceeded a budget or can never
-// settle, and returns the collected records at once (records.ts). Connected by entry.ts. Hot path.
+// The end of an entry, after all its microtasks: distributes its CPU, ends invocations that exceeded their budget or
+// can never settle, and returns all collected records (records.ts). Connected by entry.ts. Hot path.
 import { toHost } from '../bridge/protocol.ts';
 import { finish } from './answers.ts';
 import { pendingCalls } from './calls.ts';
@@ -19,10 +19,10 @@ const { apply } = Reflect;
 export type Leave = (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]) => void;
 
 let leave: Leave;
-/** Whether requests already reach the worker: before that, they only wait for it. */
+/** Whether requests already reach the worker; before that, they wait for it. */
 let isServing: () => boolean;
 let lastWake = -1;
-/** A budget was exceeded here: the host replaces the isolate. */
+/** Whether a budget was exceeded in this isolate, which the host then replaces. */
 let condemned = false;
 
 export function connectEntryEnd(answer: Leave, serves: () => boolean): void {
@@ -30,7 +30,7 @@ export function connectEntryEnd(answer: Leave, serves: () => boolean): void {
   isServing = serves;
 }
 
-/** The host called because of due timers: it needs the next deadline again. */
+/** Whether the host called because of due timers, so that it needs the next deadline again. */
 export function forgetWake(): void {
   lastWake = -1;
 }
@@ -39,11 +39,11 @@ export function isCondemned(): boolean {
   return condemned;
 }
 
-/** Native code calls this: it must not call anything that a tenant can replace. */
+/** Native code calls this function, which must not call anything that a tenant can replace. */
 export function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): void {
   flushPumps();
   if (ended === undefined) flushStorage();
-  // Interrupted changes are not stored: the host replaces the isolate.
+  // Interrupted changes are not stored, because the host replaces the isolate.
   else dropStorage();
   const touched = touchedInvocations();
   const breached = ended === undefined ? undefined : culprit(ended, touched);
@@ -54,7 +54,7 @@ export function flush(cpuMs: number, unchargedMs: number, ended: Account | undef
     const used = at.usedBefore + (at.used += share);
     if (used !== share) send(toHost.charge, at.id, used, used - at.told);
     at.told = used;
-    // These are many short entries that the watch did not observe: nothing is lost in this one.
+    // The budget was exceeded by many short entries that the watch did not observe, so no code of this entry is lost.
     if (at.limit > 0 && at.used >= at.limit && !at.over && at !== breached) {
       send(toHost.breach, at.id, at.used, '');
       closeInvocation(at);
@@ -100,8 +100,8 @@ function culprit(account: Account, touched: GuestInvocation | null): Account {
   return touched;
 }
 
-// Native code terminated the entry: V8 dropped all queued continuations, so no unfinished code of this entry can be
-// relied on to continue.
+// Called when native code has terminated the entry. V8 has dropped all queued continuations, so unfinished code of this
+// entry may never continue.
 function onBreach(account: Account, touched: GuestInvocation | null): void {
   condemned = true;
   let lost = '';
@@ -116,7 +116,7 @@ function endHung(): void {
   let hung = '';
   for (let at = openInvocations(); at !== null;) {
     const next = at.next;
-    // What an event of an object waits for may come from another event.
+    // An event of an object may wait for another event.
     if (!at.isKept && (!at.answered || at.waiting > 0)) {
       hung += (hung === '' ? '' : ',') + at.id;
       at.answered = true;

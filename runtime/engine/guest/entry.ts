@@ -1,5 +1,5 @@
-// One entry into the isolate: reads the records from the host, each of which goes to the one file that handles it;
-// entry-end.ts ends it. Hot path.
+// One entry into the isolate: reads the records from the host, and passes each to the file that handles it.
+// entry-end.ts ends the entry. Hot path.
 import { LEAVING, RecordReader, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { finish } from './answers.ts';
 import { breakStream, endStream, pushChunk, spliceStream } from './bodies-to-guest.ts';
@@ -28,15 +28,15 @@ export function connectEntry(native: Native, leave: Leave, onStart: () => void):
 }
 
 /**
- * The records being read. Still set after an entry that was terminated while a handler ran: its fields are read, its
- * record is not closed.
+ * The records that are being read. Stays set if an entry is terminated while a handler runs, after the fields of its
+ * record were read, and before the record was closed.
  */
 let unread: RecordReader | null = null;
 
 function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
   beginEntry();
   try {
-    // Records that a previous entry did not read because it was terminated.
+    // Reads the records that a previous entry did not read because it was terminated.
     const rest = unread;
     callReleased();
     if (rest !== null) {
@@ -47,10 +47,10 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
     settleObjects();
   } catch (error) {
     unread = null;
-    // A bug of ours, or a built-in broken by the tenant: the tenant's log gets the error.
+    // This is a bug of the platform, or a built-in that the tenant broke, so the error goes to the tenant's log.
     enterContext(undefined);
     reportUncaught(error, 'The platform could not deliver an event:', undefined);
-    // Otherwise unread requests would wait for a response until the wall limit.
+    // Without this, unread requests would wait for a response until the wall limit.
     send(toHost.fault, 'answer');
   }
 }
@@ -166,7 +166,7 @@ function read(reader: RecordReader): void {
           invocation.abort(abortReason(failure));
           enterContext(undefined);
         }
-        // A handler that has been called outlives its client.
+        // A handler that was called continues without its client.
         if (letter === toGuest.abort || !isServing()) finish(invocation);
         break;
       }

@@ -1,5 +1,5 @@
-// Calls of other workers: which entrypoint of this worker they reach, and its arguments. dispatch.ts uses it for
-// requests that are not for the worker's own `fetch`; the session of an RPC call is in lazy/rpc.ts.
+// Calls of other workers: finds the entrypoint of this worker that they reach, and its arguments. dispatch.ts uses it
+// for requests that are not for the worker's own `fetch`; the session of an RPC call is in lazy/rpc.ts.
 import { toHost, type Part } from '../bridge/protocol.ts';
 import { onSettled } from './answers.ts';
 import { ExecutionContext } from './execution-context.ts';
@@ -28,7 +28,7 @@ export function entrypointNames(): string[] {
   return exportNames().filter((name) => typeof exportOf(name) === 'function' || isObject(exportOf(name)));
 }
 
-/** Whether other workers can call this worker: it then needs no handler. */
+/** Whether other workers can call this worker, which then needs no handler. */
 export function hasEntrypoint(): boolean {
   return exportNames().some((name) => isClass(exportOf(name)));
 }
@@ -45,7 +45,7 @@ function missing(entrypoint: string): Error {
   return new Error(`The worker exports no entrypoint ${entrypoint}`);
 }
 
-/** The entrypoint: an instance of its class, or the exported object. */
+/** Returns the entrypoint: an instance of its class, or the exported object. */
 function openEntrypoint(
   { entrypoint }: Callee,
   env: unknown,
@@ -57,7 +57,7 @@ function openEntrypoint(
   throw missing(entrypoint);
 }
 
-/** The response of an entrypoint's `fetch`. */
+/** Returns the response of an entrypoint's `fetch`. */
 export function fetchEntrypoint(callee: Callee, request: unknown, env: unknown, context: ExecutionContext): unknown {
   const { entry, isNew } = openEntrypoint(callee, env, context);
   const { fetch } = entry as { readonly fetch?: unknown };
@@ -79,7 +79,7 @@ export function mainOf(callee: Callee, env: unknown, invocation: GuestInvocation
       ({ isNew } = opened);
       return opened.entry;
     },
-    // A method of an exported object is given `env` and `ctx` behind its argument, as handlers are.
+    // Like a handler, a method of an exported object gets `env` and `ctx` after its argument.
     adapt: (name, args) => {
       if (isNew) return args;
       if (args.length > 1)
@@ -93,9 +93,9 @@ export function mainOf(callee: Callee, env: unknown, invocation: GuestInvocation
 }
 
 /**
- * Answers with a session, which keeps the invocation until it is over.
+ * Responds with a session, which keeps the invocation open until the session is over.
  *
- * @param first the first frame; null means it follows as a message.
+ * @param first the first frame; null if it follows as a message.
  * @param renews whether each message starts a new CPU budget.
  */
 export function answerSession(

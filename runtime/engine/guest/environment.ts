@@ -6,8 +6,8 @@ import { createFetcher } from './web/fetch.ts';
 export interface EnvironmentConfig {
   readonly vars: Readonly<Record<string, string>>;
   /**
-   * Binding name -> module of bindings/; `assets` is the static files; null means that this platform does not know the
-   * kind.
+   * The module of bindings/ for each binding name. `assets` stands for the static files; null means that this platform
+   * does not know the kind.
    */
   readonly bindings: Readonly<Record<string, string | null>>;
 }
@@ -32,7 +32,10 @@ export function createEnvironment(config: EnvironmentConfig): Record<string, unk
   return env;
 }
 
-/** Created on first read: most invocations use few bindings, and its module has to be fetched. */
+/**
+ * A binding is created when it is first read, because most invocations use few bindings, and its module must be
+ * fetched.
+ */
 function defineBinding(env: object, name: string, module: string): void {
   const define = (value: unknown): void => {
     Object.defineProperty(env, name, { value, enumerable: true, configurable: true, writable: true });

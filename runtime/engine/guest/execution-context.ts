@@ -3,7 +3,7 @@ import type { GuestInvocation } from './invocation.ts';
 import { useModule } from './modules.ts';
 import { reportUncaught } from './web/console.ts';
 
-/** Makes `ctx.exports` on first use: set by main.ts. */
+/** Creates `ctx.exports` on first use; set by main.ts. */
 export const workerExports: { names(): string[]; made: object | null } = { names: () => [], made: null };
 
 /** `ctx.exports`: stubs of the worker's own entrypoints. */

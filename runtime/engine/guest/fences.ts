@@ -15,13 +15,14 @@ type Constructor = (new (...parameters: never[]) => object) & { prototype: objec
 
 const { apply, construct, defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
-// Tenants may have patched inherited properties of descriptors, and array iteration.
+// These functions use descriptors without a prototype, and loops over indices, because tenants may have patched
+// inherited properties of descriptors and array iteration.
 
 function replace(target: object, name: PropertyKey, value: unknown): void {
   defineProperty(target, name, { __proto__: null, ...getOwnPropertyDescriptor(target, name), value } as object);
 }
 
-/** Puts the own properties of one object on another. */
+/** Copies the own properties of one object to another. */
 function copyProperties(from: object, to: object): void {
   const keys = ownKeys(from);
   for (let at = 0; at < keys.length; at++)
@@ -52,7 +53,7 @@ function fence(
 export function installFences(native: Native, atomicsWaitMs: number): void {
   const scope = globalThis as unknown as Record<string, object>;
   const wasm = scope['WebAssembly'] as Wasm;
-  // Absent while the snapshot is created.
+  // These globals are absent while the snapshot is created.
   if (wasm.Memory === undefined) return;
   replace(Atomics, 'wait', boundedWait(native, atomicsWaitMs));
   native.fences(construct, wasm.CompileError);
@@ -66,7 +67,7 @@ export function installFences(native: Native, atomicsWaitMs: number): void {
   native.defineLazy(globalThis, 'Intl', false, () => fenceIntl(native, intl));
 }
 
-// Both run after tenant code, which may have patched any built-in.
+// Both functions run after tenant code, which may have patched any built-in.
 
 function fenceWasm(native: Native, wasm: Wasm): object {
   fence(native, wasm, 'Memory');
@@ -98,7 +99,7 @@ const intlBytes = {
   Segmenter: 16 * KB,
 } as unknown as Readonly<Record<string, number>>;
 const INTL_NAMES = ownKeys(intlBytes) as string[];
-/** Size of segments, and of each iterator over them, besides their text. */
+/** Assumed size of segments, and of each iterator over them, in addition to their text. */
 const SEGMENTS_BYTES = 16 * KB;
 
 function fenceIntl(native: Native, intl: Record<string, Constructor>): object {
@@ -110,14 +111,14 @@ function fenceIntl(native: Native, intl: Record<string, Constructor>): object {
   replace(locales, 'minimize', native.fenceMethod(locales['minimize'], 0, 3, intlBytes['Locale']));
   const segmenters = Segmenter!.prototype as Record<string, unknown>;
   replace(segmenters, 'segment', native.fenceMethod(segmenters['segment'], 1, 4, SEGMENTS_BYTES));
-  // Specific to V8 and in no standard: it retains each text that it is given.
+  // This function is specific to V8 and in no standard, and it retains each text that it gets.
   delete intl['v8BreakIterator'];
   return intl;
 }
 
 /**
- * `Atomics.wait`, which blocks the thread: no other thread could wake it, so waiting longer than a limit per entry
- * would only keep a worker from responding.
+ * Limits how long `Atomics.wait` blocks the thread in each entry. No other thread could wake it, so a longer wait would
+ * only keep the worker from responding.
  */
 function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
   let entry = -1;
@@ -148,7 +149,7 @@ function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
 /** Callbacks of FinalizationRegistry that V8 has called, alternating with their arguments. */
 let waiting = safeArray<unknown>();
 
-/** V8 calls this instead: it only records the call. */
+/** V8 calls this function instead, which only records the call. */
 function deferred(callback: (held: unknown) => void): (held: unknown) => void {
   return (held) => {
     if (isOver) return;
@@ -157,13 +158,13 @@ function deferred(callback: (held: unknown) => void): (held: unknown) => void {
   };
 }
 
-/** Whether callbacks wait to run. */
+/** Whether callbacks are waiting. */
 export function hasFinalizers(): boolean {
   return waiting.length > 0;
 }
 
 let next = 0;
-/** One of the callbacks was terminated by its limit: this isolate is being replaced and runs no more callbacks. */
+/** Whether a callback was terminated by its limit: this isolate is then replaced, and runs no more callbacks. */
 let isOver = false;
 
 /** Runs the waiting callbacks on a separate account, with the CPU limit of a request. */
@@ -179,7 +180,7 @@ export function runFinalizers(): void {
   while (next < waiting.length) {
     const callback = waiting[next] as (held: unknown) => void;
     const held = waiting[next + 1];
-    // Removed first: a terminated callback is not called again.
+    // The callback is removed first, so that it is not called again if it is terminated.
     waiting[next] = waiting[next + 1] = undefined;
     next += 2;
     enterContext(context);

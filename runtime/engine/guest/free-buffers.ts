@@ -1,7 +1,8 @@
-// Frees large buffers that are no longer read. If buffers were left to the collector, every few megabytes would cost a
-// full collection. Used by records.ts for sent buffers, and by bodies for decoded or joined buffers.
+// Frees large buffers that are no longer read. If buffers were left to the garbage collector, every few megabytes would
+// cost a full collection. Used by records.ts for sent buffers, and by bodies for decoded or joined buffers.
 
-// Captured before any tenant code: getters, because a view may have own properties of the same names.
+// Getters that are captured before any tenant code runs. They are used because a view may have its own properties with
+// the same names.
 const getter = (prototype: object, name: string): ((self: unknown) => unknown) => {
   const { get } = Object.getOwnPropertyDescriptor(prototype, name) as { get: () => unknown };
   return Function.prototype.call.bind(get) as (self: unknown) => unknown;
@@ -16,10 +17,13 @@ const transfer = Function.prototype.call.bind(ArrayBuffer.prototype.transfer) as
 ) => void;
 /** Bytes of a view, even if a tenant replaced the getter. @throws {TypeError} if the value is not a view. */
 export const byteLengthOf = viewLength as (view: Uint8Array) => number;
-/** Below this size the garbage collector is cheaper. */
+/** Below this size, the garbage collector is cheaper. */
 const BYTES_LEAST = 64 * 1024;
 
-/** Whether a view covers all of a plain ArrayBuffer. @throws {TypeError} if the value is not a view. */
+/**
+ * Whether a view covers its whole buffer, and that is a plain ArrayBuffer. @throws {TypeError} if the value is not a
+ * view.
+ */
 export function isWhole(view: Uint8Array): boolean {
   const buffer = bufferOf(view);
   try {
@@ -38,14 +42,14 @@ export function isWorthFreeing(view: Uint8Array): boolean {
 }
 
 /**
- * Frees the memory of a view that neither the platform nor the worker reads any more; small views and views of a part
- * of a buffer are left alone.
+ * Frees the memory of a view that neither the platform nor the worker reads any more; small views, and views of a part
+ * of a buffer, are not freed.
  */
 export function freeBuffer(view: Uint8Array): void {
   if (!isWorthFreeing(view)) return;
   try {
     transfer(bufferOf(view), 0);
   } catch {
-    // A worker that tampers with arrays has obtained the buffer.
+    // This fails if a worker that manipulates arrays has obtained the buffer.
   }
 }

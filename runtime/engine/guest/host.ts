@@ -8,7 +8,7 @@ export interface HostReply {
   readonly parts: readonly Part[];
 }
 
-/** A body whose bytes are on the host: pulled chunk by chunk, null at its end. */
+/** A body whose bytes are on the host. Chunks are read one by one; null means the end. */
 export interface HostBody {
   read(): Promise<Uint8Array | null>;
   cancel(reason?: unknown): void;
@@ -18,9 +18,9 @@ export interface HostBody {
 interface Host {
   /** An asynchronous host call; rejects with an Error (with `code`) of this realm. */
   call(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply>;
-  /** A synchronous host call, about 14 us. Arguments and result as JSON, or one part in each direction. */
+  /** A synchronous host call, which takes about 14 us. Arguments and result are JSON, or one part in each direction. */
   callSync(name: HostCallName, args: unknown, part?: Part): unknown;
-  /** A host call of kind `both` for which this thread waits, about 20 us; throws an Error of this realm. */
+  /** A host call of kind `both` for which this thread waits about 20 us; throws an Error of this realm. */
   callWaiting(name: HostCallName, args: unknown, parts: readonly Uint8Array[]): HostReply;
   /**
    * Defines a property whose value is created by `load(name)` on first use, and that otherwise looks like an ordinary
@@ -29,7 +29,7 @@ interface Host {
   defineLazy(target: object, name: string, enumerable: boolean, load: (name: string) => unknown): void;
   /** Evaluates a script of the platform. `cache` is V8's code cache for the script, one character per byte. */
   evaluate(code: string, name: string, cache: string): unknown;
-  /** Evaluates a script of lazy/ that all isolates share; undefined if it has to be requested from the host. */
+  /** Evaluates a script of lazy/ that all isolates share; undefined if the script must be requested from the host. */
   evaluateShared(module: string): unknown;
   /** Fills bytes with cryptographic randomness, on this thread where possible. */
   randomFill(bytes: Uint8Array): void;
@@ -42,13 +42,13 @@ interface Host {
   /** UTF-8 bytes of a text; lone surrogates become U+FFFD. */
   utf8Encode(text: string): Uint8Array;
   /**
-   * The same into the start of an array that is 64 bytes longer than three for each code unit; returns the number of
-   * bytes.
+   * Writes the UTF-8 bytes of a text to the start of an array, which must have three bytes for each code unit, and 64
+   * more; returns the number of bytes.
    */
   utf8EncodeInto(text: string, target: Uint8Array): number;
   /**
-   * A shallow copy of a platform object, with its own and private properties; undefined means that it is not supported
-   * here.
+   * A shallow copy of a platform object, with its own and private properties; undefined if the function is not
+   * supported here.
    */
   clone<Copied extends object>(object: Copied): Copied | undefined;
   /** Decodes UTF-8; malformed sequences become U+FFFD, a byte order mark is kept. */
@@ -56,8 +56,8 @@ interface Host {
   /** The SHA digest of 160 (SHA-1), 256, 384 or 512 bits. */
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
   /**
-   * An ordinary http or https URL, or a path resolved against such a base; the offsets of its components are written
-   * to `places`.
+   * Serializes an ordinary http or https URL, or a path that is resolved against such a base; writes the offsets of its
+   * components to `places`.
    */
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
 }
@@ -81,7 +81,8 @@ export const host: Host = {
   utf8EncodeInto: missing,
   utf8Decode: missing,
   digest: missing,
-  // Without these functions, events define their own properties, and the full parser is used, with the same results.
+  // If these functions are missing, events define their own properties, and the full URL parser is used, with the same
+  // results.
   clone: () => undefined,
   plainUrl: () => undefined,
 };

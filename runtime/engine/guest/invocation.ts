@@ -8,7 +8,7 @@ import { currentContext } from './context.ts';
 /** How often timers of an open WebSocket get the CPU budget of an event. */
 const TIMER_BUDGET_MS = 10_000;
 
-/** Something that ends with the invocation that opened it. */
+/** An object that ends with the invocation that opened it. */
 export interface Owned {
   nextOwned: Owned | null;
   previousOwned: Owned | null;
@@ -30,7 +30,7 @@ export class GuestInvocation implements Context, Account {
   readonly account: Account = this;
   readonly stores = null;
   used = 0;
-  /** CPU of events before the last renewal. */
+  /** CPU that events used before the budget was last renewed. */
   usedBefore = 0;
   /** Total CPU as reported to the host. */
   told = 0;
@@ -41,28 +41,30 @@ export class GuestInvocation implements Context, Account {
   readonly #budget: number;
   /** Unsettled promises of `waitUntil`. */
   waiting = 0;
-  /** Its calls, timers and reads that are pending. */
+  /** Number of the invocation's pending calls, timers and reads. */
   work = 0;
   /**
-   * Whether its work keeps it open, awaited or not. This is so for an event of a durable object, until newer code needs
-   * the object.
+   * Whether work keeps the invocation open even if it is not awaited, as for an event of a durable object until newer
+   * code needs the object.
    */
   isKept = false;
   answered = false;
   over = false;
-  // Links of the lists of open invocations and of invocations that ran in this entry: fields instead of arrays, so that
-  // no built-in patched by tenant code ever receives an invocation (safe.ts).
+  // Links of two lists: open invocations, and invocations that ran in this entry. They are fields instead of arrays, so
+  // that no built-in that tenant code has patched ever receives an invocation (safe.ts).
   next: GuestInvocation | null = null;
   previous: GuestInvocation | null = null;
   nextTouched: GuestInvocation | null = null;
   /** Linked by `nextOwned`. */
   owned: Owned | null = null;
-  /** Last entry in which this invocation ran: each entry's CPU is shared among the invocations that ran in it. */
+  /**
+   * The last entry in which this invocation ran. The CPU of an entry is shared among the invocations that ran in it.
+   */
   entry = -1;
   logBytes = 0;
-  /** Only for events of a durable object; otherwise null. */
+  /** The gate of the durable object whose event this is; otherwise null. */
   gate: InputGate | null = null;
-  /** The handler requested static assets instead of an error. */
+  /** Whether the handler requested static assets instead of an error. */
   passThrough = false;
   #abort: AbortController | null = null;
   #abortReason: unknown = undefined;
@@ -83,21 +85,21 @@ export class GuestInvocation implements Context, Account {
     return this.#abort.signal;
   }
 
-  /** Starts a new budget in the same account, for a separate event such as a message. */
+  /** Starts a new budget in the same account, for another event such as a message. */
   renew(): void {
     this.usedBefore += this.used;
     this.used = 0;
     this.limit = this.#budget;
   }
 
-  /** Charges host CPU to its budget. */
+  /** Charges host CPU to the budget. */
   spendOnHost(cpuMs: number): void {
-    // 0 would mean no limit.
+    // The limit must not be 0, which would mean no limit.
     if (this.#budget > 0) this.limit = Math.max(0.001, this.#budget - cpuMs);
   }
 
   /**
-   * A timer of an open socket renews its budget from time to time, because it sends data without a request. `now` in
+   * A timer of an open socket renews the budget from time to time, because it may send data without a request. `now` in
    * ms.
    */
   renewForTimer(now: number): void {
@@ -106,7 +108,7 @@ export class GuestInvocation implements Context, Account {
     this.renew();
   }
 
-  /** Nothing is left that keeps it open. */
+  /** Whether nothing keeps the invocation open any more. */
   get isDone(): boolean {
     return this.answered && this.waiting === 0 && !(this.isKept && this.work > 0);
   }
@@ -154,7 +156,7 @@ export function closeInvocation(invocation: GuestInvocation): void {
   }
 }
 
-/** Makes something end with the invocation, unless it ends earlier. */
+/** Registers an object that ends with the invocation, unless it ends earlier. */
 export function own(invocation: GuestInvocation, owned: Owned): void {
   owned.nextOwned = invocation.owned;
   if (invocation.owned !== null) invocation.owned.previousOwned = owned;
@@ -177,7 +179,7 @@ export function findInvocation(id: number): GuestInvocation | null {
 let entry = 0;
 let touched: GuestInvocation | null = null;
 
-/** A new entry begins: this invocation has not run in it yet. */
+/** Called when a new entry begins, in which the invocation has not run yet. */
 export function beginEntry(): void {
   entry++;
   touched = null;

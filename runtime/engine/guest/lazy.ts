@@ -1,14 +1,14 @@
-// Rarely used APIs: each module of lazy/ (not of its folders) is bundled into a separate script
-// (isolates/snapshot-build.ts), which stays on the host until its globals are first used, and so costs neither the
-// snapshot nor any other isolate a byte.
+// Rarely used APIs. Each module of lazy/ (not of its folders) is bundled into a separate script
+// (isolates/snapshot-build.ts), which stays on the host until its globals are first used. So it takes no memory in the
+// snapshot or in other isolates.
 //
 // A module of lazy/ exports its globals by name. Imports of other guest files are not copied into it: the script
 // receives them as LazyDeps, which must list them (a test compares). Older modules, and modules of bindings/ and
-// events/, instead export one function, which also receives LazyDeps. To add a module, add its file, and add its name
+// events/, export one function instead, which also receives LazyDeps. To add a module, add its file, and add its name
 // and globals to `lazyGlobals`.
 //
-// bindings/ and events/ hold modules of the same design: one per kind of binding, with `create(name)`, loaded when
-// `env.<NAME>` is first read; one per kind of event, with `handle`, loaded when the first event arrives.
+// bindings/ and events/ contain similar modules: one per kind of binding, with `create(name)`, which is loaded when
+// `env.<NAME>` is first read, and one per kind of event, with `handle`, which is loaded when the first event arrives.
 import type * as polyfill from 'web-streams-polyfill';
 import { createIncomingResponse, Response, takeResponse } from './web/response.ts';
 import { host } from './host.ts';
@@ -163,7 +163,7 @@ export const lazyDeps = {
 };
 export type LazyDeps = typeof lazyDeps;
 
-/** Globals of each module: name -> whether `for in` over the global object lists it. */
+/** The globals of each module. The value says whether `for in` over the global object lists the name. */
 const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   crypto: { Crypto: false, CryptoKey: false, SubtleCrypto: false, crypto: true },
   'event-classes': {
@@ -232,7 +232,7 @@ function load(module: string): Record<string, unknown> {
       (name) => (loaded['digest-stream'] ?? load('digest-stream'))[name],
     );
   for (const [name, value] of Object.entries(made)) {
-    // A bundler renames functions that share their name with a global.
+    // The name is set, because a bundler renames functions whose names are also those of globals.
     if (typeof value === 'function' && value.name !== name)
       Object.defineProperty(value, 'name', { value: name, configurable: true });
   }
@@ -249,12 +249,12 @@ sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) 
 
 /** Exports of a module of bindings/. */
 export interface BindingModule {
-  /** @param name the name in `env`: host calls use it, and the host maps it to the resource. */
+  /** @param name the name in `env`, which host calls contain and the host maps to the resource. */
   create(name: string): object;
   /**
-   * For queues: name and messages as arguments of a call; null for an object that `create` did not create.
+   * Only for queues: the name and messages as arguments of a call; null for an object that `create` did not create.
    *
-   * @param given a payload, or with `isBatch` a list as for `sendBatch`.
+   * @param given a payload; with `isBatch`, a list as for `sendBatch`.
    */
   address?(
     binding: unknown,
@@ -274,15 +274,15 @@ export function loadEventHandler(kind: string): EventHandler {
   return (loaded[`events/${kind}`] ?? load(`events/${kind}`))['handle'] as EventHandler;
 }
 
-// There is one function per module, because the table is part of the snapshot.
+// There is one function per module, because this table is part of the snapshot.
 const lazyProperties = Object.entries(lazyGlobals).map(([module, names]) => ({
   names: Object.entries(names),
   load: (name: string): unknown => (loaded[module] ?? load(module))[name],
 }));
 
 /**
- * Defines the globals of all modules on the global object, after the host is connected. Using a global loads its
- * module.
+ * Defines the globals of all modules on the global object when the host is connected. The first use of a global loads
+ * its module.
  */
 export function installLazyGlobals(target: object): void {
   for (const { names, load: valueOf } of lazyProperties) {

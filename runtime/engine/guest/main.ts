@@ -1,5 +1,5 @@
-// Entry of the guest, from which the V8 snapshot is created. Installs the globals and leaves one function. The host
-// calls it once per isolate to connect both sides, and the function then deletes itself.
+// Entry of the guest, from which the V8 snapshot is created. Installs the globals and one function, which the host
+// calls once per isolate to connect both sides. The function then deletes itself.
 import { toHost } from '../bridge/protocol.ts';
 import { connectContext, currentContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
@@ -34,13 +34,13 @@ interface GuestLimits {
   timersMax: number;
   atomicsWaitMs: number;
   logBytesMax: number;
-  /** Memory outside the heap. */
+  /** Limit of memory outside the heap. */
   memoryBytesMax: number;
-  /** Key of the snapshot whose scripts are shared. */
+  /** Key of the snapshot, under which its isolates share scripts. */
   snapshotKey: string;
 }
 
-/** A worker must export one of these to start. */
+/** A worker must export one of these handlers to start. */
 const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows'] as const;
 
 function isHandler(value: unknown): boolean {
@@ -68,7 +68,10 @@ function sendFailure(loaded: ReturnType<Native['load']>, rejection: unknown): vo
   }
 }
 
-/** Left by the last module of the bundle (builder/shims/handler.ts): the exports of the worker's own module. */
+/**
+ * Variable that the last module of the bundle (builder/shims/handler.ts) sets to the exports of the worker's own
+ * module.
+ */
 const exportsKey = Symbol.for('platform.entrypoints');
 
 function takeExports(): void {
@@ -109,7 +112,7 @@ scope['connect'] = (
   limits: GuestLimits,
   shown: SharedArrayBuffer,
 ) => {
-  // Tenants must not find this function on their global object.
+  // The function is deleted, so that tenants do not find it on their global object.
   delete scope['connect'];
   native.show(shown);
   native.shareSource(scope['source']);
@@ -121,7 +124,7 @@ scope['connect'] = (
   host.call = callHost;
   host.callSync = (name, args, part) => {
     const text = toJson(args) as string;
-    // The host's work is charged to this code: for 4 KB, or as many characters. The byte length may be a getter that
+    // The host's work for 4 KB, or as many characters, is charged to this code. The byte length may be a getter that
     // tenant code has defined.
     const account = currentContext()?.account;
     if (account !== undefined) account.used += 0.05 + text.length * 0.00001;
@@ -148,7 +151,8 @@ scope['connect'] = (
   let environment: unknown = {};
   let loaded: ReturnType<Native['load']>;
 
-  // Runs as an event, off the main thread and watched: an export of a worker can be a getter that never returns.
+  // This runs like an event, outside the main thread and watched, because an export of a worker can be a getter that
+  // never returns.
   function start(): void {
     const settled = loaded?.[0] === 0 ? native.settled() : undefined;
     if (settled?.[0] !== 1) {

@@ -1,6 +1,6 @@
-// Guest functions for the bundled replacements of Node's modules (builder/node) and of `cloudflare:workers` and
-// `cloudflare:sockets` (builder/shims), under registered symbols. Tenant code can call them too: they do no more than
-// the modules would, and the host validates every argument.
+// Functions of the guest for the bundled replacements of Node's modules (builder/node) and of `cloudflare:workers` and
+// `cloudflare:sockets` (builder/shims), under registered symbols. Tenant code can call them, too, but they do no more
+// than the modules, and the host validates every argument.
 import { toError } from './calls.ts';
 import { currentContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';
@@ -20,7 +20,8 @@ interface WaitingAnswer extends HostReply {
   readonly failure?: Failure;
 }
 
-// Without a prototype, because isolated-vm also reads other options, which tenant code could set on Object.prototype.
+// The object has no prototype, because isolated-vm also reads other options, which tenant code could set on
+// Object.prototype.
 const COPY = Object.freeze({ __proto__: null, arguments: Object.freeze({ __proto__: null, copy: true }) });
 const { apply } = Reflect;
 const { hasOwn } = Object;
@@ -38,7 +39,7 @@ export function connectNodeHooks(reference: WaitingReference): void {
     given[2] = toJson(args) ?? 'null';
     for (let at = 0; at < parts.length; at++) given[at + 3] = parts[at];
     const reply = apply(applySyncPromise, reference, [undefined, given as unknown[], COPY]) as WaitingAnswer;
-    // The host's work is charged to this code.
+    // The CPU of the host is charged to this code.
     const account = currentContext()?.account;
     if (account !== undefined) account.used += reply.cpuMs;
     if (hasOwn(reply, 'failure')) throw toError(reply.failure as Failure);
@@ -51,7 +52,7 @@ function toParts(given: readonly unknown[]): Uint8Array[] {
   for (let at = 0; at < given.length; at++) {
     const part = given[at];
     if (!ArrayBuffer.isView(part)) throw new TypeError('A part must be a view of an ArrayBuffer');
-    // Only the bytes of the view cross, not its whole buffer.
+    // Only the bytes of the view cross the bridge, not its whole buffer.
     parts[at] = copySlice(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
   }
   return parts;
@@ -72,7 +73,7 @@ export function installNodeHooks(global: object, waitUntil: (promise: unknown) =
     get exports(): object {
       return exportsOfWorker();
     },
-    // Not the whole module: its other functions open sessions by any host call that they are given.
+    // The module is not exposed as a whole, because its other functions can open sessions with any host call.
     module: Object.freeze({
       createLocalStub: (value: unknown) => useModule('rpc').createLocalStub(value),
       innerOf(value: unknown) {

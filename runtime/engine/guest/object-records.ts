@@ -20,19 +20,19 @@ export interface StorageBatch {
   staysOpen: boolean;
   /** Whether the steps write, or a transaction may be open. */
   writes: boolean;
-  /** Whether no output waits for the write to disk. */
+  /** Whether output does not wait until the write is on disk. */
   isUnconfirmed: boolean;
-  /** A new alarm in ms since 1970; -1: none; undefined means as before. */
+  /** A new alarm in ms since 1970; -1 removes the alarm, undefined leaves it unchanged. */
   alarm: number | undefined;
   next: StorageBatch | null;
-  /** The record was sent: nothing can be added. */
+  /** Whether the record was sent, so that nothing can be added. */
   isSent: boolean;
 }
 
-/** lazy/objects.ts, loaded by the first event of an object. */
+/** The functions of lazy/objects.ts, which the first event of an object loads. */
 interface ObjectModule {
   event(address: unknown, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown>;
-  /** An event of a WebSocket that the engine keeps for an object. */
+  /** Runs an event of a WebSocket that the engine keeps for an object. */
   socketEvent(event: unknown, data: Part | null, env: unknown, invocation: GuestInvocation): Promise<unknown>;
   /** The object that the calls of a session reach. */
   session(address: unknown, env: unknown, invocation: GuestInvocation): SessionMain;
@@ -80,7 +80,7 @@ export function sendAtEntryEnd(batch: StorageBatch): void {
   first = batch;
 }
 
-/** This must not call anything that tenant code can replace. */
+/** This function must not call anything that tenant code can replace. */
 export function flushStorage(): void {
   if (first === null) return;
   let meta = '';

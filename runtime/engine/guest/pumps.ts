@@ -18,7 +18,7 @@ import {
 } from './web/streams.ts';
 import { encodeUtf8 } from './web/utf8.ts';
 
-/** Bytes a pump may send before the host has to grant credit; equal to the host's limit. */
+/** How many bytes a pump may send before the host must grant credit; equal to the host's limit. */
 let windowBytes = 256 * 1024;
 
 export function connectStreams(options: { windowBytes: number }): void {
@@ -30,13 +30,13 @@ const Bytes = Uint8Array;
 const { apply } = Reflect;
 const setBytes = Uint8Array.prototype.set;
 
-/** Smaller chunks sent in one entry are joined, because each would cost a copy and a write. */
+/** Smaller chunks of one entry are joined, because each would cost a copy and a write. */
 const JOINED_BYTES_MAX = 16 * 1024;
 
 /** Sends chunks under an id until the host's window is used up. `Source` is the source of the chunks. */
 abstract class Pump {
   readonly id: number;
-  /** The next pump with buffered chunks until the entry ends. */
+  /** The next pump that buffers chunks until the entry ends. */
   nextHolding: Pump | null = null;
   protected stopped = false;
   #credit = windowBytes;
@@ -51,11 +51,11 @@ abstract class Pump {
     this.#onEnd = onEnd;
   }
 
-  /** Continues to send while `wantsMore()`. */
+  /** Sends more chunks while `wantsMore()` is true. */
   abstract run(): void;
   protected abstract cancelSource(reason: unknown): void;
 
-  /** False while the host has to grant credit first. */
+  /** False while the host must grant credit first. */
   protected wantsMore(): boolean {
     if (this.stopped) return false;
     if (this.#credit > 0) return true;
@@ -70,8 +70,8 @@ abstract class Pump {
     this.#credit -= bytes;
     if (bytes >= JOINED_BYTES_MAX) {
       this.flush();
-      // No copy is needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them before
-      // that.
+      // The chunk is not copied here: the bytes are copied when the entry ends, and the rules of streams forbid a
+      // change before that.
       this.#send(chunk);
       return;
     }
@@ -102,7 +102,7 @@ abstract class Pump {
     this.#send(joined);
   }
 
-  /** At the end of the entry, nothing stays buffered. */
+  /** At the end of the entry, all buffered chunks are sent. */
   release(): void {
     this.flush();
     this.#held = null;
@@ -170,22 +170,23 @@ export function flushPumps(): void {
   holding = null;
 }
 
-/** Bytes of a host stream that its pump forwards before it asks the host to do so directly. */
+/** How many bytes of a host stream a pump forwards before it asks the host to forward the rest directly. */
 const SPLICE_BYTES_MIN = 128 * 1024;
 
 /** Forwards a body whose bytes are on the host. */
 class BodyPump extends Pump {
   #body: HostBody;
-  /** The same body if it is a host stream whose chunks have no other reader. */
+  /** The body, if it is a host stream whose chunks have no other reader; otherwise null. */
   #incoming: BodyToGuest | null;
-  /** Bytes left before the pump requests splicing; then 0. */
+  /** Number of bytes before the pump asks the host to forward the rest; afterwards 0. */
   #bytesLeft = SPLICE_BYTES_MIN;
 
   constructor(id: number, onEnd: () => void, body: HostBody) {
     super(id, onEnd);
     this.#body = body;
     this.#incoming = body instanceof BodyToGuest ? body : null;
-    // In two steps, because a closure directly assigned to a property is allocated in the old generation.
+    // The assignment has two steps, because V8 allocates a closure that is directly assigned to a property in the old
+    // generation.
     const onSpliced = (): void => this.#handOver();
     if (this.#incoming !== null) this.#incoming.onSpliced = onSpliced;
   }
@@ -234,7 +235,8 @@ class StreamPump extends Pump {
   #reader: StreamReader;
   #isReading = false;
   #isTaken = false;
-  // Closures: a worker that tampers with its stream may obtain them, but never the pump.
+  // These functions are closures, because a worker that manipulates its stream may obtain them, but must never obtain
+  // the pump.
   #request: ReadRequest = {
     _chunkSteps: (chunk) => {
       if (this.stopped) return;
@@ -269,12 +271,12 @@ class StreamPump extends Pump {
   }
 }
 
-/** Longer bodies cross in pieces. */
+/** Longer bodies cross the bridge in pieces. */
 export const WHOLE_BYTES_MAX = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
 /**
- * Bytes as a body that is sent in pieces: sending them together would block the host's main thread, which all
+ * Makes bytes a body that is sent in pieces, because sending them at once would block the host's main thread, which all
  * deployments share.
  */
 export function inPieces(bytes: Uint8Array): HostBody {
@@ -323,7 +325,7 @@ function toHostBody(source: StreamSource): HostBody {
   return source instanceof Bytes ? inPieces(source) : source;
 }
 
-// A stream that has already ended or failed reports this immediately. The record that names the stream, for instance of
+// A stream that has already ended or failed reports this immediately. The record that names the stream, such as that of
 // a call, must be sent before.
 async function begin(pump: Pump): Promise<void> {
   await undefined;
@@ -340,7 +342,7 @@ export function cancelPump(id: number): void {
   pumps.get(id)?.stop(error);
 }
 
-/** Whether the host may still send something about a stream: then no invocation counts as hung. */
+/** Whether the host may still send a record about a stream. If so, no invocation is considered hung. */
 export function hasOpenStreams(): boolean {
   if (hasOpenBodies()) return true;
   let waits = false;

@@ -10,12 +10,12 @@ const { indexOf } = String.prototype;
 const RecordError = TypeError;
 
 class GuestRecords extends RecordWriter {
-  // A plain array would expose each part to a setter on Array.prototype.
+  // This is not a plain array, which would expose each part to a setter on Array.prototype.
   override bytes = safeArray<Uint8Array>() as unknown as Uint8Array[];
   /** Buffers to free at the end of the entry. */
   #freed: Uint8Array[] | null = null;
 
-  /** A view crosses with its complete buffer, so views of a part of a buffer are copied first. */
+  /** A view crosses the bridge with its whole buffer, so views of a part of a buffer are copied first. */
   override part(part: Part | null): string {
     if (part === null || typeof part === 'string') return super.part(part);
     if (isWhole(part)) return this.#bytes(part);
@@ -30,14 +30,16 @@ class GuestRecords extends RecordWriter {
     return BYTES;
   }
 
-  /** Marks a part that neither the platform nor the worker reads any more: it is freed at the end of the entry. */
+  /**
+   * Marks a part that neither the platform nor the worker reads any more, so that it is freed at the end of the entry.
+   */
   freeAfterEntry(part: Uint8Array): void {
     if (!isWorthFreeing(part)) return;
     const freed = (this.#freed ??= safeArray<Uint8Array>() as unknown as Uint8Array[]);
     freed[freed.length] = part;
   }
 
-  /** The entry has ended. Tenants have no access to these objects. */
+  /** Called when the entry has ended. Tenants have no access to these objects. */
   release(): void {
     const freed = this.#freed;
     if (freed === null) return;
@@ -48,19 +50,19 @@ class GuestRecords extends RecordWriter {
 
 export const records = new GuestRecords();
 
-/** For a part that was sent in this entry and is no longer read. */
+/** Sends a part, and frees it at the end of the entry, because it is no longer read. */
 export function freeAfterEntry(part: Uint8Array): void {
   records.freeAfterEntry(part);
 }
 
 /**
- * Sends a record. Only numbers and texts without a control character of the bridge are valid fields: a text forged
- * through a patched built-in could contain records.
+ * Sends a record. Validates a field. Only numbers, and texts without a control character of the bridge, are allowed,
+ * because a text from a patched built-in could contain forged records.
  *
  * @throws {TypeError} for any other field.
  */
 export function send(letter: string, ...fields: readonly (string | number)[]): void {
-  // Not spread, because spreading calls an iterator that a tenant may have replaced.
+  // The list is not spread, because that would call an iterator that a tenant may have replaced.
   let record = letter + FIELD;
   for (let at = 0; at < fields.length; at++) {
     const field = fields[at];

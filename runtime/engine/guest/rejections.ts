@@ -1,4 +1,4 @@
-// Errors that no code of the worker caught: formats thrown values for the host and the log, and tracks promises
+// Errors that the worker did not catch: formats thrown values for the host and the log, and tracks promises that were
 // rejected without a handler, which V8 reports through native code.
 import type { Failure } from '../bridge/protocol.ts';
 import { enterContext } from './context.ts';
@@ -14,7 +14,7 @@ export function threw(error: unknown): Failure {
   return { code: 'worker_threw', ...errorParts(error) };
 }
 
-/** Truncates a text: errors are for people, and cross to the host whole. */
+/** Truncates a text, because errors are for people, and cross the bridge as a whole. */
 function brief(value: unknown): string {
   const text = String(value);
   return text.length > TEXT_MAX ? text.slice(0, TEXT_MAX) : text;
@@ -69,7 +69,7 @@ export function onRejection(isUnhandled: boolean, promise: Promise<unknown>, rea
   }
 }
 
-// A handler attached a few microtasks later counts as handled: wait for some ticks before reporting.
+// Rejections are reported some ticks later, because a handler may be attached a few microtasks after the rejection.
 function reportLater(turn: number): void {
   if (turn < 8) {
     Promise.resolve(turn + 1).then(reportLater);
@@ -94,7 +94,7 @@ function reportLater(turn: number): void {
   });
 }
 
-/** The worker serves: from now on, unhandled rejections are reported, including those of its top level. */
+/** Called when the worker serves: from now on, unhandled rejections are reported, including those of its top level. */
 export function watchRejections(): void {
   isServing = true;
   if (!isReporting) {

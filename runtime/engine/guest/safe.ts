@@ -26,7 +26,7 @@ export const SafeMap = makeSafe(
   } as MapConstructor,
 );
 
-/** An array that tenants cannot reach: indices and `length` only, no methods. */
+/** An array that tenants cannot reach, with indices and `length`, but without methods. */
 export function safeArray<Item>(): { [index: number]: Item | undefined; length: number } {
   return Object.setPrototypeOf([], null) as { [index: number]: Item | undefined; length: number };
 }

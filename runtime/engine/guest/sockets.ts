@@ -8,24 +8,26 @@ import { byteLengthOf } from './free-buffers.ts';
 
 /** One end of a connection, as the other end sees it. */
 export interface SocketEnd {
-  // `isTask` means that no code of the worker is on the stack.
+  // Delivers a message. `isTask` means that no code of the worker is on the stack.
   receive(data: Part, isTask: boolean): void;
-  /** The other end starts the closing handshake. */
+  /** Called when the other end starts the closing handshake. */
   closing(code: number, reason: string, isTask: boolean): void;
-  /** The connection has ended. */
+  /** Called when the connection has ended. */
   closed(code: number, reason: string, clean: boolean, isTask: boolean): void;
   failed(message: string, isTask: boolean): void;
   /** Number of the network socket; 0 when the other end is inside this isolate. */
   readonly networkId: number;
   /** Set if a durable object has accepted the socket; absent or null otherwise. */
   readonly held?: HeldSocket | null;
-  /** Nothing has been read from the network yet. */
+  /** Whether nothing has been read from the network yet. */
   readonly isUnread?: boolean;
   /** Starts to read from the network. */
   begin?(): void;
 }
 
-/** A WebSocket that a durable object has accepted: its engine keeps it, also while the object is in no isolate. */
+/**
+ * A WebSocket that a durable object has accepted. The object's engine keeps it, even while the object is in no isolate.
+ */
 export interface HeldSocket {
   /** Number of the socket on the bridge. */
   readonly id: number;
@@ -33,17 +35,17 @@ export interface HeldSocket {
   isKept: boolean;
   /** JSON of the attachment that the engine stores with it. */
   describe(): string;
-  /** The socket has a new attachment, as JSON. */
+  /** Called when the socket has a new attachment, as JSON. */
   attached(text: string): void;
 }
 
 /** The internals of a WebSocket object, for responses and `fetch`. */
 export interface SocketInternals {
-  /** This end of the socket, for the other side. */
+  /** This end of the socket, as the other end sees it. */
   readonly end: SocketEnd;
   /** Joins this end to another end. */
   join(other: SocketEnd): void;
-  /** The end that it sends to. */
+  /** The end to which this end sends. */
   other(): SocketEnd | null;
   /**
    * @throws {TypeError} when the socket cannot be part of a response: the worker has accepted it, or has already sent
@@ -54,19 +56,22 @@ export interface SocketInternals {
   redirect(to: SocketEnd): void;
   opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
   /**
-   * A durable object accepts the socket. @param other the network, when its engine has kept it; null means as before.
+   * Called when a durable object accepts the socket. @param other the network, if the engine has kept the socket; null
+   * if the other end stays the same.
    */
   hold(held: HeldSocket, other: SocketEnd | null, attachment: string | null): void;
-  /** JSON of its attachment, or null. */
+  /** JSON of the attachment, or null. */
   attachment(): string | null;
-  /** The engine reports that it is closed. */
+  /** Called when the engine reports that the socket is closed. */
   finish(): void;
 }
 
-/** The classes, loaded on first use: lazy.ts sets `load`, lazy/web-socket.ts the other. */
+/**
+ * The WebSocket classes, which are loaded on first use. lazy.ts sets `load`, and lazy/web-socket.ts sets `internalsOf`.
+ */
 export const socketClasses: {
   load(): { create(): object };
-  /** Null for any value that is not a WebSocket. */
+  /** The internals of a WebSocket; null for any other value. */
   internalsOf(value: unknown): SocketInternals | null;
 } = {
   load() {
@@ -81,16 +86,16 @@ interface Entry {
   readonly onClosed: () => void;
   /** Whether each message starts a new CPU budget. */
   readonly renews: boolean;
-  /** Bytes delivered and not yet reported to the host. */
+  /** Number of bytes that were delivered, but not yet reported to the host. */
   delivered: number;
 }
 
-/** Delivered bytes are reported in units of this size: the host's window is four times as large. */
+/** Delivered bytes are reported when there are this many; the host's window is four times as large. */
 const CREDIT_BYTES = 64 * 1024;
 
 /**
- * Limit for the data that an entry sends over sockets. Above this limit, the sockets are closed, because no data is
- * transferred before the entry ends.
+ * Maximum amount of data that an entry may send over sockets. Above this limit, the sockets are closed, because no data
+ * is transferred before the entry ends.
  */
 const ENTRY_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -102,7 +107,7 @@ export function reserveSocketId(): number {
   return nextId--;
 }
 
-/** Routes the host's records for a socket to an end. @param renews whether each message starts a new CPU budget. */
+/** Passes the host's records for a socket to an end. @param renews whether each message starts a new CPU budget. */
 export function connectEnd(
   id: number,
   end: SocketEnd,
@@ -117,7 +122,7 @@ export function disconnectEnd(id: number): void {
   entries.delete(id);
 }
 
-/** Whether the host may still send something about a socket: then no invocation counts as hung. */
+/** Whether the host may still send a record about a socket. If so, no invocation is considered hung. */
 export function hasOpenSockets(): boolean {
   return entries.size > 0;
 }
@@ -143,7 +148,7 @@ export class NetworkEnd implements SocketEnd {
   receive(data: Part): void {
     if (this.#isCut) return;
     if (records.size > ENTRY_BYTES_MAX) {
-      // The host would close it for the same reason, after receiving everything.
+      // The host would close the socket for the same reason, but only after it has received everything.
       this.#isCut = true;
       this.closing(1013, 'Too slow');
       return;
@@ -156,7 +161,7 @@ export class NetworkEnd implements SocketEnd {
   }
 
   closed(code: number, reason: string): void {
-    // Codes that mean the absence of a code are never sent.
+    // Codes that stand for a missing code are never sent.
     this.closing(code === 1006 ? 1011 : code, reason);
   }
 
@@ -196,7 +201,7 @@ export class HeldEnd implements SocketEnd {
   failed(): void {}
 }
 
-/** A socket has a new attachment, JSON. @throws {RangeError} when one entry has too many attachments. */
+/** Sends the new attachment of a socket, as JSON. @throws {RangeError} when one entry has too many attachments. */
 export function sendAttachment(id: number, text: string): void {
   if (records.size > ENTRY_BYTES_MAX)
     throw new RangeError('Messages and attachments of WebSockets in one turn exceed 32 MB');
@@ -208,14 +213,14 @@ export function sendSocketState(state: string): void {
   send(toHost.heldState, records.part(state));
 }
 
-/** An event of a kept socket has reached its object. */
+/** Reports that an event of a kept socket has reached its object. */
 export function sendBegun(invocation: number): void {
   send(toHost.heldBegun, invocation);
 }
 
 /**
  * Sends a WebSocket that no longer depends on its invocation: the unread socket of a call, or the other end of a socket
- * that a durable object has accepted. @returns false for any other.
+ * that a durable object has accepted. @returns false for any other WebSocket.
  */
 export function handOver(socket: SocketInternals, invocation: number, headerBlock: string, isOver: boolean): boolean {
   const other = socket.other();
@@ -230,13 +235,13 @@ export function handOver(socket: SocketInternals, invocation: number, headerBloc
   held.isKept = true;
   const head = records.part(headerBlock);
   send(toHost.hold, invocation, head, held.id, records.part(held.describe()), isOver ? '1' : '');
-  // Messages that it has sent already follow.
+  // Messages that the socket has already sent follow.
   socket.redirect(new HeldEnd(held.id));
   return true;
 }
 
-// Each incoming message is an event with its own CPU budget, so that a socket can stay open without limit. The account
-// stays the invocation's: code still running from the previous message shares the budget.
+// Each incoming message is an event with its own CPU budget, so that a socket can stay open without limit. The
+// invocation keeps its account, so code of the previous message that is still running shares the budget.
 export function socketMessage(id: number, data: Part): void {
   const entry = entries.get(id);
   if (entry === undefined) return;
@@ -272,7 +277,7 @@ export function sendWebSocket(socket: SocketInternals, owner: GuestInvocation, o
   connectEnd(owner.id, socket.other()!, owner, onClosed);
 }
 
-/** The socket of a `fetch` that requests an upgrade: `id` is sent with the call. */
+/** Creates the socket of a `fetch` that requests an upgrade; `id` is sent with the call. */
 export function prepareFetchedSocket(): {
   id: number;
   /** @param isUnread whether the host sends nothing before the worker reads the socket. */

@@ -1,11 +1,11 @@
-// `error.stack` with positions in the sources, if the bundle has a source map: the host maps it as it maps logged
-// stacks, when a stack is first read. main.ts connects it. All code here may run in the middle of tenant code.
+// `error.stack` with positions in the sources, if the bundle has a source map. When a stack is first read, the host
+// maps it, like logged stacks. main.ts connects it. All code here may run in the middle of tenant code.
 import { currentContext } from './context.ts';
 import { host } from './host.ts';
 
 /** Maximum number of mapped frames; further frames are not mapped. A worker may raise Error.stackTraceLimit. */
 const FRAMES_CHARS_MAX = 4096;
-/** CPU of the host's main thread, which looks up each position. */
+/** CPU that the host's main thread needs to look up one position. */
 const CPU_MS_PER_CHAR = 0.0001;
 
 type Prepare = (error: unknown, sites: readonly unknown[]) => string;
@@ -46,7 +46,7 @@ function mapped(frames: string): string {
   }
 }
 
-/** As in Node, this is a function that workers can replace and restore. */
+/** As in Node, workers can replace and restore this function. */
 export function installStackPositions(): void {
   Object.defineProperty(Error, 'prepareStackTrace', {
     value: prepare,

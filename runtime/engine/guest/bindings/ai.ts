@@ -30,7 +30,7 @@ class AiError extends Error {
   readonly type: string | null;
   /** The input field that caused the error. */
   readonly param: string | null;
-  /** Id by which the operator finds the call. */
+  /** Id of the call, for the operator. */
   readonly requestId: string | null;
 
   constructor(status: number, { message, type, code, param }: Refusal, requestId: string | null) {
@@ -67,7 +67,7 @@ export default function createAi({ createFetcher, currentInvocation, toOptions }
     try {
       refusal = (JSON.parse(text) as { error?: Refusal }).error ?? {};
     } catch {
-      // Something between this worker and the gateway responded, so only the status is known.
+      // The response does not come from the gateway, but from something on the way to it, so only the status is known.
     }
     return new AiError(response.status, refusal, response.headers.get('x-request-id'));
   }
@@ -82,7 +82,7 @@ export default function createAi({ createFetcher, currentInvocation, toOptions }
       method: 'POST',
       headers: { ...options.extraHeaders, 'content-type': 'application/json', ...headersOf(options) },
       body: JSON.stringify(body),
-      // Stops paying for output that is no longer read.
+      // Aborts the call, so that output which is no longer read costs nothing.
       signal: options.signal === undefined ? (currentInvocation()?.signal() ?? null) : options.signal,
     });
     if (options.returnRawResponse === true) return response;
@@ -101,7 +101,7 @@ export default function createAi({ createFetcher, currentInvocation, toOptions }
   return { create: () => ({ run, models }) };
 }
 
-/** The gateway's path and body for a model and its inputs. */
+/** Returns the gateway's path and the body for a model and its inputs. */
 function requestOf(
   model: string,
   inputs: Fields,
@@ -119,7 +119,7 @@ function requestOf(
   return { path: '/chat/completions', body: { ...body, messages: [{ role: 'user', content: prompt }] } };
 }
 
-/** On the wire, metadata maps texts to texts. */
+/** The gateway accepts only texts as values of metadata. */
 function textsOf(metadata: Fields): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(metadata)) texts[name] = String(value);

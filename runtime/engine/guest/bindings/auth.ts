@@ -11,7 +11,7 @@ export default function createAuth({ callHost, isRequest, toOptions }: LazyDeps)
   const auth = {
     getUser: (token: unknown): Promise<unknown> => ask('getUser', { token }),
     verifyToken: async (token: unknown): Promise<boolean> => (await ask('getUser', { token })) !== null,
-    /** The session of a request, by its cookie or `Authorization: Bearer`. */
+    /** Returns the session of a request, from its cookie or `Authorization: Bearer`. */
     async getSession(request: unknown): Promise<unknown> {
       if (!isRequest(request)) throw new TypeError('getSession takes the request');
       const { headers } = request as unknown as { headers: { get(name: string): string | null } };

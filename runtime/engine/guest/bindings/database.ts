@@ -28,7 +28,7 @@ export default function createDb({
     readonly binding: string;
     readonly #transaction: number;
     readonly #begun: BegunByStatements | null;
-    /** The latest version that a reply has shown; 0 for none. */
+    /** The latest version of the database in a reply; 0 before the first reply. */
     version = 0;
 
     constructor(binding: string, transaction = 0, begun: BegunByStatements | null = null) {
@@ -42,12 +42,12 @@ export default function createDb({
       return this.#begun?.run(args[0]) ?? this.join<WireResult>(ops.query, args);
     }
 
-    /** Like `ask`, in the transaction that a statement started. */
+    /** Like `ask`, but in the transaction that a statement has begun. */
     join<Answer>(op: number, args: unknown): Promise<Answer> {
       return this.ask(op, args, this.#begun?.current()?.transaction);
     }
 
-    /** The JSON of the reply; refusals are thrown. */
+    /** Sends a request and returns the JSON of the reply; throws refusals. */
     async ask<Answer>(op: number, args: unknown, transaction = this.#transaction): Promise<Answer> {
       const { binding } = this;
       let reply;
@@ -100,7 +100,7 @@ export default function createDb({
       this.#values = values;
     }
 
-    /** SQL and values, for a batch. */
+    /** The SQL and the values of a statement, for a batch. */
     static parts(statement: unknown): [sql: string, values: readonly WireValue[]] {
       if (typeof statement !== 'object' || statement === null || !(#sql in statement)) throw typeError(statement);
       return [statement.#sql, statement.#values];
@@ -209,12 +209,12 @@ export default function createDb({
       return runExec(this.#channel, sql);
     }
 
-    /** Sends to a queue, if and only if the transaction commits. */
+    /** Sends a message to a queue if and only if the transaction commits. */
     async send(queue: unknown, payload: unknown, options?: unknown): Promise<{ messageId: string }> {
       return { messageId: (await this.#send('send', queue, payload, options))[0] as string };
     }
 
-    /** The same for several messages, all or none. */
+    /** Sends all messages, or none of them. */
     async sendBatch(queue: unknown, messages: unknown, options?: unknown): Promise<{ messageIds: string[] }> {
       return { messageIds: await this.#send('sendBatch', queue, messages, options) };
     }
@@ -230,7 +230,7 @@ export default function createDb({
       return sent;
     }
 
-    /** Resolves when no message is pending for the transaction, whether sent or failed. */
+    /** Resolves when all messages of the transaction were sent or have failed. */
     static async sent(transaction: Transaction): Promise<void> {
       for (const sent of transaction.#sends) await sent.catch(() => {});
     }
@@ -283,10 +283,10 @@ export default function createDb({
       try {
         const transaction = new Transaction(channel);
         result = await work(transaction);
-        // Includes messages that were not awaited.
+        // Waits for all messages, including those that the worker did not await.
         await Transaction.sent(transaction);
       } catch (error) {
-        // The worker's own error takes precedence; the transaction may already have ended.
+        // Errors of the rollback are ignored, because the transaction may already have ended.
         await channel.ask(ops.rollback, []).catch(() => {});
         throw error;
       }

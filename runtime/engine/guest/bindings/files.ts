@@ -36,7 +36,7 @@ class Files {
       range: rangeOf(options?.['range']),
       onlyIf: conditionOf(options?.['onlyIf']),
     };
-    // The first chunks may come in the same entry as the head: open their stream before the entry reads further.
+    // The stream is opened before the entry reads further records, because the first chunks may come in the same entry.
     const call = startCall('files.get', args, [], (reply, owner) => {
       const stream = (reply.value as { stream: number | null } | null)?.stream ?? null;
       if (stream !== null) incoming = bodyToGuest(stream, owner, true);

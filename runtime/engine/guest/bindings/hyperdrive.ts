@@ -1,4 +1,4 @@
-// The guest half of pools (docs/sockets.md): what a client needs to connect to one. Host and password are generated,
+// The guest half of pools (docs/sockets.md): what a client needs to connect to a pool. Host and password are generated,
 // and work only in this isolate. lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 

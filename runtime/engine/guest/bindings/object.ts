@@ -11,7 +11,7 @@ interface ObjectClass {
   readonly isForeign: boolean;
 }
 
-/** Statuses of responses that represent errors: errors of the platform, and errors that the object threw. */
+/** Statuses of responses that represent errors of the platform, and errors that the object threw. */
 const [REFUSED, THREW] = [998, 999];
 const NAME_CHARS_MAX = 1024;
 
@@ -77,7 +77,7 @@ export default function createObjects({ host, fetchThrough, fromJson, toOptions,
     }
   }
 
-  /** Every other member of a stub is a member of the object. */
+  /** Any other member of a stub refers to a member of the object. */
   function stubOf(binding: string, id: DurableObjectId): object {
     const address = { binding, id: id.toString(), ...(id.name === undefined ? {} : { name: id.name }) };
     const { memberOf, receiverOf } = useModule('rpc');
@@ -85,7 +85,7 @@ export default function createObjects({ host, fetchThrough, fromJson, toOptions,
     return new Proxy(new DurableObject(id, address), {
       get(target, key) {
         if (typeof key === 'symbol' || key in target) return Reflect.get(target, key);
-        // A promise resolves to the stub itself, not to the result of a method of this name.
+        // Without `then`, a promise resolves to the stub itself, not to the result of a method of this name.
         return key === 'then' ? undefined : memberOf(receiver, key);
       },
       has: (target, key) => typeof key === 'string' || key in target,
@@ -108,7 +108,7 @@ export default function createObjects({ host, fetchThrough, fromJson, toOptions,
         | ObjectClass
         | { readonly failure: { readonly code: string; readonly message: string } };
       if ('failure' in found) throw failure(found.failure.code, found.failure.message);
-      // A branch of another project may come and go.
+      // The answer is not cached, because a branch of another project may be created or deleted.
       if (!found.isForeign) this.#known = found;
       return found.key;
     }

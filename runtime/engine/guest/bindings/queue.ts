@@ -2,10 +2,10 @@
 // is first used.
 import type { BindingModule, LazyDeps } from '../lazy.ts';
 
-/** Options of a message; validated on the host. */
+/** Options of a message, which the host validates. */
 interface SendOptions {
   readonly delaySeconds?: number;
-  /** A message with a known id is dropped within the queue's deduplication window. */
+  /** Within the queue's deduplication window, a message with a known id is dropped. */
   readonly dedupeId?: string;
   /** Messages with the same key are delivered one at a time, in order. */
   readonly orderingKey?: string;
@@ -15,7 +15,7 @@ interface SendOptions {
 
 type Batch = Iterable<SendOptions & { readonly payload?: unknown; readonly body?: unknown }>;
 
-/** Messages for the host: the options of each, and its body, encoded here and decoded by its consumer. */
+/** Messages for the host: the options and the body of each. The body is encoded here, and decoded by the consumer. */
 interface Encoded {
   readonly messages: SendOptions[];
   readonly bodies: string[];
@@ -84,7 +84,7 @@ export default function createQueue(deps: LazyDeps): BindingModule {
       this.#binding = binding;
     }
 
-    /** Null if the value is not a queue. */
+    /** The queue's name and messages as arguments of a call; null if the value is not a queue. */
     static nameOf(binding: unknown): string | null {
       return typeof binding === 'object' && binding !== null && #binding in binding ? binding.#binding : null;
     }
@@ -103,7 +103,7 @@ export default function createQueue(deps: LazyDeps): BindingModule {
       return { messageIds: await this.#send(encodeBatch(messages, options)) };
     }
 
-    /** Counts of waiting, running and dead messages. */
+    /** Returns the numbers of waiting, running and dead messages. */
     async metrics(): Promise<unknown> {
       const { oldestMessageTimestamp: oldest, ...counts } = (
         await callHost('queue.metrics', { binding: this.#binding })

@@ -1,5 +1,5 @@
-// The guest half of sandboxes: one handle per id, whose methods each send one request to the sandbox service. lazy.ts
-// loads this module when it is first used.
+// The guest half of sandboxes: a handle for each id. Each method of a handle sends one request to the sandbox service.
+// lazy.ts loads this module when it is first used.
 import { toOptions } from '../calls.ts';
 import { Calls, type Fields } from './sandbox/calls.ts';
 import { SandboxError } from './sandbox/errors.ts';
@@ -120,7 +120,7 @@ class Sandboxes {
   }
 }
 
-/** Options of a sandbox as header text, read now; the service validates them. Null: no options. */
+/** The current options of a sandbox as header text, which the service validates. Null: no options. */
 function optionsOf(options: unknown): string | null {
   if (options === undefined) return null;
   if (options === null || typeof options !== 'object' || Array.isArray(options))

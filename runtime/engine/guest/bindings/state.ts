@@ -123,7 +123,7 @@ export default function createState(deps: LazyDeps): { create(name: string): obj
     }
 
     /**
-     * Writes only if the version is still the one from `getWithMetadata`; null writes only if the key does not exist.
+     * Writes only if the version is still that of `getWithMetadata`; with null, writes only if the key does not exist.
      */
     async compareAndSet(key: unknown, version: string | null, value: unknown, options?: PutOptions): Promise<boolean> {
       if (version !== null && typeof version !== 'string')

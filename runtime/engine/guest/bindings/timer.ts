@@ -1,5 +1,5 @@
-// The guest half of the timer binding: sets, reads and deletes timers. events/timer.ts receives due ones. lazy.ts loads
-// this module when it is first used.
+// The guest half of the timer binding: sets, reads and deletes timers. events/timer.ts receives timers that are due.
+// lazy.ts loads this module when it is first used.
 import type { LazyDeps } from '../lazy.ts';
 
 interface Options {
@@ -14,14 +14,14 @@ const OPTIONS = ['payload', 'intervalMs', 'cron', 'timezone'];
 export default function createTimer({ callHost, invalidArgument, toOptions: optionsOf }: LazyDeps): {
   create(name: string): object;
 } {
-  /** The platform defines these options, so an unknown option is a mistake. */
+  /** Names of options. The platform defines them, so an unknown option is a mistake. */
   function refuseOthers(call: string, given: object, known: readonly string[]): void {
     const unknown = Object.keys(given).find((name) => !known.includes(name));
     if (unknown !== undefined)
       throw invalidArgument(`${call} does not take "${unknown}": it takes ${known.join(', ')}`);
   }
 
-  /** A third argument without any of these fields is the payload itself. */
+  /** If the third argument has none of these fields, it is the payload itself. */
   function toOptions(given: unknown): Options {
     const isOptions =
       given === undefined ||
@@ -35,7 +35,7 @@ export default function createTimer({ callHost, invalidArgument, toOptions: opti
     return options;
   }
 
-  /** Milliseconds since 1970; relative times are computed on the host, whose clock is authoritative. */
+  /** Converts a time to milliseconds since 1970; the host computes relative times, because its clock is used. */
   function toTime(at: unknown): { at: number } | { afterMs: number } {
     if (at instanceof Date) return { at: at.getTime() };
     if (typeof at === 'number') return { at };

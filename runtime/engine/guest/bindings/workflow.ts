@@ -12,7 +12,7 @@ interface Execution {
   readonly completedAt: number | null;
 }
 
-/** A run with its whole error, which `getExecution` does not show. */
+/** A run with its whole error; `getExecution` returns only a part of it. */
 interface Found extends Execution {
   readonly error?: { readonly name: string; readonly message: string } | null;
 }
@@ -23,7 +23,7 @@ interface CreateOptions {
   readonly retention?: unknown;
 }
 
-/** The batch as an object: a list of runs, or the number of equal runs. */
+/** A batch as an object: a list of runs, or the number of equal runs. */
 interface Batch extends CreateOptions {
   readonly instances?: readonly CreateOptions[];
   readonly count?: number;
@@ -98,7 +98,7 @@ export default function createWorkflow({ callHost, invalidArgument, toOptions, u
       await this.#call('resume', { id });
     }
 
-    /** Runs the run again, from the beginning or from a given step: results of earlier steps are kept. */
+    /** Restarts the run from the beginning or from a given step; the results of earlier steps are kept. */
     async restart(id: unknown, options?: { fromStep?: string }): Promise<void> {
       await this.#call('restart', { id, fromStep: toOptions('The options of restart', options).fromStep });
     }
@@ -108,7 +108,7 @@ export default function createWorkflow({ callHost, invalidArgument, toOptions, u
       await this.#call('sendEvent', { id, type, payload: toStored(payload ?? null) });
     }
 
-    /** Starts a run as on other platforms and returns an object for it. */
+    /** Starts a run, as on other platforms, and returns an object for it. */
     async create(options?: CreateOptions | null): Promise<object> {
       const { id, params, retention } = toOptions('The options of create', options);
       if (retention != null)
@@ -116,7 +116,7 @@ export default function createWorkflow({ callHost, invalidArgument, toOptions, u
           'create does not support retention here: WORKFLOW_RETENTION_MS of the platform sets how long runs are kept',
         );
       try {
-        // Without params, the host determines the input of the workflow.
+        // If there are no params, the host determines the input of the workflow.
         const input = params === undefined ? undefined : toStored(params);
         const { executionId } = (await this.#call('trigger', { input, id, isCreate: true })) as { executionId: string };
         return this.#instance(executionId);
@@ -126,7 +126,7 @@ export default function createWorkflow({ callHost, invalidArgument, toOptions, u
       }
     }
 
-    /** A list omits runs whose id exists; an object names them as errors. */
+    /** For a list, runs whose id exists are omitted; for an object, they are returned as errors. */
     async createBatch(batch: readonly CreateOptions[] | Batch): Promise<unknown> {
       if (Array.isArray(batch)) {
         const made = await this.#createAll(batch as readonly CreateOptions[]);
@@ -173,7 +173,7 @@ export default function createWorkflow({ callHost, invalidArgument, toOptions, u
       return this.#instance(id);
     }
 
-    /** Deletes runs with all that is stored of them. */
+    /** Deletes runs with all their stored data. */
     async deleteBatch(ids: readonly string[]): Promise<object> {
       if (!Array.isArray(ids) || ids.length < 1 || ids.length > BATCH_MAX)
         throw invalidArgument(`deleteBatch takes a list of 1 to ${BATCH_MAX} ids`);
@@ -231,7 +231,7 @@ export default function createWorkflow({ callHost, invalidArgument, toOptions, u
   return { create: (name) => new Workflow(name) };
 }
 
-/** Status names of other platforms. */
+/** The names that other platforms use for statuses. */
 const statuses: Readonly<Record<string, string>> = {
   pending: 'queued',
   completed: 'complete',

@@ -11,7 +11,7 @@ interface QueueEvent {
   readonly binding: string;
   readonly messages: readonly {
     readonly id: string;
-    /** Only for an event injected by an operator; otherwise it is a body. */
+    /** Only set in an event that an operator injected; otherwise, the value is in a body. */
     readonly payload?: unknown;
     readonly attempt: number;
     readonly timestamp: number;
@@ -70,7 +70,7 @@ export default function createQueueEvents({
       const payloads = messages.map(({ payload }, index) =>
         index < bodies.length ? decodeBody(bodies[index] as string) : payload,
       );
-      // Verdicts by position: only the first verdict on a message counts.
+      // Outcomes by position; only the first outcome of a message is used.
       const verdicts: (Verdict | undefined)[] = messages.map(() => undefined);
       /** The first error of the handler. */
       let thrown: string | null = null;

@@ -7,7 +7,7 @@ interface TimerEvent {
   readonly binding: string;
   readonly id: string;
   readonly scheduledTime: number;
-  /** Only for an event injected by an operator; otherwise it is the body. */
+  /** Only set in an event that an operator injected; otherwise, the payload is in the body. */
   readonly payload?: unknown;
   readonly intervalMs: number | null;
 }

@@ -15,14 +15,14 @@ interface WorkflowEvent {
   readonly lease: string;
   /** When the run was started, ms since 1970; absent in an event that an operator injected. */
   readonly createdAt?: number;
-  /** These two fields are in the body, unless an operator injected the event. */
+  /** The following two fields are in the body, unless an operator injected the event. */
   readonly input: unknown;
   readonly steps: Readonly<Record<string, KnownStep>>;
 }
 
 type Handler = (context: object) => unknown;
 
-/** The export of a worker for a workflow. */
+/** What a worker exports for a workflow. */
 interface Exported {
   readonly handler?: Handler;
   readonly onError?: (error: unknown, context: object) => unknown;
@@ -108,7 +108,7 @@ function stepsOf(attempt: Attempt): object {
       );
     },
     do: (name: unknown, second: unknown, third?: unknown): Promise<unknown> => step.run(name, second, third),
-    /** `sleep(ms)`, or `sleep(name, ms | '5 minutes')` as on other platforms. */
+    /** Accepts `sleep(ms)`, and `sleep(name, ms | '5 minutes')` as on other platforms. */
     async sleep(first: unknown, second?: unknown): Promise<void> {
       const ms = toMs(second === undefined ? first : second);
       await attempt.sleep(attempt.take(second === undefined ? 'sleep' : first, 'sleep'), () => Date.now() + ms);

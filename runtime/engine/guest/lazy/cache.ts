@@ -24,7 +24,7 @@ export default function createCaches(deps: LazyDeps): Record<string, unknown> {
     return { method, url, headers: headerBlock };
   }
 
-  /** A request whose response may be cached; null when its method rules that out. */
+  /** The request whose response may be cached; null if its method forbids that. */
   function lookup(input: unknown, options: unknown): { url: string; headers: string } | null {
     const { ignoreMethod } = toDictionary(options, 'Cache query options');
     const { method, url, headers } = toRequest(input);
@@ -44,7 +44,8 @@ export default function createCaches(deps: LazyDeps): Record<string, unknown> {
       requireArguments(arguments.length, 1, 'Cache.match');
       const asked = lookup(request, options);
       if (asked === null || !/^https?:/.test(asked.url)) return undefined;
-      // The first chunks may come in the same entry as the head: open their stream before the entry reads further.
+      // The stream is opened before the entry reads further records, because the first chunks may come in the same
+      // entry.
       let incoming: HostBody | null = null;
       const call = startCall('cache.match', { cache: this.#name, ...asked }, [], (reply, owner) => {
         const head = reply.value as Head | null;
@@ -78,7 +79,7 @@ export default function createCaches(deps: LazyDeps): Record<string, unknown> {
       try {
         await startCall('cache.put', args, bodyParts).reply;
       } finally {
-        // A body that is not stored need not be read to its end.
+        // If the body is not stored, it is not read to its end.
         if (stream !== null) cancelPump(stream);
       }
     }

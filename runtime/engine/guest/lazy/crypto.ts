@@ -69,7 +69,7 @@ export class Crypto {
       `${hex[pool[at]!]!}${hex[pool[at + 1]!]!}${hex[pool[at + 2]!]!}${hex[pool[at + 3]!]!}-${hex[pool[at + 4]!]!}${hex[pool[at + 5]!]!}` +
       `-${hex[version]!}${hex[pool[at + 7]!]!}-${hex[variant]!}${hex[pool[at + 9]!]!}-${hex[pool[at + 10]!]!}${hex[pool[at + 11]!]!}` +
       `${hex[pool[at + 12]!]!}${hex[pool[at + 13]!]!}${hex[pool[at + 14]!]!}${hex[pool[at + 15]!]!}`;
-    // Returned random bytes do not stay in memory.
+    // The bytes are overwritten, so that returned random bytes do not stay in memory.
     pool.fill(0, at, poolAt);
     return text;
   }

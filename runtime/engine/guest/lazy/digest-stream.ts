@@ -11,7 +11,7 @@ export default function createDigestStream(deps: LazyDeps): Record<string, unkno
     #digest: Promise<ArrayBuffer>;
     #bytesWritten = 0;
 
-    /** @param algorithm its name, or an object with a name: MD5, SHA-1, SHA-256, SHA-384, SHA-512 */
+    /** @param algorithm MD5, SHA-1, SHA-256, SHA-384 or SHA-512, or an object with this name */
     constructor(algorithm: string | { readonly name: string }) {
       const name = String(
         typeof algorithm === 'object' && algorithm !== null ? algorithm.name : algorithm,
@@ -59,7 +59,7 @@ export default function createDigestStream(deps: LazyDeps): Record<string, unkno
         resolve = settle;
         reject = fail;
       });
-      // Code that only writes need not handle the digest.
+      // Code that only writes does not have to handle a rejection of the digest.
       this.#digest.catch(() => {});
     }
 

@@ -7,7 +7,7 @@ const OPEN = 1;
 const CLOSED = 2;
 const RECONNECT_MS = 1000;
 const RECONNECT_MS_MAX = 3_600_000;
-/** Longest line or event of a stream, in characters: a stream without line ends would fill the isolate. */
+/** Maximum length of a line or an event in characters, because a stream without line ends would fill the isolate. */
 const EVENT_LENGTH_MAX = 16 * 1024 * 1024;
 
 export default function createEventSource(deps: LazyDeps): Record<string, unknown> {
@@ -89,7 +89,7 @@ export default function createEventSource(deps: LazyDeps): Record<string, unknow
       try {
         await this.#read(response);
       } catch {
-        // A broken connection is handled like its end.
+        // A broken connection is handled like the end of the stream.
       }
       this.#reconnect();
     }

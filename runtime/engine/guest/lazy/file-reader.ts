@@ -53,7 +53,7 @@ export default function createFileReader(deps: LazyDeps): Record<string, unknown
     #state = EMPTY;
     #result: unknown = null;
     #error: unknown = null;
-    /** Number of the current read; a task with another number was aborted. */
+    /** Number of the current read; tasks with another number belong to aborted reads. */
     #reading = 0;
 
     get readyState(): number {
@@ -107,7 +107,7 @@ export default function createFileReader(deps: LazyDeps): Record<string, unknown
       const bytes = blobBytes(blob);
       const total = bytes.byteLength;
       const task = (run: () => void): void => void setTimeout(() => reading === this.#reading && run());
-      // Each event has its own task, so that promises of listeners run in between, as in a browser.
+      // Each event has its own task, so that promises of listeners are handled in between, as in a browser.
       task(() => {
         task(() => (total > 0 ? progress() : load()));
         this.#fire('loadstart', 0, total);
@@ -137,7 +137,7 @@ export default function createFileReader(deps: LazyDeps): Record<string, unknown
   finishInterface(FileReader);
   defineConstants(FileReader, { EMPTY, LOADING, DONE });
 
-  /** The requested encoding, else the one in the type, else UTF-8; a byte order mark overrides all of them. */
+  /** Decodes with the requested encoding, or that of the type, or UTF-8. A byte order mark overrides all of them. */
   function decode(bytes: Uint8Array, label: string | null, type: string): string {
     if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
     if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);

@@ -1,5 +1,5 @@
-// FormData with its two encodings, used by bodies. Multipart parts are located by byte search; names and values are
-// decoded one by one, and files are slices of the body. lazy.ts loads this module when it is first used.
+// FormData with its two encodings, used by bodies. The parts of a multipart body are found by byte search. Names and
+// values are decoded one by one, and files are slices of the body. lazy.ts loads this module when it is first used.
 import { provideModule } from '../modules.ts';
 import { Blob, blobBytes, createBlob, File, isBlob, isFile } from '../web/blob.ts';
 import { parseUrlencoded } from '../web/url-search-params.ts';
@@ -115,7 +115,7 @@ function escapeName(name: string): string {
   return name.replace(/\r\n|\r|\n/g, '%0D%0A').replaceAll('"', '%22');
 }
 
-/** Encodes multipart/form-data: one string without files, else bytes. */
+/** Encodes multipart/form-data: a string if there are no files, otherwise bytes. */
 export function toMultipart(form: FormData): { content: string | Uint8Array; type: string } {
   const boundary = `----formdata-${Array.from({ length: 3 }, () => Math.random().toString(36).slice(2, 10).padEnd(8, '0')).join('')}`;
   const chunks: (string | Uint8Array)[] = [];
@@ -147,7 +147,7 @@ export function parseFormBody(bytes: Uint8Array, contentType: string | null): Fo
   const essence = (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase();
   if (essence === 'application/x-www-form-urlencoded') {
     const form = new FormData();
-    // A byte order mark is part of the first name here.
+    // A byte order mark is not removed: it is part of the first name.
     const list = parseUrlencoded(decodeWhole(bytes, false));
     for (let at = 0; at < list.length; at += 2) listOf(form).push([list[at]!, list[at + 1]!]);
     return form;
@@ -207,7 +207,7 @@ function parseMultipart(bytes: Uint8Array, delimiter: Uint8Array): FormData {
   }
 }
 
-/** The two header fields of a part that matter, and where its content starts. */
+/** The two relevant headers of a part, and where its content starts. */
 function parsePartHead(bytes: Uint8Array, from: number): { disposition: string; type: string | null; end: number } {
   let disposition = '';
   let type: string | null = null;

@@ -43,7 +43,7 @@ export default function createHtmlRewriter(deps: LazyDeps): Record<string, unkno
       const rules: Rules = { elements: [...this.#elements], documents: [...this.#documents] };
       const result = new Response(rewritten(response.body, decoder, rules), response);
       result.headers.delete('content-length');
-      // Output is always UTF-8.
+      // The output is always UTF-8.
       if (decoder.encoding !== 'utf-8') result.headers.set('content-type', type!.replace(label!, 'utf-8'));
       return result;
     }
@@ -69,7 +69,7 @@ export default function createHtmlRewriter(deps: LazyDeps): Record<string, unkno
     return new ReadableStream({
       async pull(controller) {
         try {
-          // A piece may produce no output yet: an incomplete tag.
+          // A piece may produce no output yet, such as an incomplete tag.
           for (let output = ''; output === '';) {
             const { done, value } = await reader.read();
             const text = done ? decoder.decode() : decoder.decode(value as Uint8Array, { stream: true });
@@ -82,7 +82,7 @@ export default function createHtmlRewriter(deps: LazyDeps): Record<string, unkno
             }
           }
         } catch (error) {
-          // A handler's error ends both sides.
+          // An error of a handler ends both the input and the output.
           reader.cancel(error).catch(() => {});
           throw error;
         }

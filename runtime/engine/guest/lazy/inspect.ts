@@ -3,7 +3,7 @@
 // is first used.
 import { provideModule } from '../modules.ts';
 
-/** Classes of the platform whose content is behind getters. */
+/** Classes of the platform whose content is only accessible through getters. */
 const getters: Readonly<Record<string, readonly string[]>> = {
   Blob: ['size', 'type'],
   File: ['name', 'size', 'type'],
@@ -19,7 +19,9 @@ const ENTRIES_MAX = 100;
 const STRING_MAX = 10_000;
 const LINE_MAX = 76;
 
-/** The text of `console.log`: `%s %d %i %f %j %o %O %c %%` of a leading string, then the rest. */
+/**
+ * The text of `console.log`: the first argument with `%s %d %i %f %j %o %O %c %%` replaced, then the other arguments.
+ */
 export function format(values: readonly unknown[]): string {
   const [first, ...rest] = values;
   if (typeof first !== 'string') return values.map(show).join(' ');

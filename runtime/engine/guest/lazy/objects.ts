@@ -15,7 +15,7 @@ import { AcceptedSockets, type SocketEvent } from './objects/sockets.ts';
 import { DurableObjectState, type StateOwner } from './objects/state.ts';
 import { StorageQueue } from './objects/storage-queue.ts';
 
-/** The object that an event is for, from the host (core/object-address.ts). */
+/** The address of the object of an event, from the host (core/object-address.ts). */
 interface Address {
   readonly id: string;
   readonly class: string;
@@ -27,7 +27,7 @@ interface Address {
 
 type Instance = Record<string, unknown>;
 
-/** Status of a response that carries an error of the object; workers cannot use it. */
+/** Status of a response that represents an error of the object; workers cannot use it. */
 const THREW = 999;
 
 const JSON_HEADERS = 'content-type\0application/json\0';
@@ -96,7 +96,7 @@ class LiveObject implements StateOwner {
         this.gate.open();
       }
     };
-    // A nested section cannot wait for the section that contains it.
+    // A nested section does not wait, because it would wait for the section that contains it.
     if (isFirst || this.#inside.getStore() === this) {
       const done = run();
       if (isFirst) this.#section = done.catch(() => {});
@@ -107,7 +107,7 @@ class LiveObject implements StateOwner {
     return turn;
   };
 
-  /** Runs an event when it is allowed to enter. */
+  /** Runs an event as soon as it is allowed to enter. */
   run(event: (instance: Instance) => unknown): Promise<unknown> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
@@ -149,7 +149,7 @@ function find(address: Address, env: unknown): LiveObject {
   return made;
 }
 
-/** Marks the invocation as an event of the object, whose code goes on after the response. */
+/** Marks the invocation as an event of the object, whose code continues after the response. */
 function enter(invocation: GuestInvocation, object: LiveObject): void {
   invocation.gate = object.gate;
   invocation.isKept = true;
@@ -161,7 +161,7 @@ function methodOf(instance: Instance, name: string): (...args: unknown[]) => unk
   return method.bind(instance) as (...args: unknown[]) => unknown;
 }
 
-/** Methods that only the platform calls, and one method of stubs. */
+/** Names that other workers cannot call: methods that only the platform calls, and one method of stubs. */
 const hidden = new Set(['dup', 'fetch', 'alarm', 'webSocketMessage', 'webSocketClose', 'webSocketError']);
 
 /** The target of an RPC session: each call is an event of the object. */
@@ -197,7 +197,7 @@ async function ring(object: LiveObject, instance: Instance, { retries = 0 }: Add
   return answer({ at: alarm.wasSet ? 'set' : null });
 }
 
-/** Runs an event of an object, and returns its response, or a response that carries its error. */
+/** Runs an event of an object, and returns its response, or a response that represents its error. */
 async function event(address: Address, request: unknown, env: unknown, invocation: GuestInvocation): Promise<unknown> {
   try {
     const object = find(address, env);
@@ -210,7 +210,7 @@ async function event(address: Address, request: unknown, env: unknown, invocatio
   }
 }
 
-/** An event of a WebSocket that the engine keeps. @param data the data of a message. */
+/** Runs an event of a WebSocket that the engine keeps. @param data the data of a message. */
 async function socketEvent(
   address: Address & SocketEvent,
   data: Part | null,
@@ -222,7 +222,7 @@ async function socketEvent(
   return object.run((instance) => object.sockets.receive(instance, address, data));
 }
 
-/** The thrown value, as far as it can be copied; for an error, with its own fields. */
+/** The thrown value, if it can be copied; for an error, with its own fields. */
 function stored(error: unknown): readonly [error: unknown, fields: unknown] {
   const { toStored } = useModule('stored-values');
   const copy = (value: () => unknown, otherwise: unknown): unknown => {
@@ -239,7 +239,7 @@ function stored(error: unknown): readonly [error: unknown, fields: unknown] {
   ];
 }
 
-/** No code of the object runs any more: another isolate creates it again. */
+/** Called when no code of the object runs any more, and another isolate may create it again. */
 function forget(id: string): void {
   live.delete(id);
 }

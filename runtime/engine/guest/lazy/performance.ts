@@ -1,5 +1,6 @@
-// performance: the clock and user timing (marks and measures). Entries are kept until cleared; beyond a limit the
-// oldest are dropped. PerformanceObserver is notified in a microtask. lazy.ts loads this module when it is first used.
+// performance: the clock and user timing (marks and measures). Entries are kept until they are cleared; beyond a limit,
+// the oldest entries are dropped. PerformanceObserver is notified in a microtask. lazy.ts loads this module when it is
+// first used.
 import { host } from '../host.ts';
 import { useModule } from '../modules.ts';
 import { DOMException } from '../web/dom-exception.ts';
@@ -77,12 +78,12 @@ let originMs: number | null = null;
 let startMs = 0;
 
 /**
- * Milliseconds since the first reading in this isolate, in steps of 5 us: smaller steps would let a worker measure its
- * neighbors.
+ * Milliseconds since the first reading in this isolate, in steps of 5 us, because smaller steps would let a worker
+ * measure its neighbors.
  */
 function now(): number {
   if (originMs === null) {
-    // Keeps the first reading above zero.
+    // The added value keeps the first reading above zero.
     startMs = host.now() - 0.01;
     originMs = Date.now();
   }
@@ -119,7 +120,7 @@ function timeOfMark(mark: unknown): number {
 }
 
 export class Performance extends EventTarget {
-  /** Members that use no other state check this: only a Performance object has it. */
+  /** A private field that only Performance objects have. Members that use no other state check it. */
   readonly #brand = true;
   constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');

@@ -12,10 +12,10 @@ import type { RpcTransport } from './rpc/transport.ts';
 
 /** How an entrypoint of a worker is called. */
 interface Callable {
-  /** Host calls that open a session and that fetch. */
+  /** The host calls that open a session, and that send a request. */
   readonly connect: HostCallName;
   readonly fetch: HostCallName;
-  /** Arguments that name the entrypoint. */
+  /** The arguments that name the entrypoint. */
   readonly target: Readonly<Record<string, string>>;
 }
 
@@ -32,7 +32,7 @@ function receiverOf({ connect, target }: Omit<Callable, 'fetch'>, errors: Sessio
   };
 }
 
-/** Reads or calls a member of a receiver's object. */
+/** Reads or calls a member of the object of a receiver. */
 function memberOf(receiver: Receiver, name: string): object {
   return createProperty(receiver, [name]);
 }
@@ -51,7 +51,7 @@ function createService(callable: Callable): object {
   });
 }
 
-/** The class of a service in `env`; its constructor may be called without `new`, and throws the same. */
+/** The class of a service in `env`. Its constructor throws the same error with and without `new`. */
 class Fetcher {
   connect(): never {
     throw new Error('Sockets to other workers are not supported on this platform: use fetch or a method');
@@ -137,7 +137,10 @@ class LocalHandle implements Receiver {
   }
 }
 
-/** Serves a session that another worker has opened. @param first the frame that came with it; null if none yet. */
+/**
+ * Serves a session that another worker has opened. @param first the frame that came with the session; null if none has
+ * come yet.
+ */
 function serveSession(transport: RpcTransport, main: SessionMain, first: Part | null): void {
   const session = new RpcSession(transport, main);
   if (first !== null) session.receive(first);

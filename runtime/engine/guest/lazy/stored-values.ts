@@ -8,7 +8,8 @@ import { DOMException } from '../web/dom-exception.ts';
 import { isBlob } from '../web/blob.ts';
 
 /**
- * Marks the encoding; its value is the version. An object of a worker that has this key is stored as records as well.
+ * Key that marks the encoding; its value is the version. If an object of a worker has this key, it is stored as
+ * records, too.
  */
 const MARK = '$structured';
 const VERSION = 1;
@@ -65,7 +66,7 @@ function isJson(value: unknown, depth: number, seen = new Set<object>()): boolea
   seen.add(value);
   if (Array.isArray(value)) {
     const keys = Object.keys(value);
-    // Excludes holes and additional properties.
+    // This excludes lists with holes and additional properties.
     const isDense = keys.length === value.length && (keys.length === 0 || keys.at(-1) === String(keys.length - 1));
     if (!isDense || Object.getPrototypeOf(value) !== Array.prototype) return false;
     return value.every((item) => isJson(item, depth + 1, seen));
@@ -83,7 +84,7 @@ class Encoder {
   readonly records: Record_[] = [];
   readonly #known = new Map<unknown, number>();
 
-  /** The index of a value. */
+  /** The index of a value's record. */
   add(value: unknown): number {
     const simple = typeof value !== 'object' || value === null;
     const known = simple ? undefined : this.#known.get(value);

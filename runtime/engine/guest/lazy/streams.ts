@@ -9,14 +9,15 @@ import { createTextStreams } from './streams/text-streams.ts';
 
 export default function createStreams(deps: LazyDeps): Record<string, unknown> {
   const { ReadableStream, ReadableStreamDefaultController, TransformStream } = polyfill;
-  // The polyfill's asynchronous iterators are plain objects; in the standard they inherit from the built-in iterators.
+  // The polyfill's asynchronous iterators are plain objects; according to the standard, they inherit from the built-in
+  // iterators.
   const asyncGenerator = Object.getPrototypeOf(async function* () {}) as { prototype: object };
   Object.setPrototypeOf(
     Object.getPrototypeOf(new ReadableStream().values()) as object,
     Object.getPrototypeOf(asyncGenerator.prototype) as object,
   );
-  // Internal slots of the standard are properties here, with cycles. These properties are not data, so the JSON of a
-  // stream is an empty object. Controllers are excluded, because the web platform tests count their properties.
+  // The standard's internal slots are properties in the polyfill, with cycles. They are not data, so the JSON of a
+  // stream is an empty object. Controllers are not changed, because the web platform tests count their properties.
   const toJSON = { value: () => ({}), writable: true, configurable: true };
   for (const [name, { prototype }] of Object.entries(polyfill) as [string, { prototype: object }][])
     if (!name.endsWith('Controller')) Object.defineProperty(prototype, 'toJSON', toJSON);

@@ -10,7 +10,7 @@ interface Tcp {
   readonly connect: (address: unknown, options?: unknown) => object;
   /** A socket without streams. */
   readonly open: (args: OpenArguments) => RawSocket;
-  /** From now on, a host name refers to a pool of this worker. */
+  /** Makes a host name refer to a pool of this worker. */
   readonly addPool: (hostname: string, binding: string) => void;
 }
 
@@ -27,7 +27,7 @@ interface OpenArguments {
   readonly tls?: object;
 }
 
-/** The host's data about an open connection. */
+/** What the host reports about an open connection. */
 interface Opened {
   readonly handle: number;
   readonly stream: number;
@@ -40,14 +40,14 @@ interface Opened {
 
 /** One connection: bytes in both directions. */
 interface RawSocket {
-  /** Rejects with an error that has a code of Node. */
+  /** Resolves when the connection is open, or rejects with an error that has a code of Node. */
   readonly opened: Promise<Opened>;
   readonly closed: Promise<void>;
   /** The next bytes; null at their end. */
   read(): Promise<Uint8Array | null>;
-  /** No more data is read. */
+  /** Stops reading. */
   cancel(): void;
-  /** Resolves when the next bytes may follow. */
+  /** Sends bytes; resolves when the next bytes may follow. */
   write(bytes: Uint8Array): Promise<void>;
   /** Ends the outgoing direction after the pending bytes. */
   end(): void;
@@ -66,7 +66,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     deps;
   const { internal } = deps.webidl;
 
-  /** A call that opens a stream into the guest. The stream must be registered before its first chunk arrives. */
+  /** Makes a call that opens a stream into the guest. The stream must be registered before its first chunk arrives. */
   function opening(
     name: HostCallName,
     args: object,
@@ -158,7 +158,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
     }
 
     async startTls(tls: object): Promise<Opened> {
-      // Called synchronously: bytes that are written from now on follow the handshake.
+      // The call is made synchronously, so that bytes that are written from now on follow the handshake.
       const held = this.#out.hold();
       const { handle } = await this.opened;
       await held;
@@ -213,7 +213,7 @@ export default function createTcp(deps: LazyDeps): Record<string, unknown> {
         localAddress: at(localAddress, localPort),
       }));
       this.#opened.catch(() => {});
-      // For an upgraded socket: when TLS takes over the connection.
+      // Called for an upgraded socket, when TLS takes over the connection.
       let upgraded!: () => void;
       this.#upgrade = () => upgraded();
       const takenOver = new Promise<void>((resolve) => (upgraded = resolve));

@@ -1,5 +1,5 @@
-// WebSocket and WebSocketPair. The two ends of a pair are connected in this isolate until a response takes one of them.
-// Then the network is the other end. lazy.ts loads this module when it is first used.
+// WebSocket and WebSocketPair. The two ends of a pair are connected in this isolate, until a response takes one of
+// them, and the network becomes the other end. lazy.ts loads this module when it is first used.
 import type { Part } from '../../bridge/protocol.ts';
 import type { Context } from '../context.ts';
 import type { LazyDeps } from '../lazy.ts';
@@ -43,20 +43,20 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     #protocol = '';
     #extensions = '';
     #binaryType: 'blob' | 'arraybuffer' = 'arraybuffer';
-    /** Created by `new WebSocket(url)`: stricter, as the WebSockets Standard requires. */
+    /** Whether `new WebSocket(url)` created the socket, which is then stricter, as the WebSockets Standard requires. */
     #isClient = false;
     #id = 0;
     #call = -1;
     #other: SocketEnd | null = null;
-    /** Receives all incoming events instead: the socket is part of a response. */
+    /** Receives all incoming events instead, if the socket is part of a response. */
     #redirected: SocketEnd | null = null;
     #flows = false;
     #context: Context | undefined = undefined;
-    /** Events from before `accept()`, or caused by this isolate itself. */
+    /** Events that came before `accept()`, or that this isolate itself caused. */
     #queue: (() => void)[] = [];
     #scheduled = false;
     #sentLength = 0;
-    /** JSON of a stored value. */
+    /** The attachment, as JSON of a stored value. */
     #attachment: string | null = null;
     /** Set when a durable object has accepted the socket. */
     #held: HeldSocket | null = null;
@@ -105,7 +105,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       if (this.#state !== CONNECTING) return;
       disconnectEnd(this.#id);
       this.#state = CLOSING;
-      // Two tasks: code that awaits the first may still add a listener for the second.
+      // The events are two tasks, because code that awaits the first may still add a listener for the second.
       setImmediate(() => {
         this.#failed(message);
         setImmediate(() => this.#closed(1006, '', false, false));
@@ -126,7 +126,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       },
       redirect: (to) => {
         this.#redirected = to;
-        // Messages are passed to the new end in order of arrival.
+        // Messages that have already arrived are passed to the new end first.
         for (const event of this.#queue.splice(0)) event();
       },
       opened: ({ url, protocol, extensions }, flows) => {
@@ -153,7 +153,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       },
     };
 
-    /** `isTask`: no worker code is on the stack. Otherwise the event waits for a separate task. */
+    /** @param isTask whether no worker code is on the stack. Otherwise, the event waits for a separate task. */
     #arrive(isTask: boolean, event: () => void): void {
       if (isTask && this.#flows && this.#queue.length === 0) {
         runInContext(this.#context, event);
@@ -192,7 +192,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       );
     }
 
-    /** `answers`: the other end, in this isolate, waits for the reply to its close. */
+    /** @param answers whether the other end is in this isolate, and waits for the reply to its close. */
     #closed(code: number, reason: string, clean: boolean, answers: boolean): void {
       if (this.#redirected !== null) {
         if (answers) this.#redirected.closing(code, reason, false);
@@ -237,7 +237,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
       if (type === 'blob' || type === 'arraybuffer') this.#binaryType = type;
     }
 
-    /** Cloudflare's API: starts the events of this end of a pair, or of a response's socket. */
+    /** As in Cloudflare's API, starts the events of this end of a pair, or of a response's socket. */
     accept(): void {
       if (this.#isClient)
         throw new TypeError('Only an end of a WebSocketPair, or the WebSocket of a response, is accepted');
@@ -261,7 +261,8 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     }
 
     close(code: unknown = undefined, reason: unknown = undefined): void {
-      // A worker that handles a `close` event by closing with the event's code does so on a closed socket.
+      // A worker may handle a `close` event by closing with the event's code, so the call must not fail on a closed
+      // socket.
       if (!this.#isClient && this.#state >= CLOSING) return;
       const sent = closeArguments(code, reason, this.#isClient);
       this.#mustBeOwn();
@@ -324,7 +325,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
   finishInterface(WebSocket);
   const states = { CONNECTING, OPEN, CLOSING, CLOSED };
   defineConstants(WebSocket, states);
-  // Names of Workers for the same.
+  // Names that Workers use for the same constants.
   for (const [name, value] of Object.entries(states))
     Object.defineProperty(WebSocket, `READY_STATE_${name}`, { value, enumerable: true });
   for (const type of ['open', 'message', 'error', 'close']) defineEventHandler(WebSocket.prototype, type);

@@ -1,5 +1,5 @@
-// AbortController and AbortSignal. A signal costs one object until it has a listener; sources of `AbortSignal.any`
-// hold their dependents weakly unless a listener can still observe them.
+// AbortController and AbortSignal. A signal needs one object until it has a listener. Sources of `AbortSignal.any` hold
+// their dependents weakly, unless a listener can still observe them.
 import { DOMException } from './dom-exception.ts';
 import {
   dispatchTrusted,
@@ -33,7 +33,7 @@ export class AbortSignal extends EventTarget {
   #reason: unknown = undefined;
   #algorithms: (() => void)[] | null = null;
   #dependents: Set<WeakRef<AbortSignal>> | null = null;
-  // Dependents with a listener: they must live as long as the signal that may abort them.
+  // Dependents with a listener, which must live as long as the signal that may abort them.
   #held: Set<AbortSignal> | null = null;
   #sources: Set<AbortSignal> | null = null;
 

@@ -3,7 +3,7 @@ import { host } from '../host.ts';
 import { DOMException } from './dom-exception.ts';
 import { requireArguments, toDomString } from './webidl.ts';
 
-/** The global `atob`: base64 to one character per byte. */
+/** The global `atob`, which decodes base64 to one character per byte. */
 export function atob(data: string): string {
   requireArguments(arguments.length, 1, 'atob');
   const text = host.atob(toDomString(data));
@@ -11,7 +11,7 @@ export function atob(data: string): string {
   return text;
 }
 
-/** The global `btoa`: one character per byte to base64. */
+/** The global `btoa`, which encodes one character per byte as base64. */
 export function btoa(data: string): string {
   requireArguments(arguments.length, 1, 'btoa');
   const text = host.btoa(toDomString(data));

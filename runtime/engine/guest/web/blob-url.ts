@@ -7,7 +7,10 @@ import { isBlob, type Blob } from './blob.ts';
 const BLOB_URLS_MAX = 10_000;
 const blobs = new SafeMap<string, Blob>();
 
-/** A URL for a blob; its origin is opaque, as a worker's is. @throws {TypeError} for any value that is not a Blob. */
+/**
+ * Creates a URL for a blob; its origin is opaque, like that of a worker. @throws {TypeError} for any value that is not
+ * a Blob.
+ */
 export function createBlobUrl(blob: unknown): string {
   if (!isBlob(blob)) throw new TypeError('URL.createObjectURL needs a Blob');
   if (blobs.size >= BLOB_URLS_MAX)
@@ -21,7 +24,7 @@ export function revokeBlobUrl(url: string): void {
   blobs.delete(url);
 }
 
-/** The blob of a serialized URL, ignoring its fragment; undefined if there is none. */
+/** The blob of a serialized URL without its fragment; undefined if there is none. */
 export function blobOfUrl(href: string): Blob | undefined {
   const hash = href.indexOf('#');
   return blobs.get(hash < 0 ? href : href.slice(0, hash));

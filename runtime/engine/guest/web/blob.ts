@@ -16,7 +16,7 @@ import {
 export let blobBytes: (blob: Blob) => Uint8Array;
 export let isBlob: (value: unknown) => value is Blob;
 export let isFile: (value: unknown) => value is File;
-/** A blob over bytes that no other code changes. */
+/** Creates a blob from bytes that no other code changes. */
 export let createBlob: (bytes: Uint8Array, type: string) => Blob;
 
 function normalType(type: string): string {
@@ -39,7 +39,7 @@ export class Blob {
 
   constructor(parts: unknown = undefined, options: unknown = undefined) {
     if (parts === internal) return;
-    // Arguments are converted from left to right; both run script.
+    // Both arguments are converted from left to right, because a conversion can run script.
     const pieces = parts === undefined ? [] : readParts(parts);
     const { endings, type } = toDictionary(options, 'Blob options');
     const native =

@@ -1,5 +1,5 @@
-// The Body mixin of Request and Response. Content keeps its original type (a string, bytes, a body on the host) and is
-// forwarded without conversion. A ReadableStream exists only after `.body` is read. Independent of requests and
+// The Body mixin of Request and Response. The content keeps its original type (a string, bytes, a body on the host),
+// and is forwarded without conversion. A ReadableStream exists only after `.body` is read. Independent of requests and
 // responses.
 import type { HostBody } from '../host.ts';
 import { freeBuffer } from '../free-buffers.ts';
@@ -24,12 +24,12 @@ import { toUsvString } from './webidl.ts';
 
 type FormData = ReturnType<Modules['form-data']['parseFormBody']>;
 
-/** Content of a body. A string is text that has not been encoded yet; a HostBody is pulled from the host. */
+/** Content of a body. A string is text that is not encoded yet, and a HostBody is read from the host. */
 export type BodyContent = null | string | Uint8Array | HostBody | ReadableStream<unknown>;
 
 export const textType = 'text/plain;charset=UTF-8';
 
-/** Whether content is on the host and unread. */
+/** Whether the content is on the host and unread. */
 function isHostBody(content: BodyContent): content is HostBody {
   return (
     typeof content === 'object' && content !== null && !(content instanceof Uint8Array) && !isReadableStream(content)
@@ -41,7 +41,7 @@ export class Body {
   content: Exclude<BodyContent, null>;
   stream: ReadableStream<unknown> | null;
   used = false;
-  /** The bytes also belong to a clone or a blob: copy them before handing them out. */
+  /** Whether the bytes also belong to a clone or a blob, so that they must be copied before they are handed out. */
   shared: boolean;
 
   constructor(content: Exclude<BodyContent, null>, shared = false) {
@@ -51,7 +51,7 @@ export class Body {
   }
 }
 
-/** Content extracted from a body argument. */
+/** The content of a body argument. */
 interface ExtractedBody {
   readonly content: Exclude<BodyContent, null>;
   /** The implied content type. */
@@ -112,13 +112,13 @@ export function takeBody(body: Body | null): BodyContent {
   assertUsable(body);
   body.used = true;
   if (body.stream === null) return body.content;
-  // If the body is another body's unread stream, takes the content of that one.
+  // If the body is the unread stream of another body, takes the content of that body.
   if (body.stream === body.content) return takeSource(body.stream) ?? body.content;
   body.stream.getReader();
   return body.content;
 }
 
-/** A second body with the same content. @throws {TypeError} when the body was used or is locked. */
+/** Creates a second body with the same content. @throws {TypeError} when the body was used or is locked. */
 export function cloneBody(body: Body | null): Body | null {
   if (body === null) return null;
   assertUsable(body);
@@ -138,7 +138,7 @@ export function moveBody(body: Body | null): Body | null {
   const content = takeBody(body);
   const moved = new Body(content as Exclude<BodyContent, null>, body.shared);
   if (isReadableStream(content)) {
-    // The old object's stream stays visible, locked and disturbed.
+    // The stream of the old object stays visible, locked and disturbed.
     body.stream = createSpentStream();
     body.content = body.stream;
   }
@@ -159,7 +159,7 @@ async function consumeBytes(body: Body | null): Promise<Uint8Array<ArrayBuffer>>
   return isHostBody(content) ? readHostBody(content) : readAllBytes(content);
 }
 
-/** The text of a body; a string is never encoded and decoded. */
+/** The text of a body; a string is not encoded and decoded for this. */
 async function consumeText(body: Body | null): Promise<string> {
   if (body === null) return '';
   const { content } = body;

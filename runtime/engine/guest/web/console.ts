@@ -14,7 +14,7 @@ export function connectConsole(options: { logBytesMax: number }): void {
   logBytesMax = options.logBytesMax;
 }
 
-// Log lines outside every invocation (a module's top level, code that outlives its request) share one limit.
+// All log lines outside of invocations (a module's top level, code that outlives its request) share one limit.
 const nobody = { logBytes: 0 };
 
 function write(level: LogLevel, text: string, invocation: GuestInvocation | undefined = currentInvocation()): void {
@@ -40,7 +40,7 @@ export function reportUncaught(error: unknown, prefix: string, invocation: Guest
 }
 
 /**
- * The stack of an error, with its `cause` and `errors`, where libraries put the reason, such as the message of a
+ * The stack of an error, with its `cause` and `errors`, in which libraries store the reason, such as the message of a
  * database. Undefined for a value without a stack.
  */
 export function stackOf(error: unknown): string | undefined {
@@ -73,7 +73,7 @@ function print(level: LogLevel, values: unknown[]): void {
 
 function stackHere(): string {
   const frames = (new Error('').stack ?? '').split('\n').slice(1);
-  // The platform's own frames are already removed if positions are mapped.
+  // If positions are mapped, the platform's own frames are already removed.
   return frames.filter((frame) => !frame.includes('platform:guest')).join('\n');
 }
 

@@ -28,7 +28,8 @@ const legacyCodes: Record<string, number> = {
 };
 
 // Only Error's own constructor creates an object that V8 treats as an error, but DOMException must not inherit from
-// Error, so the private slots are added to the finished object: a base class may return any object.
+// Error. So the private slots are added to a finished error, which is possible because a base class may return any
+// object.
 class Slotted {
   constructor(target: object) {
     // oxlint-disable-next-line no-constructor-return
@@ -101,7 +102,7 @@ defineConstants(
   Object.fromEntries(Object.entries(constantNames).sort(([, one], [, other]) => one - other)),
 );
 
-/** Thrown beyond a limit of an API: a DOMException that may state the quota and the requested amount. */
+/** A DOMException for an exceeded limit of an API, which may contain the quota and the requested amount. */
 export class QuotaExceededError extends DOMException {
   readonly #quota: number | null;
   readonly #requested: number | null;

@@ -1,5 +1,5 @@
-// Event and EventTarget for a realm without a tree: one target, no propagation path. Event classes with own data are
-// in ../lazy/event-classes.ts. Exceptions of listeners go to report-error.ts.
+// Event and EventTarget for a realm without a document tree: an event has one target and no propagation path. Event
+// classes with own data are in ../lazy/event-classes.ts. Exceptions of listeners go to report-error.ts.
 import { host } from '../host.ts';
 import { DOMException } from './dom-exception.ts';
 import { reportException } from './report-error.ts';
@@ -40,7 +40,7 @@ const { defineProperty } = Object;
 
 // An event that owns `isTrusted`. A native copy of the pattern costs a fifth of defining the property on every event.
 let pattern: Event | null = null;
-// The same for the most frequent event class, whose fields are added to the copy.
+// Such a pattern for the most frequent event class, whose fields are added to the copy.
 let derivedClass: typeof Event | null = null;
 let derivedPattern: Event | null = null;
 
@@ -55,7 +55,7 @@ export class Event {
   #type = '';
   #flags = 0;
   #target: EventTarget | null = null;
-  // Initially not a number: V8 would box a number, and all copies of an event would share the box.
+  // The initial value is not a number, because V8 would box a number, and all copies of an event would share the box.
   #createdMs: number | null = null;
 
   constructor(type: string, init: unknown = undefined) {
@@ -170,7 +170,7 @@ defineConstants(Event, { NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHA
 
 type EventListener = ((this: unknown, event: Event) => unknown) | { handleEvent(event: Event): unknown };
 
-/** An AbortSignal as listeners need it; set by abort.ts to avoid an import cycle. */
+/** The functions for AbortSignals that listeners need; set by abort.ts to avoid an import cycle. */
 interface RemovalSignal {
   readonly aborted: boolean;
 }
@@ -201,7 +201,7 @@ let handlersOf: (target: EventTarget) => Map<string, { callback: EventListener |
 export let watchListeners: (target: EventTarget, added: () => void) => void;
 /** Fires a trusted event that the platform made. */
 export let dispatchTrusted: (target: EventTarget, event: Event) => boolean;
-/** Whether the type has a listener: avoids creating an event without one. */
+/** Whether the type has a listener; without one, no event is created. */
 export let hasListeners: (target: EventTarget, type: string) => boolean;
 
 export class EventTarget {

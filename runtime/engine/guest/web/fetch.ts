@@ -1,5 +1,5 @@
-// `fetch`: the guest half. The host has the network (egress policy, limits, connection pool); the head and body of
-// the request and the response cross the bridge.
+// `fetch`: the guest half. The host accesses the network (egress policy, limits, connection pool); requests and
+// responses cross the bridge.
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { dropCall, startCall } from '../calls.ts';
 import type { HostBody, HostReply } from '../host.ts';
@@ -18,7 +18,7 @@ interface Head {
   redirected: boolean;
   /** Id of the stream that carries the body; null if the body is a part or does not exist. */
   stream: number | null;
-  /** The body came as a part. */
+  /** Whether the body came as a part. */
   part: boolean;
   /** Whether the requested WebSocket is open. */
   upgraded?: boolean;
@@ -30,11 +30,11 @@ interface Head {
 
 const upgrade = /(?:^|\0)upgrade\0websocket\0/i;
 
-// Streams that the guest sends outside a response have negative ids, which never collide with the ids of an invocation
-// or the host.
+// Streams from the guest that are not responses have negative ids, which never collide with ids of invocations or of
+// the host.
 let nextStream = -1;
 
-/** An id for a body that goes to the host outside a response. */
+/** Returns an id for a body that is sent to the host and is not a response. */
 export function newStreamId(): number {
   return nextStream--;
 }
@@ -44,7 +44,7 @@ export function fetch(input: unknown, init?: unknown): Promise<Response> {
   return fetchThrough('fetch', {}, input, init);
 }
 
-/** `env.ASSETS.fetch` and similar: the same call with another target on the host. */
+/** Creates functions such as `env.ASSETS.fetch`, which work like `fetch` with another target on the host. */
 export function createFetcher(
   name: HostCallName,
   target: Record<string, string>,
@@ -72,7 +72,7 @@ export async function fetchThrough(
     stream = nextStream--;
     openPump(stream, body, () => {});
   }
-  // The first chunks may come in the same entry as the head: open their stream before the entry reads further.
+  // The stream is opened before the entry reads further records, because the first chunks may come in the same entry.
   let incoming: HostBody | null = null;
   const socket = canUpgrade(name) && method === 'GET' && upgrade.test(headerBlock) ? prepareFetchedSocket() : null;
   const args = {
@@ -88,7 +88,7 @@ export async function fetchThrough(
     const { stream: id } = reply.value as Head;
     if (id === null) return;
     incoming = bodyToGuest(id, owner, true);
-    // The reply and the abort crossed: close the response.
+    // The call was aborted while the reply was on its way, so the response is closed.
     if (signal?.aborted) incoming.cancel();
   });
   let reply: HostReply;

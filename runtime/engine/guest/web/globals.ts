@@ -34,12 +34,12 @@ const interfaces = {
   URLSearchParams,
 };
 
-/** Methods and attributes of the global, enumerable as the members of WindowOrWorkerGlobalScope are. */
+/** Methods and attributes of the global object, which are enumerable, like the members of WindowOrWorkerGlobalScope. */
 const members = { atob, btoa, queueMicrotask, reportError };
 const attributes = { navigator };
 
 function define(target: object, name: string, value: unknown, enumerable: boolean): void {
-  // A bundler renames functions that share their name with a global mentioned in another module.
+  // The name is set, because a bundler renames functions whose names are also those of globals in another module.
   if (typeof value === 'function' && value.name !== name)
     Object.defineProperty(value, 'name', { value: name, configurable: true });
   Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });

@@ -1,4 +1,4 @@
-// Names and values of headers: validates and normalizes them, with a cache. Used by headers.ts.
+// Validates and normalizes the names and values of headers, with a cache. Used by headers.ts.
 import { toByteString } from './webidl.ts';
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -12,7 +12,7 @@ interface KnownName {
   piece: string;
 }
 
-// Workers send the same few headers with every response: both validation and serialization are cached.
+// Workers send the same few headers with every response, so validation and serialization are cached.
 const knownNames = new Map<string, KnownName>();
 const KNOWN_NAMES_MAX = 500;
 
@@ -45,7 +45,7 @@ export function normalValue(value: unknown): string {
   return text;
 }
 
-/** The block of one header. */
+/** The header block with one header. */
 export function pieceOf(name: string, value: unknown): string {
   const known = knownName(name);
   if (known.value === value) return known.piece;

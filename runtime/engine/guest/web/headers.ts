@@ -23,19 +23,19 @@ function parseBlock(block: string): string[] {
   return list;
 }
 
-// A linear search is fastest in a short list; longer lists are indexed.
+// In a short list, a linear search is fastest; longer lists have an index.
 const SHORT_LIST = 128;
 
 let listOf: (headers: Headers) => string[];
 let sortedOf: (headers: Headers) => string[];
 let blockOf: (headers: Headers) => string;
-/** Like the constructor, with the iteration method of the object. */
+/** Like the constructor, but with the iteration method of the object. */
 let headersFromInit: (init: unknown, method: unknown) => Headers;
 let create: (block: string, guard: HeadersGuard) => Headers;
 export let isHeaders: (value: unknown) => value is Headers;
 /** A copy with its own guard. */
 export let copyHeaders: (headers: Headers, guard: HeadersGuard) => Headers;
-/** Appends a header unless its name is present, regardless of the guard: the implied content type. */
+/** Appends the implied content type unless there is one, regardless of the guard. */
 export let addMissing: (headers: Headers, name: string, value: string) => void;
 
 export class Headers {
@@ -240,8 +240,8 @@ export function blockFromInit(init: unknown, impliedType: string | null): string
     if (impliedType !== null) addMissing(headers, 'content-type', impliedType);
     return blockOf(headers);
   }
-  // Copying reads a Proxy's keys once, and the descriptor and value of each, as the standard requires. For a plain
-  // object, this costs a third of reading properties one by one.
+  // The object is copied, which reads a Proxy's keys once, and the descriptor and value of each, as the standard
+  // requires. For a plain object, this takes a third of the time of reading properties one by one.
   const record = { ...(init as Record<string, unknown>) };
   if (Object.getOwnPropertySymbols(record).length > 0) throw new TypeError(symbolName);
   let block = '';
@@ -293,7 +293,7 @@ function listFromInit(init: object, method: unknown): string[] {
 
 const notPair = 'A header must be a pair of name and value';
 
-/** A record of byte strings, read as WebIDL requires: its keys once, then the descriptor and value of each. */
+/** Reads a record of byte strings as WebIDL requires: its keys once, then the descriptor and value of each. */
 function toRecord(init: object): [name: string, value: string][] {
   const entries: [string, string][] = [];
   for (const key of Reflect.ownKeys(init)) {
@@ -331,7 +331,7 @@ class HeadersIterator {
     this.#kind = kind;
   }
   next(): IteratorResult<unknown> {
-    // The list is read at every step: iteration is live.
+    // The list is read at every step, so that the iteration sees changes.
     const sorted = sortedOf(this.#headers);
     const at = this.#at;
     if (at >= sorted.length) return { value: undefined, done: true };

@@ -1,4 +1,4 @@
-// navigator: lets libraries detect the runtime.
+// The global `navigator`, by which libraries detect the runtime.
 import { finishInterface, internal } from './webidl.ts';
 
 export class Navigator {

@@ -1,4 +1,4 @@
-// queueMicrotask on a settled promise; exceptions are reported like those of event listeners.
+// Implements queueMicrotask with a settled promise; exceptions are reported like those of event listeners.
 import { reportException } from './report-error.ts';
 import { requireArguments } from './webidl.ts';
 

@@ -1,5 +1,5 @@
-// Request. The request that dispatch creates for an invocation holds only strings: its URL is not parsed, its headers
-// are one block, and its signal and body are created on first use.
+// Request. The request that dispatch creates for an invocation contains only strings: its URL is not parsed, its
+// headers are one block, and its signal and body are created on first use.
 import { AbortController, dependentSignal, isAbortSignal, type AbortSignal } from './abort.ts';
 import type { Blob } from './blob.ts';
 import { blobOfUrl } from './blob-url.ts';
@@ -30,7 +30,7 @@ const methodToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const safelistedMethods = new Set(['GET', 'HEAD', 'POST']);
 const normalisedMethods = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
 
-/** Members without effect here that are stored and returned. */
+/** Members that have no effect on this platform, and are only stored and returned. */
 interface RequestModes {
   cache: string;
   credentials: string;
@@ -61,13 +61,13 @@ interface TakenRequest {
   readonly body: BodyContent;
   readonly redirect: 'follow' | 'error' | 'manual';
   readonly signal: AbortSignal | null;
-  /** The blob of a blob URL when the request was made. */
+  /** The blob that a blob URL had when the request was created. */
   readonly blob: Blob | null;
 }
 
 /**
- * The request of an invocation. The url is absolute and serialized, the block's names are lower-case; both are
- * trusted.
+ * Creates the request of an invocation. The URL is absolute and serialized, and the names in the block are lower-case;
+ * both are trusted.
  */
 export let createIncomingRequest: (
   method: string,
@@ -77,8 +77,7 @@ export let createIncomingRequest: (
   signal: () => AbortSignal,
 ) => Request;
 /**
- * Decomposes a request to send it; its body counts as used afterwards. @throws {TypeError} when the body was already
- * used.
+ * Takes a request apart to send it; its body is used afterwards. @throws {TypeError} when the body was already used.
  */
 export let takeRequest: (request: Request) => TakenRequest;
 export let isRequest: (value: unknown) => value is Request;
@@ -98,13 +97,14 @@ export class Request {
   #headers: Headers | null = null;
   #immutable = false;
   #body: Body | null = null;
-  // The signal that this request follows, a function that creates it, or none; and the request's own, created from it
-  // on demand.
+  // The signal that this request follows, or a function that creates it, or null; and the request's own signal, which
+  // is created from it on demand.
   #followed: AbortSignal | (() => AbortSignal) | null = null;
   #signal: AbortSignal | null = null;
   #modes: RequestModes = defaultModes;
   #blob: Blob | null = null;
-  // Request properties beyond HTTP, from the platform or the worker; created on demand for an incoming request.
+  // Properties of the request that HTTP does not have, from the platform or the worker; created on demand for an
+  // incoming request.
   #cf: unknown = undefined;
   #isIncoming = false;
 
@@ -154,7 +154,7 @@ export class Request {
       throw new TypeError(`A ${this.#method} request cannot have a body`);
     if (given) {
       const { content, type, shared } = extractBody(body);
-      // A body of ours that a worker forwards (`body: request.body`) is available from its beginning.
+      // If a worker forwards a platform body (`body: request.body`), its content is taken from the beginning.
       if (isReadableStream(content) && !hasSource(content)) {
         if (this.#modes.keepalive) throw new TypeError('A request with keepalive cannot have a stream as its body');
         if (!isDuplex) throw new TypeError('A request whose body is a stream needs the option duplex: "half"');
@@ -259,8 +259,8 @@ export class Request {
     return false;
   }
   /**
-   * `httpProtocol` of the connection to this handler and the client's `accept-encoding`. Properties that would be
-   * guesses (country, TLS version behind a proxy, round-trip time) are absent.
+   * Contains `httpProtocol` of the connection to this handler, and the client's `accept-encoding`. Properties that
+   * could only be guessed (country, TLS version behind a proxy, round-trip time) are absent.
    */
   get cf(): unknown {
     if (this.#cf === undefined && this.#isIncoming) {

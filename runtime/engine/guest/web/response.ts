@@ -1,5 +1,5 @@
-// Response. The hot path is `new Response(text, { headers })` -> takeResponse: no Headers object, no Body object, no
-// stream and no encoding; one header block is built while the plain object is read.
+// Response. The hot path, from `new Response(text, { headers })` to takeResponse, creates no Headers object, no Body
+// object and no stream, and encodes nothing: one header block is built while the plain object is read.
 import { blockFromInit, copyHeaders, headersFromBlock, headersToBlock, type Headers } from './headers.ts';
 import {
   Body,
@@ -25,12 +25,12 @@ interface TakenResponse {
   readonly statusText: string;
   readonly headerBlock: string;
   readonly body: BodyContent;
-  /** The WebSocket it opens, or null. */
+  /** The WebSocket that the response opens, or null. */
   readonly webSocket: unknown;
 }
 
 /**
- * Decomposes a response to send it; its body counts as used afterwards.
+ * Takes a response apart to send it; its body is used afterwards.
  *
  * @returns null when the value is not a Response. @throws {TypeError} when the body was used or is locked, or a header
  * cannot be sent.
@@ -38,7 +38,7 @@ interface TakenResponse {
 export let takeResponse: (value: unknown) => TakenResponse | null;
 
 export let isResponse: (value: unknown) => value is Response;
-/** The response of a fetch, with immutable headers. The block and url are trusted. */
+/** Creates the response of a fetch, with immutable headers. The block and the URL are trusted. */
 export let createIncomingResponse: (
   status: number,
   statusText: string,
@@ -67,7 +67,7 @@ export class Response {
   #block: string | null = '';
   #headers: Headers | null = null;
   #immutable = false;
-  // Untouched content; it moves into a Body on first access.
+  // Content that was not accessed; the first access moves it into a Body.
   #content: BodyContent = null;
   #body: Body | null = null;
   // The content is sent without creating a Body.
@@ -101,7 +101,7 @@ export class Response {
     };
     if (status !== undefined) {
       const code = typeof status === 'number' ? Math.trunc(status) : Math.trunc(Number(status));
-      // 101 is the response to an upgrade to WebSocket.
+      // The status 101 is allowed, because it is the response to a WebSocket upgrade.
       if (!(code >= 200 && code <= 599) && code !== 101)
         throw new RangeError(`A response's status must be 101 or between 200 and 599, not ${String(status)}`);
       this.#status = code;

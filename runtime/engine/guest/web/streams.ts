@@ -1,5 +1,5 @@
-// Stream functions for bodies: reading internal slots, streams over host bodies and bytes. The classes themselves are
-// in ../lazy/streams.ts and are loaded with the first stream.
+// Stream functions for bodies: they read internal slots, and create streams over host bodies and bytes. The classes
+// themselves are in ../lazy/streams.ts and are loaded with the first stream.
 import type { ReadableStream, UnderlyingByteSource } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
 import { freeBuffer } from '../free-buffers.ts';
@@ -12,7 +12,7 @@ interface StreamClasses {
   readonly ReadableStream: typeof ReadableStream;
   /** The getter of `locked`, which script may replace on the prototype. */
   readonly locked: () => unknown;
-  /** Name of the controllers' algorithm that takes a read request. */
+  /** Name of the algorithm of controllers that takes a read request. */
   readonly pullSteps: symbol;
 }
 
@@ -66,7 +66,7 @@ export interface ReadRequest {
   _errorSteps(error: unknown): void;
 }
 
-/** A reader without a promise per chunk. */
+/** A reader that needs no promise for each chunk. */
 export interface StreamReader {
   read(request: ReadRequest): void;
   cancel(reason: unknown): void;
@@ -97,12 +97,12 @@ export function openReader(stream: ReadableStream<unknown>): StreamReader {
   };
 }
 
-/** A byte stream of the standard. */
+/** The source of a byte stream, as in the standard. */
 export function createByteStream(source: UnderlyingByteSource): ReadableStream<Uint8Array> {
   return new (streams().ReadableStream)(source);
 }
 
-/** The content of a platform stream: available without the stream while it is unread. */
+/** The content of a platform stream, which is available without the stream while it is unread. */
 export type StreamSource = string | Uint8Array | HostBody;
 
 let sourceOf: (stream: object) => StreamSource | null;
@@ -141,7 +141,7 @@ export function takeSource(stream: ReadableStream<unknown>): StreamSource | null
   return source;
 }
 
-/** A byte stream over bytes on the host; no bytes are pulled before the stream is read. */
+/** Creates a byte stream over bytes on the host; no bytes are requested before the stream is read. */
 export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
   const stream = createByteStream({
     type: 'bytes',
@@ -162,8 +162,8 @@ export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
 }
 
 /**
- * A byte stream of one chunk, created on demand. The stream owns the buffer, and so does a caller that takes the
- * source back.
+ * Creates a byte stream of one chunk, which is made on demand. The buffer belongs to the stream, or to a caller that
+ * takes the source back.
  */
 export function streamFromContent(source: () => string | Uint8Array): ReadableStream<Uint8Array> {
   const stream = createByteStream({
@@ -180,7 +180,7 @@ export function streamFromContent(source: () => string | Uint8Array): ReadableSt
   return stream;
 }
 
-/** A stream whose content was consumed another way: disturbed, locked and closed. */
+/** Creates a stream whose content was consumed in another way: it is disturbed, locked and closed. */
 export function createSpentStream(): ReadableStream<Uint8Array> {
   const stream = createByteStream({ type: 'bytes' });
   void stream.cancel();
@@ -189,7 +189,7 @@ export function createSpentStream(): ReadableStream<Uint8Array> {
 }
 
 /**
- * All bytes of a stream, which stays locked.
+ * Reads all bytes of a stream, which stays locked.
  *
  * @throws {TypeError} when a chunk is not a Uint8Array.
  */
@@ -208,7 +208,7 @@ export async function readAllBytes(stream: ReadableStream<unknown>): Promise<Uin
   }
 }
 
-/** All bytes of a body on the host, without a stream in between. */
+/** Reads all bytes of a body on the host, without a stream in between. */
 export async function readHostBody(body: HostBody): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   for (let chunk = await body.read(); chunk !== null; chunk = await body.read()) chunks.push(chunk);

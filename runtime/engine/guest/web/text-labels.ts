@@ -1,5 +1,5 @@
-// The labels of the Encoding Standard (section 4.2). One string, which is split on the first label other than UTF-8, so
-// that most isolates hold no table.
+// The labels of the Encoding Standard (section 4.2). The labels are one string, which is split when the first label
+// other than UTF-8 is used, so that most isolates have no table.
 
 const table = `utf-8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8
 ibm866 866 cp866 csibm866 ibm866

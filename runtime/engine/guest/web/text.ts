@@ -1,4 +1,4 @@
-// TextEncoder and TextDecoder. UTF-8, UTF-16 and windows-1252 are decoded here, long UTF-8 by V8's own decoder; the
+// TextEncoder and TextDecoder. UTF-8, UTF-16 and windows-1252 are decoded here, and long UTF-8 by V8's own decoder. The
 // tables of the other encodings are on the host.
 import { host } from '../host.ts';
 import { encodingOf } from './text-labels.ts';
@@ -75,17 +75,20 @@ export function decodeBody(bytes: Uint8Array): string {
 export function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
   if (bytes.length < NATIVE_BYTES_MIN) return decodeUtf8(bytes, fatal);
   const text = host.utf8Decode(bytes);
-  // The native decoder only replaces; the slow one determines whether a U+FFFD was already in the input.
+  // The native decoder only replaces errors; the slow decoder determines whether a U+FFFD was already in the input.
   return fatal && text.includes(replacement) ? decodeUtf8(bytes, true) : text;
 }
 
-/** Up to this size the host decodes synchronously, and longer input in pieces of this size (bindings/text.ts). */
+/**
+ * Up to this size, the host decodes synchronously; longer input is decoded in pieces of the second size
+ * (bindings/text.ts).
+ */
 const SHORT_BYTES_MAX = 4096;
 const PIECE_BYTES_MAX = 256 * 1024;
 
 /**
- * Decodes new input with a legacy encoding's decoder on the host. @param handle handle of that decoder; 0 opens a new
- * one.
+ * Decodes new input with a legacy encoding's decoder on the host. @param handle the handle of the decoder; 0 opens a
+ * new decoder.
  */
 function convertOnHost(
   handle: number,
@@ -194,7 +197,7 @@ export class TextDecoder {
     }
     this.#utf16Tail = stream && keep > 0 ? input.slice(input.length - keep) : null;
     if (!stream && keep > 0) {
-      // An unfinished unit absorbs a pending high surrogate: one error for both.
+      // An unfinished unit and a pending high surrogate before it are one error.
       if (size > 0 && isHigh(units[size - 1]!)) size--;
       units[size++] = 0xd800;
     }
@@ -231,7 +234,8 @@ function joinBytes(before: Uint8Array | null, bytes: Uint8Array): Uint8Array {
   return joined;
 }
 
-// Bytes 0x80 to 0x9f. Written in hex, because one character beyond Latin-1 would double the size of the guest's source.
+// Bytes 0x80 to 0x9f. The characters are written in hex, because one character beyond Latin-1 would double the size of
+// the guest's source.
 const windows1252High = new Uint16Array(
   '20ac 81 201a 192 201e 2026 2020 2021 2c6 2030 160 2039 152 8d 17d 8f 90 2018 2019 201c 201d 2022 2013 2014 2dc 2122 161 203a 153 9d 17e 178'
     .split(' ')

@@ -14,7 +14,7 @@ interface Timer {
   parameters: unknown[];
   context: Context | undefined;
   owner: GuestInvocation | undefined;
-  /** Whether it is pending work of its owner. */
+  /** Whether the timer is counted as pending work of its owner. */
   isWork: boolean;
   cleared: boolean;
 }
@@ -109,11 +109,11 @@ export function clearTimeout(id?: unknown): void {
   byId.delete(key);
   if (!timer.isWork) return;
   timer.owner!.work--;
-  // It may be the last.
+  // This timer may have been the last work of its owner.
   touch(timer.owner);
 }
 
-/** Whether any timer is scheduled. Timers of ended invocations do not count and never run. */
+/** Whether any timer is scheduled, except timers of ended invocations, which never run. */
 export function hasTimers(): boolean {
   drop();
   return heap.length > 0;
@@ -128,8 +128,8 @@ function drop(): void {
 }
 
 /**
- * Milliseconds until the earliest timer, rounded up; -1 for none. Quantized so that an unchanged deadline is not sent
- * again.
+ * When the earliest timer is due, in milliseconds, rounded up so that an unchanged deadline is not sent again; -1 if
+ * there is no timer.
  */
 export function nextWake(): number {
   drop();

@@ -1,4 +1,5 @@
-// Percent-encoding of the URL Standard (section 1.3): the code point sets as bits of one table, encode and decode.
+// Percent-encoding of the URL Standard (section 1.3): encodes and decodes, with the code point sets as bits of one
+// table.
 import { decodeUtf8, encodeUtf8 } from './utf8.ts';
 
 /** Sets of characters that get percent-encoded; everything above U+007E is in all of them. */
@@ -25,11 +26,11 @@ mark(query | specialQuery, ' "#<>');
 mark(specialQuery, "'");
 mark(path, ' "#<>?^`{}');
 mark(userinfo, ' "#<>?^`{}/:;=@[\\]|');
-// A space is left alone here and written as `+` afterwards.
+// Spaces are not encoded here: they are written as `+` afterwards.
 mark(form, '"#<>?^`{}/:;=@[\\]|$%&+,!\'()~');
 void control;
 
-// `%00` to `%FF`; created on first use.
+// The texts `%00` to `%FF`, created on first use.
 let encodedBytes: readonly string[] | null = null;
 
 function encodeByte(byte: number): string {
@@ -43,7 +44,7 @@ function encodeByte(byte: number): string {
 /**
  * Percent-encodes the characters of a set, as UTF-8. Lone surrogates become U+FFFD.
  *
- * @param spaceAsPlus writes a space as `+`; the set must not contain it then.
+ * @param spaceAsPlus whether a space is written as `+`; the set must then not contain the space.
  */
 export function percentEncode(text: string, set: number, spaceAsPlus = false): string {
   let from = 0;
@@ -95,7 +96,7 @@ export function percentDecodeBytes(text: string): Uint8Array {
   return bytes.subarray(0, size);
 }
 
-/** Percent-decodes to text, ill-formed UTF-8 as U+FFFD; a byte order mark is kept. */
+/** Percent-decodes to text; ill-formed UTF-8 becomes U+FFFD, and a byte order mark is kept. */
 export function percentDecode(text: string): string {
   let at = text.indexOf('%');
   if (at < 0) return text;
@@ -130,7 +131,7 @@ function percentDecodeWhole(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A stray `%`, ill-formed UTF-8 or a lone surrogate: the slow path.
+    // The slow path handles a single `%`, ill-formed UTF-8, or a lone surrogate.
     return decodeUtf8(percentDecodeBytes(text));
   }
 }

@@ -82,7 +82,7 @@ function parseIpv6(text: string): string | null {
   return `[${serialiseIpv6([...head, ...Array<number>(missing).fill(0), ...tail])}]`;
 }
 
-/** The 16-bit pieces of one side of `::`; only the last may be a dotted IPv4 address. */
+/** The 16-bit pieces of one side of `::`; only the last piece may be a dotted IPv4 address. */
 function parsePieces(text: string, atExit: boolean): number[] | null {
   if (text === '') return [];
   const pieces: number[] = [];
@@ -102,7 +102,7 @@ function parsePieces(text: string, atExit: boolean): number[] | null {
   return pieces.length <= 8 ? pieces : null;
 }
 
-/** The longest run of two or more zero pieces, or the first of several, is written as `::`. */
+/** The longest run of two or more zero pieces is written as `::`; if several are the longest, the first one. */
 function serialiseIpv6(pieces: readonly number[]): string {
   let start = -1;
   let length = 1;

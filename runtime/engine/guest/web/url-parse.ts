@@ -1,6 +1,6 @@
 // Parses a string to a serialized URL with the offsets of its components, which is all that the URL class and Request
 // use. Native code detects ordinary URLs that are already serialized (isolates/native/codecs/url.h), in one pass over
-// their characters. The parser in url-record.ts handles all others.
+// their characters. The parser in url-record.ts handles all other URLs.
 import { host } from '../host.ts';
 import { parseRecord, type UrlRecord } from './url-record.ts';
 
@@ -9,14 +9,14 @@ export interface UrlPlaces {
   href: string;
   /** The position after the scheme's colon. */
   schemeEnd: number;
-  /** After user name and password; schemeEnd without a host. */
+  /** The position after user name and password; equals schemeEnd if there is no host. */
   hostStart: number;
   /** The position before the port's colon. */
   hostEnd: number;
   pathStart: number;
-  /** Offset of the question mark, or offset of the hash if there is no query. */
+  /** Offset of the question mark; if there is no query, offset of the hash sign. */
   queryStart: number;
-  /** Offset of the hash sign; the length when there is no fragment. */
+  /** Offset of the hash sign; the length of the URL if there is no fragment. */
   hashStart: number;
   opaque: boolean;
 }
@@ -83,7 +83,7 @@ export function serialise(url: UrlRecord): UrlPlaces {
     hostEnd = href.length;
     if (url.port !== null) href += `:${url.port}`;
   } else if (!url.opaque && url.path.startsWith('//')) {
-    // Two slashes would be parsed as the start of a host.
+    // Without this, two slashes would be parsed as the start of a host.
     href += '/.';
   }
   const pathStart = href.length;

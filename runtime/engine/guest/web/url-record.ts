@@ -1,6 +1,6 @@
 // The basic URL parser of the URL Standard (section 4.4) over a record of components, with its serializer. The parser
-// works by component rather than by character, since few states look at more than one component. The setters of the URL
-// class are in url-setters.ts, the shortcut for ordinary URLs in url-parse.ts.
+// works by component rather than by character, because few states look at more than one component. The setters of the
+// URL class are in url-setters.ts, and the shortcut for ordinary URLs is in url-parse.ts.
 import { encodeSets, percentEncode } from './url-encode.ts';
 import { parseHost } from './url-host.ts';
 
@@ -9,7 +9,7 @@ export interface UrlRecord {
   scheme: string;
   username: string;
   password: string;
-  /** Serialized; null = none, '' = the empty host. */
+  /** The serialized host; null means no host, '' the empty host. */
   host: string | null;
   /** Null means no port, or the default port of the scheme. */
   port: number | null;
@@ -166,7 +166,7 @@ function setCredentials(url: UrlRecord, text: string): void {
   if (colon >= 0) url.password = percentEncode(text.slice(colon + 1), encodeSets.userinfo);
 }
 
-/** Offset of the port's colon, outside brackets; -1 for none. */
+/** Offset of the port's colon, outside of brackets; -1 if there is none. */
 export function portColon(text: string): number {
   let inBrackets = false;
   for (let at = 0; at < text.length; at++) {
@@ -200,7 +200,7 @@ export function setPort(url: UrlRecord, digits: string): boolean {
   return true;
 }
 
-/** The path after an authority. Special URLs always have a path. */
+/** Parses the path after an authority. Special URLs always have a path. */
 function parsePathStart(url: UrlRecord, rest: string): UrlRecord {
   const special = isSpecial(url.scheme);
   if (isSlash(rest[0], special)) return parsePath(url, rest.slice(1));

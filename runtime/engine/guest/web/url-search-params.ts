@@ -7,7 +7,7 @@ import { finishInterface, finishIterator, internal, requireArguments, toUsvStrin
 export function parseUrlencoded(text: string): string[] {
   const list: string[] = [];
   const { length } = text;
-  // For the current pair: the start of its name and value, and whether they must be decoded.
+  // Where the name and the value of the current pair begin, and whether they must be decoded.
   let from = 0;
   let valueFrom = -1;
   let name = '';
@@ -50,9 +50,9 @@ function toUrlencoded(list: readonly string[]): string {
   return text;
 }
 
-/** A URLSearchParams over the query of a URL; `changed` receives the new query. */
+/** Creates a URLSearchParams for the query of a URL; `changed` receives the new query. */
 export let createUrlParams: (query: string, changed: (query: string) => void) => URLSearchParams;
-/** Replaces the pairs after the URL's query changed. */
+/** Replaces the pairs when the query of the URL has changed. */
 export let replaceParams: (params: URLSearchParams, query: string) => void;
 export let isUrlSearchParams: (value: unknown) => value is URLSearchParams;
 

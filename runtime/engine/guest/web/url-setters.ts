@@ -1,5 +1,5 @@
-// The setters of the URL class (section 6.1 of the URL Standard): the parser with a state override. Each setter changes
-// a record and returns whether it may have changed.
+// The setters of the URL class (section 6.1 of the URL Standard), which the standard defines as the parser with a state
+// override. Each setter changes a record and returns whether it may have changed.
 import { percentEncode, encodeSets } from './url-encode.ts';
 import { parseHost } from './url-host.ts';
 import {
@@ -66,7 +66,7 @@ export function setHost(url: UrlRecord, value: string, withPort: boolean): boole
   return true;
 }
 
-/** Leading digits count, and all following characters are ignored. */
+/** Only leading digits are used; all following characters are ignored. */
 function setPortFrom(url: UrlRecord, text: string): boolean {
   const digits = /^[0-9]*/.exec(text)![0];
   return digits !== '' && setPort(url, digits);
@@ -83,7 +83,7 @@ export function setPortText(url: UrlRecord, value: string): boolean {
 export function setPath(url: UrlRecord, value: string): boolean {
   if (url.opaque) return false;
   const special = isSpecial(url.scheme);
-  // `?` and `#` are part of the path here, and the path's own set encodes them.
+  // In a setter, `?` and `#` are part of the path, which encodes them.
   const text = withoutBreaks(value);
   url.path = '';
   if (special) appendSegments(url, /^[/\\]/.test(text) ? text.slice(1) : text);

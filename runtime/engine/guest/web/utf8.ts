@@ -1,13 +1,14 @@
-// UTF-8 in JavaScript for short inputs, ill-formed ones and chunks; V8's codec handles long ones. Used by
+// UTF-8 in JavaScript, for short or ill-formed inputs and for chunks; V8's codec handles long inputs. Used by
 // TextEncoder, TextDecoder, bodies and URLs.
 import { host } from '../host.ts';
 
-// Below the first limit, or below the second for texts beyond ASCII, a native call costs more than the loop here.
+// Below these lengths, the loop in this file is cheaper than a native call; the second length is for texts beyond
+// ASCII.
 const ASCII_UNITS_MAX = 16;
 const SHORT_UNITS_MAX = 12;
 
-// Shorter texts are encoded into this buffer first: only V8's own code can create an array of up to 64 bytes on V8's
-// heap, which costs a quarter of an array outside it.
+// Shorter texts are first encoded into this buffer. Only V8's own code can create an array of up to 64 bytes on V8's
+// heap, at a quarter of the cost of an array outside it.
 const SCRATCH_UNITS_MAX = 64;
 let scratch: Uint8Array<ArrayBuffer> | null = null;
 
@@ -31,7 +32,7 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
 function encodeByHost(text: string): Uint8Array<ArrayBuffer> {
   scratch ??= new Bytes(SCRATCH_UNITS_MAX * 3 + 64);
   const written = host.utf8EncodeInto(text, scratch);
-  // A copied view, since `slice` would read the array's constructor, which a worker may replace.
+  // A view is copied, because `slice` would read the array's constructor, which a worker may replace.
   return new Bytes(new Bytes(scratch.buffer, 0, written));
 }
 
@@ -43,7 +44,7 @@ function encodeShort(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Writes as many whole characters as fit; returns code units read and bytes written. */
+/** Writes as many whole characters as fit; returns the number of code units read and bytes written. */
 export function encodeInto(text: string, target: Uint8Array): { read: number; written: number } {
   const { length } = text;
   const space = target.length;
@@ -89,7 +90,7 @@ export function encodeInto(text: string, target: Uint8Array): { read: number; wr
 
 const CHUNK_UNITS = 4096;
 
-/** Code units to a string, in pieces that fit the argument list of a call. */
+/** Converts code units to a string, in pieces that fit into the argument list of a call. */
 export function fromUnits(units: Uint8Array | Uint16Array, length: number): string {
   const apply = String.fromCharCode.apply as (self: null, units: unknown) => string;
   if (length <= CHUNK_UNITS)
@@ -108,9 +109,9 @@ function asciiLength(bytes: Uint8Array): number {
   return at;
 }
 
-/** The unfinished sequence at the end of a chunk, carried into the next. */
+/** The unfinished sequence at the end of a chunk, which the next chunk continues. */
 export interface Utf8Carry {
-  /** Bytes still needed; 0 = none pending. */
+  /** Number of missing bytes; 0 if no sequence is unfinished. */
   needed: number;
   point: number;
   lower: number;
@@ -124,7 +125,7 @@ export function createUtf8Carry(): Utf8Carry {
 /**
  * Decodes UTF-8 like the decoder of the Encoding Standard, with one U+FFFD for each maximal ill-formed part.
  *
- * @param last whether an unfinished sequence at the end is an error rather than carried over.
+ * @param last whether an unfinished sequence at the end is an error, instead of continued by the next chunk.
  * @throws {TypeError} at the first ill-formed part when fatal.
  */
 export function decodeUtf8(
@@ -136,7 +137,8 @@ export function decodeUtf8(
   const { length } = bytes;
   const ascii = carry.needed === 0 ? asciiLength(bytes) : 0;
   if (ascii === length && carry.needed === 0) return fromUnits(bytes, length);
-  // A byte yields at most one unit; an interrupted carried sequence and an unfinished end one more each.
+  // Each byte results in at most one code unit. A sequence from the previous chunk and an unfinished end may each add
+  // one.
   const units = new Uint16Array(length + 2);
   let size = 0;
   for (; size < ascii; size++) units[size] = bytes[size]!;

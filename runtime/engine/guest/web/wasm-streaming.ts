@@ -28,7 +28,7 @@ export function wasmStreaming({ compile, instantiate }: Compiler): object {
     async compileStreaming(source: unknown): Promise<unknown> {
       return compile(await moduleBytes(source));
     },
-    // The optional second parameter does not count for `length`.
+    // The property `length` of a function does not include the optional second parameter.
     async instantiateStreaming(source: unknown, imports: unknown = undefined): Promise<unknown> {
       return instantiate(await moduleBytes(source), imports);
     },

@@ -1,4 +1,4 @@
-// WebIDL rules for every interface: string conversions and the attributes of members. Used by all files of web/.
+// The WebIDL rules for all interfaces: conversions of strings, and attributes of members. Used by all files of web/.
 // Independent of any single API.
 
 interface ErrorConstructorOfV8 {
@@ -8,15 +8,15 @@ interface ErrorConstructorOfV8 {
 /** V8's function that adds a stack to any object; absent in the ES library types. */
 export const captureStackTrace = (Error as unknown as ErrorConstructorOfV8).captureStackTrace;
 
-/** Only files of web/ pass this to a constructor; script that calls `new` gets "Illegal constructor". */
+/** Only files of web/ pass this value to a constructor; when a script calls `new`, it gets "Illegal constructor". */
 export const internal: unique symbol = Symbol('internal');
 
-/** DOMString: throws on symbols, as the abstract ToString does. */
+/** Converts to a DOMString; throws on symbols, like the abstract ToString. */
 export function toDomString(value: unknown): string {
   return typeof value === 'string' ? value : `${value as string}`;
 }
 
-/** USVString: lone surrogates become U+FFFD. */
+/** Converts to a USVString: lone surrogates become U+FFFD. */
 export function toUsvString(value: unknown): string {
   const text = typeof value === 'string' ? value : `${value as string}`;
   return text.isWellFormed() ? text : text.toWellFormed();
@@ -24,7 +24,7 @@ export function toUsvString(value: unknown): string {
 
 const beyondByte = /[^\0-\xff]/;
 
-/** ByteString: every code unit must fit a byte. */
+/** Converts to a ByteString: every code unit must fit into a byte. */
 export function toByteString(value: unknown): string {
   const text = typeof value === 'string' ? value : `${value as string}`;
   if (beyondByte.test(text)) throw new TypeError('The string contains a character above U+00FF');
@@ -37,7 +37,7 @@ export function requireArguments(given: number, required: number, what: string):
     throw new TypeError(`${what} needs ${required} argument${required === 1 ? '' : 's'}, got ${given}`);
 }
 
-/** A dictionary argument: undefined and null count as empty, primitives are refused. */
+/** Reads a dictionary argument: undefined and null mean an empty dictionary, primitives are refused. */
 export function toDictionary(value: unknown, what: string): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' && typeof value !== 'function') throw new TypeError(`${what} must be an object`);
@@ -81,12 +81,14 @@ type Constructor = abstract new (...parameters: never[]) => object;
 const functionProperties = new Set(['prototype', 'name', 'length']);
 const platformPrototypes = new WeakSet<object>();
 
-/** Whether a prototype belongs to one of our interfaces: such objects are not plain data. */
+/** Whether a prototype belongs to one of the platform's interfaces, whose objects are not plain data. */
 export function isPlatformPrototype(prototype: object): boolean {
   return platformPrototypes.has(prototype);
 }
 
-/** Makes the members of a class enumerable and gives its prototype the class string, as for interface objects. */
+/**
+ * Makes the members of a class enumerable, and gives its prototype the class string, as WebIDL requires for interfaces.
+ */
 export function finishInterface(constructor: Constructor, name: string = constructor.name): void {
   const prototype = constructor.prototype as object;
   platformPrototypes.add(prototype);

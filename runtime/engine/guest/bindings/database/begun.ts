@@ -1,4 +1,4 @@
-// Transactions that drivers begin with a statement: the code that awaits a `BEGIN` is in its transaction
+// Transactions that database drivers begin with a statement: the code that awaits a `BEGIN` is in the transaction
 // (docs/decisions/117-transactions-begun-by-statements.md). packages/dev/begun.ts does the same in Node.
 import { failure } from './errors.ts';
 import { ops, type WireResult } from './wire.ts';
@@ -24,7 +24,7 @@ interface Storage {
 
 type Ask = (op: number, args: readonly unknown[], transaction: number) => Promise<unknown>;
 
-/** Created for each statement, because the caller owns its lists. */
+/** Returns a new object for each statement, because the caller may change its lists. */
 const nothing = (): WireResult => ({ c: [], r: [], m: [0, 0, 0, 0, 0, 0, 0, 0, 0] });
 
 /** Transactions of a database begun by statements: the code that awaits a `BEGIN` is in its transaction. */
@@ -41,15 +41,15 @@ export class BegunByStatements {
   current(): Begun | undefined {
     const found = this.#storage.getStore();
     if (found === undefined || found.transaction !== 0) return found;
-    // The transaction's own code is still waiting for the BEGIN, so this is concurrent code: it leaves the transaction
-    // permanently.
+    // The transaction's own code is still waiting for the BEGIN. So this is concurrent code, which is not in the
+    // transaction from now on.
     let at: Begun | undefined = found;
     while (at !== undefined && at.transaction === 0) at = at.outer;
     this.#storage.enterWith(at);
     return at;
   }
 
-  /** Runs a statement that begins or ends a transaction; null for any other. */
+  /** Runs a statement that begins or ends a transaction; null for any other statement. */
   run(sql: string): Promise<WireResult> | null {
     const said = sql.length <= CONTROL_CHARS_MAX ? control.exec(sql) : null;
     if (said === null) return null;

@@ -1,7 +1,7 @@
 // Errors of the db binding, with D1's wording.
 
 export function failure(prefix: string, code: string, message: string): Error {
-  // The base code is part of the text, as in D1; the extended code is a field.
+  // As in D1, the base code is part of the text; the extended code is a field.
   const text = `${message}: ${/^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code}`;
   const error = new Error(`${prefix}: ${text}`, { cause: new Error(text) });
   Object.defineProperty(error, 'code', { value: code, configurable: true, writable: true });

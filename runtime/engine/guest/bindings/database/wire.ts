@@ -1,4 +1,5 @@
-// Operations, values and results of the db binding: from JavaScript to the JSON of core/database-request.ts and back.
+// Converts operations, values and results of the db binding between JavaScript and the JSON of
+// core/database-request.ts.
 import type { LazyDeps } from '../../lazy.ts';
 import { typeError } from './errors.ts';
 
@@ -74,7 +75,7 @@ export function createWire({
     return btoa(text);
   }
 
-  /** Values that JSON cannot represent; blobs are arrays of numbers, as in D1. */
+  /** Decodes values that JSON cannot represent; blobs are arrays of numbers, as in D1. */
   function fromWire(value: { b?: string; i?: string; n?: string }): unknown {
     if (value.i !== undefined) return BigInt(value.i);
     if (value.n !== undefined) return Number(value.n);

@@ -1,4 +1,4 @@
-// Options of a file binding's methods, as in R2: from what workers give to the arguments of host calls.
+// Converts the options of a file binding's methods, as in R2, to the arguments of host calls.
 import { invalidArgument, toOptions } from '../../calls.ts';
 import { isBlob } from '../../web/blob.ts';
 import { Headers } from '../../web/headers.ts';

@@ -9,10 +9,10 @@ import { Response, takeResponse } from '../../web/response.ts';
 import { isAnyArrayBuffer, toBytes } from '../../web/text.ts';
 import { encodeUtf8 } from '../../web/utf8.ts';
 
-/** Sends a call. @param stream the number of the stream with the body; null if it is in the parts. */
+/** Sends a call. @param stream the id of the stream with the body; null if the body is in the parts. */
 type Send = (stream: number | null, parts: Part[]) => Promise<HostReply>;
 
-/** The value of a `put` in transferable form: a part, or a stream that is pumped while `send` runs. */
+/** The value of a `put` as it crosses the bridge: a part, or a stream that is pumped while `send` runs. */
 export async function withBody(value: unknown, send: Send): Promise<HostReply> {
   if (value === null || value === undefined) return send(null, ['']);
   const isBody =
@@ -31,7 +31,7 @@ export async function withBody(value: unknown, send: Send): Promise<HostReply> {
   )
     throw new TypeError('A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream');
   if (ArrayBuffer.isView(value) || isAnyArrayBuffer(value)) {
-    // Copied now: the worker may write to it before this entry ends.
+    // The bytes are copied now, because the worker may write to them before this entry ends.
     const copy = new Uint8Array(toBytes(value, 'A file'));
     if (copy.byteLength <= WHOLE_BYTES_MAX) {
       const sent = send(null, [copy]);

@@ -1,4 +1,4 @@
-// A stored file as workers get it: its head, or its head with the body.
+// A stored file as workers get it: its metadata, with or without the body.
 import type { HostBody } from '../../host.ts';
 import type { Part } from '../../../bridge/protocol.ts';
 import type { Headers } from '../../web/headers.ts';
@@ -20,7 +20,7 @@ export interface Range {
   readonly length: number;
 }
 
-/** HTTP header -> field of a file. */
+/** HTTP headers, with the fields of a file that contain their values. */
 export const headerFields: Readonly<Record<string, string>> = {
   'content-type': 'contentType',
   'content-language': 'contentLanguage',
@@ -62,7 +62,7 @@ export class StoredObject {
     });
   }
 
-  /** Sets the header fields stored with the file. */
+  /** Sets the headers that are stored with the file. */
   writeHttpMetadata(headers: Headers): void {
     for (const [name, field] of Object.entries(headerFields)) {
       const value = this.httpMetadata[field];
@@ -115,7 +115,7 @@ export class StoredFile extends StoredObject {
   }
 }
 
-/** Digests as bytes; their JSON has hex digits. */
+/** Digests as bytes; converted to JSON, they are hex digits. */
 function checksumsOf(digests: Readonly<Record<string, string>>): object {
   const checksums: Record<string, unknown> = { toJSON: () => ({ ...digests }) };
   for (const [name, hex] of Object.entries(digests))

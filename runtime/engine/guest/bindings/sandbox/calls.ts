@@ -6,7 +6,7 @@ import { LOST, SandboxError, toSandboxError } from './errors.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 export type Answer = Awaited<ReturnType<ReturnType<typeof createFetcher>['fetch']>>;
 
-/** Calls of one sandbox, or of all of a binding. */
+/** Calls of one sandbox, or of all sandboxes of a binding. */
 export class Calls {
   #fetcher: ReturnType<typeof createFetcher>;
   #binding: string;
@@ -21,7 +21,7 @@ export class Calls {
     this.#options = options;
   }
 
-  /** Calls of another sandbox of the same binding. */
+  /** Returns calls of another sandbox of the same binding. */
   of(id: string): Calls {
     return new Calls(this.#binding, `/${id}/`);
   }
@@ -45,7 +45,7 @@ export class Calls {
     try {
       ({ code, message } = (JSON.parse(text) as { error: { code: string; message: string } }).error);
     } catch {
-      // Something between this worker and the service responded, so only the status is known.
+      // The response does not come from the service, but from something on the way to it, so only the status is known.
     }
     throw new SandboxError(code, message);
   }

@@ -1,4 +1,4 @@
-// Errors of sandboxes for workers: of the service, or of the way to it.
+// Errors of sandboxes, as workers see them: errors of the service, or of the connection to it.
 
 /** Reason for a failed call. */
 export class SandboxError extends Error {
@@ -13,7 +13,7 @@ Object.defineProperty(SandboxError.prototype, 'name', { value: 'SandboxError', c
 
 export const LOST = 'The sandbox was lost during the call';
 
-/** Rewords a failure that happened outside the service for sandboxes. */
+/** Rewords a failure that happened outside the sandbox service. */
 export function toSandboxError(error: unknown, code: string, message: string): unknown {
   const said = error as { code?: unknown; message?: unknown } | null;
   if (said?.code === 'fetch_failed') return new SandboxError(code, message);

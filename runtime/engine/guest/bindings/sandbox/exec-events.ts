@@ -27,10 +27,10 @@ interface Decoder {
   decode(bytes?: Uint8Array, options?: { readonly stream: boolean }): string;
 }
 
-/** Limit per output, as for `exec` without events. */
+/** Maximum size of each output, as for `exec` without events. */
 const OUTPUT_CHARS_MAX = 10 * 1024 * 1024;
 
-/** @throws errors of reading; null if the events end before the command does. */
+/** @returns null if the events end before the command does. @throws errors of reading. */
 export async function exitOfEvents(
   reader: Reader,
   decoder: Decoder,

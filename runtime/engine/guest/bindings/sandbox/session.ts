@@ -10,7 +10,7 @@ import { LOST, SandboxError } from './errors.ts';
 import { exitOfEvents, type ExecResult } from './exec-events.ts';
 import { openTerminal, type Terminal } from './terminal.ts';
 
-/** State of a session; the sandbox's variables are kept by its agent. */
+/** State of a session; the sandbox's agent stores the variables. */
 export interface Own {
   readonly cwd: string | null;
   env: Fields | null;
@@ -202,7 +202,7 @@ export class Session {
   }
 }
 
-/** The folder that `git clone` derives from a URL. */
+/** The name of the folder that `git clone` derives from a URL. */
 function nameOf(url: unknown): string {
   return /([^/]+?)(?:\.git)?\/*$/.exec(String(url))?.[1] ?? 'repository';
 }

@@ -32,7 +32,7 @@ interface Reader {
 interface Given {
   readonly cols: unknown;
   readonly rows: unknown;
-  /** The worker's signal, which ends the terminal. */
+  /** A signal of the worker that ends the terminal. */
   readonly signal: AbortSignal | null;
   /** Sends the operation to the service. */
   send(body: object, signal: object): Promise<Answer>;
@@ -46,7 +46,7 @@ interface StreamClasses {
 const FRAME = { bytes: 0, size: 1, exit: 3 };
 const HEAD_BYTES = 5;
 const SIDE_MAX = 1000;
-/** Bytes read ahead of the consumer, so that a short output does not delay the exit status. */
+/** How many bytes are read ahead of the consumer, so that a short output does not delay the exit status. */
 const AHEAD_BYTES = 64 * 1024;
 /** Exit status of a closed terminal, as in a shell. */
 const HUNG_UP = { exitCode: 129, signal: 'SIGHUP' };
@@ -84,7 +84,7 @@ export async function openTerminal(given: Given): Promise<Terminal> {
   const stop = (): void => ended.abort(signal!.reason);
   if (signal?.aborted) throw signal.reason;
 
-  // Outgoing frames: a new size goes before typed input, and only the last size is sent.
+  // The outgoing frames. A new size is sent before typed input, and only the last size is sent.
   let newSize: Uint8Array | null = sizeFrame(given.cols, given.rows);
   let wanted = (): void => {};
   let sender: { enqueue(chunk: Uint8Array): void; close(): void; error(reason: unknown): void };
@@ -126,7 +126,7 @@ export async function openTerminal(given: Given): Promise<Terminal> {
   const exited = new Promise<TerminalExit>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // Callers do not have to await this call.
+  // Rejections are ignored, because callers do not have to await this call.
   exited.catch(() => {});
 
   function finish(how: { exit: TerminalExit } | { failure: unknown }): void {
@@ -141,7 +141,7 @@ export async function openTerminal(given: Given): Promise<Terminal> {
     ended.abort();
   }
 
-  // Incoming frames; printed bytes are passed on as they arrive.
+  // The incoming frames. Printed bytes are passed on as they arrive.
   let head: number[] = [];
   let left = 0;
   let text = '';
@@ -215,7 +215,7 @@ export async function openTerminal(given: Given): Promise<Terminal> {
   };
 }
 
-/** Until the terminal is open, `stop` ends the call; afterwards the terminal. */
+/** Before the terminal is open, `stop` ends the call; afterwards, it ends the terminal. */
 async function openWith(signal: AbortSignal | null, stop: () => void, send: () => Promise<Answer>): Promise<Answer> {
   signal?.addEventListener('abort', stop);
   try {

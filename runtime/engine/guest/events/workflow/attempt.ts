@@ -1,6 +1,6 @@
 // The steps of one attempt at a workflow run. Completed steps return their stored results, other steps run, and each
-// result is durable on the host before the handler continues. The attempt is over when its handler is, or when it only
-// waits for time or an event. The two kinds of handlers are in ../workflow.ts and class-workflow.ts.
+// result is durable on the host before the handler continues. The attempt is over when its handler has ended, or when
+// it only waits for time or an event. The two kinds of handlers are in ../workflow.ts and class-workflow.ts.
 import type { LazyDeps } from '../../lazy.ts';
 import { isNonRetryable, namedError, toError, toFailure, type Failure } from './failures.ts';
 import type { StepOptions } from './step-options.ts';
@@ -8,21 +8,21 @@ import type { StepOptions } from './step-options.ts';
 /** State of a step on the host. */
 export interface KnownStep {
   readonly kind: StepKind;
-  /** `waiting`: asleep, waiting for an event, or for a retry. */
+  /** `waiting` means that the step sleeps, or waits for an event or for a retry. */
   readonly status: 'done' | 'failed' | 'waiting';
   readonly result?: unknown;
   readonly error?: Failure;
   /** Attempts that failed. */
   readonly attempts?: number;
-  /** When the run continues, in ms since 1970; absent if only an event can wake it. */
+  /** When the run continues, in ms since 1970; absent if only an event can resume it. */
   readonly wakeAt?: number;
 }
 
 type StepKind = 'run' | 'sleep' | 'event';
 
-/** A step by its name. */
+/** Identifies a step. */
 export interface TakenStep {
-  /** Unique in the run. */
+  /** The name of the step, unique in the run. */
   readonly key: string;
   /** The number of the step among those with the same name, from 1. */
   readonly count: number;
@@ -48,24 +48,24 @@ export interface Attempt {
     options: StepOptions,
     timedOut: (timeoutMs: number) => Error,
   ): Promise<unknown>;
-  /** @param until when the sleep ends, computed if it has not begun */
+  /** @param until computes when the sleep ends, if it has not begun */
   sleep(step: TakenStep, until: () => number): Promise<void>;
-  /** @throws the stored error after the time limit */
+  /** @throws the stored error, if the time limit has passed */
   waitForEvent(step: TakenStep, type: unknown, limitMs: number | undefined): Promise<ReceivedEvent>;
   log(message: unknown, data: unknown): void;
-  /** Stored steps that the handler has not taken. */
+  /** Stored steps that the handler has not reached. */
   untaken(): string[];
-  /** The result of the attempt if its handler does not end. */
+  /** Resolves with the result of the attempt if its handler does not end. */
   readonly over: Promise<object>;
   /** Resolves when all lines are logged. */
   logged(): Promise<unknown>;
 }
 
-/** Longest wait that the host accepts. */
+/** The longest wait that the host accepts. */
 const DELAY_MS_MAX = 365 * 86_400_000;
 /** How long a handler may take between two steps while another step sleeps. */
 const IDLE_MS = 1000;
-/** The host checks the same, but this check runs before a step instead of afterwards. */
+/** The host checks this, too, but this check runs before a step instead of afterwards. */
 const NAME_BYTES_MAX = 256;
 
 /** Begins an attempt with its lease. */
@@ -76,7 +76,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
   const uses = new Map<string, number>();
   let unseen = Object.keys(steps).length;
   let running = 0;
-  /** Steps that wait for time or an event beyond this attempt. */
+  /** Steps that wait for time or an event longer than this attempt lasts. */
   let asleep = 0;
   let suspend: (result: object) => void;
   let abandon: (error: unknown) => void;
@@ -96,14 +96,14 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
       answer = ((await callHost(`workflow.${name}`, { lease, ...args })).value ?? {}) as typeof answer;
     } catch (error) {
       if (toFailure(error).code === 'invalid_argument') throw error;
-      // Unknown whether the update was stored (the database is unavailable): not the handler's fault. The run
-      // continues from its stored state.
+      // The database is unavailable, so it is unknown whether the update was stored. This is not an error of the
+      // handler: the run continues from its stored state.
       abandon(error);
       return new Promise(() => {});
     } finally {
       running--;
     }
-    // The run was cancelled or paused: further results of this attempt are ignored.
+    // Called when the run was cancelled or paused: further results of this attempt are ignored.
     if (answer.ended !== undefined) {
       suspend({ status: 'suspended' });
       await new Promise(() => {});
@@ -111,7 +111,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
     return answer;
   };
 
-  /** The handler never resumes in this attempt. The attempt ends when nothing else runs. */
+  /** Called when the handler does not resume in this attempt, which ends when nothing else runs. */
   const sleepOn = (): Promise<never> => {
     asleep++;
     settle();
@@ -120,7 +120,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
   const suspendIfIdle = (): void => {
     if (asleep > 0 && running === 0) suspend({ status: 'suspended' });
   };
-  // The handler may be about to start other steps: it gets a tick first, and longer after a step that ended.
+  // The handler may start other steps next, so it gets a tick of time first, and more time if a step has just ended.
   const settle = (): void => {
     if (asleep > 0 && running === 0) setImmediate(suspendIfIdle);
   };
@@ -138,7 +138,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
     return name;
   };
 
-  /** A retry would return the same. */
+  /** The error is not retried, because a retry would return the same. */
   const stepResult = (name: string, result: unknown): unknown => {
     try {
       return toStored(result);
@@ -193,7 +193,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
       const name = checkName(given);
       let count = (uses.get(name) ?? 0) + 1;
       let key = count === 1 ? name : `${name}#${count}`;
-      // A step may have been named like the number of another.
+      // The name of another step may contain the same number.
       while (visited.has(key)) key = `${name}#${(count += 1)}`;
       uses.set(name, count);
       const known = Object.hasOwn(steps, key) ? steps[key] : undefined;
@@ -233,7 +233,7 @@ export function beginAttempt(deps: LazyDeps, lease: string, steps: Readonly<Reco
       return sleepOn();
     },
     log(message, data) {
-      // Replayed code has already logged its lines.
+      // Lines of replayed code are dropped, because they were logged by an earlier attempt.
       if (unseen > 0) return;
       lines.push(
         callHost('workflow.log', { lease, message: String(message), data: data === undefined ? null : data }).catch(
@@ -257,7 +257,7 @@ function utf8Bytes(text: string): number {
   return bytes;
 }
 
-/** The error of a handler whose steps differ from the stored steps. */
+/** The error if the steps of a handler differ from the stored steps. */
 export function mismatch(reason: string): Error {
   return namedError(
     'ReplayMismatchError',

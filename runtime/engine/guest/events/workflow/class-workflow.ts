@@ -1,5 +1,5 @@
-// Workflows as classes: `run(event, step)` of a class that extends WorkflowEntrypoint, with the steps, defaults and
-// errors of Cloudflare's interface, over the steps of attempt.ts.
+// Workflows as classes: calls `run(event, step)` of a class that extends WorkflowEntrypoint. Implements the steps,
+// defaults and errors of Cloudflare's API with the steps of attempt.ts.
 import type { Attempt, TakenStep } from './attempt.ts';
 import { toMs } from './durations.ts';
 import { namedError, toFailure } from './failures.ts';
@@ -17,7 +17,7 @@ interface ClassRun {
   readonly createdAt: number;
 }
 
-/** Rollback of a step after a failed run. */
+/** The function that rolls a step back after a failed run. */
 interface Rollback {
   readonly key: string;
   readonly name: string;
@@ -38,7 +38,7 @@ const ROLLBACK_PREFIX = 'rollback:';
 /**
  * Runs a new instance of the class once.
  *
- * @param wait rejects after some time
+ * @param wait returns a promise that rejects after this time
  */
 export async function runClass(
   Class: Entrypoint,
@@ -57,7 +57,7 @@ export async function runClass(
   };
   const timedOut = (ms: number): Error => namedError('WorkflowTimeoutError', `Execution timed out after ${ms}ms`);
 
-  /** Options of a step, whose delay function may take five seconds. */
+  /** The options of a step; its delay function may take five seconds. */
   const optionsOf = (given: unknown, name: string, count: number): ReturnType<typeof toClassOptions> => {
     const made = toClassOptions(given, async (delay, failed, error) => {
       const reject = (reason: string): Error =>
@@ -81,7 +81,7 @@ export async function runClass(
     return made;
   };
 
-  /** Options after the callback of a step. */
+  /** The options that follow the callback of a step. */
   const toRollback = (given: unknown, taken: TakenStep, name: string, config: ClassStepConfig): Rollback => {
     const { rollback, rollbackConfig } = (given ?? {}) as { rollback?: unknown; rollbackConfig?: unknown };
     if (typeof rollback !== 'function') throw new TypeError(`The rollback of step "${name}" must be a function`);
@@ -144,7 +144,7 @@ export async function runClass(
         const undone = (): unknown => undo({ ctx, error, output, stepName: `${name}-${count}` });
         await attempt.run(taken, undone, options, timedOut);
       } catch {
-        // The first that fails ends the rollback; the run keeps its own error.
+        // The first function that fails ends the rollback; the run keeps its own error.
         return;
       }
     }

@@ -8,7 +8,7 @@ export interface Failure {
 
 const nonRetryable = Symbol.for('platform.nonRetryable');
 
-/** Name, message and code of whatever was thrown. */
+/** The name, message and code of a thrown value. */
 export function toFailure(error: unknown): Failure & { readonly code: unknown } {
   const { name, message, code } = (error ?? {}) as { name?: unknown; message?: unknown; code?: unknown };
   return { name: typeof name === 'string' ? name : 'Error', message: String(message ?? error), code };

@@ -1,12 +1,14 @@
 // Options of a step of a workflow: retries, delays and the time limit of an attempt.
 import { toMs } from './durations.ts';
 
-/** Options of a step, resolved. */
+/** The options of a step with defaults. */
 export interface StepOptions {
   /** Retries after the first attempt. */
   readonly retries: number;
   readonly timeoutMs: number;
-  /** Milliseconds before the next attempt. @param failed number of attempts that failed before this one */
+  /**
+   * The delay before the next attempt, in milliseconds. @param failed number of attempts that failed before this one
+   */
   delayOf(failed: number, error: unknown): number | Promise<number>;
 }
 
@@ -42,14 +44,14 @@ export function toOptions(given: unknown): StepOptions {
 /** Defaults of a step of a class. */
 const classDefaults = { retries: { limit: 5, delay: 10_000, backoff: 'exponential' }, timeout: '10 minutes' } as const;
 
-/** Configuration of a step of a class with its defaults, as its context shows it. */
+/** The configuration of a step of a class with its defaults, as in the step's context. */
 export interface ClassStepConfig {
   readonly retries: { readonly limit: number; readonly delay?: unknown; readonly backoff: Backoff };
   readonly timeout: unknown;
 }
 
 /**
- * Configuration and options of a step of a class: no jitter, and no longest delay.
+ * The configuration and options of a step of a class, whose delays have no jitter and no maximum.
  *
  * @param delayOf calls the delay function of the configuration, if it has one
  */

@@ -3,7 +3,7 @@
 import { registerCloneSteps } from '../../web/clone-steps.ts';
 import { finishInterface, internal } from '../../web/webidl.ts';
 
-/** Arguments to import a key again. */
+/** The arguments with which a key can be imported again. */
 interface KeyRecipe {
   readonly args: Readonly<Record<string, unknown>>;
   readonly parts: readonly Uint8Array[];

@@ -1,4 +1,4 @@
-// SubtleCrypto: every operation is an asynchronous host call. Keys are sent as numbers, bytes as parts next to the
+// SubtleCrypto: every operation is an asynchronous host call. Keys are sent as numbers, and bytes as parts next to the
 // arguments. Arguments are read and copied here synchronously and validated on the host, which implements the Web
 // Cryptography API.
 import { host, type HostReply } from '../../host.ts';
@@ -29,7 +29,7 @@ const algorithmMembers = [
 ];
 const webIdlErrors = new Set(['TypeError', 'RangeError', 'Error']);
 
-/** A call that is being assembled: arguments as JSON, separate bytes, and keys that the host may have evicted. */
+/** A call that is being built, with arguments as JSON, separate bytes, and keys that the host may have evicted. */
 class Operation {
   readonly args: Record<string, unknown> = {};
   readonly parts: Uint8Array[] = [];
@@ -43,7 +43,7 @@ class Operation {
   key(value: unknown, what: string): { key: number } {
     if (!isCryptoKey(value)) throw new TypeError(`${what} must be a CryptoKey`);
     this.keys.push(linkOf(value));
-    // The number of the link; it becomes the handle when the call is sent.
+    // Returns the index of the key, which becomes the handle when the call is sent.
     return { key: this.keys.length - 1 };
   }
 

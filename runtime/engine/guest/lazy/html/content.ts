@@ -1,5 +1,5 @@
-// Arguments of HTMLRewriter handlers: an element, its end tag, a comment, a piece of text, the doctype, the end of
-// the document. Each is a view of edits, which rewriter.ts creates before the handlers run and applies after them.
+// Arguments of HTMLRewriter handlers: an element, its end tag, a comment, a piece of text, the doctype, the end of the
+// document. Each gives access to edits, which rewriter.ts creates before the handlers run, and applies afterwards.
 import type { AttributeToken } from './tokens.ts';
 
 /** Edits that handlers request around a token. */
@@ -8,11 +8,11 @@ export interface Edits {
   after: string;
   replacement: string;
   removed: boolean;
-  /** True while handlers run: afterwards the token has passed. */
+  /** True while handlers run; afterwards, the token can no longer be changed. */
   live: boolean;
 }
 
-/** Edits of an element, in addition. */
+/** Additional edits of an element. */
 export interface ElementEdits extends Edits {
   name: string;
   attributes: AttributeToken[];
@@ -66,7 +66,7 @@ class Content<T extends Edits> {
     return this;
   }
 
-  /** Directly after the token: before content added by an earlier call. */
+  /** New content goes directly after the token, before the content of earlier calls. */
   after(content: string, options?: unknown): this {
     const edits = live(this.#edits);
     edits.after = markup(content, options) + edits.after;
@@ -118,7 +118,7 @@ export class Text extends Content<TextEdits> {
   get text(): string {
     return live(this.#edits).text;
   }
-  /** Whether this is the end of a text; this piece itself is empty. */
+  /** Whether this piece marks the end of a text; such a piece is empty. */
   get lastInTextNode(): boolean {
     live(this.#edits);
     return this.#last;

@@ -16,14 +16,14 @@ import {
 import type { Matcher, SelectableElement } from './selector.ts';
 import { createHtmlTokens, type HtmlToken, type Namespace } from './tokens.ts';
 
-/** Handlers of one `on` call; methods are called on the handler object itself. */
+/** The handlers of one `on` call; methods are called on the handler object itself. */
 export interface ElementHandlers {
   element?(element: Element): unknown;
   comments?(comment: Comment): unknown;
   text?(text: Text): unknown;
 }
 
-/** Handlers of one `onDocument` call. */
+/** The handlers of one `onDocument` call. */
 export interface DocumentHandlers {
   doctype?(doctype: Doctype): unknown;
   comments?(comment: Comment): unknown;
@@ -44,7 +44,7 @@ const namespaces: Readonly<Record<Namespace, string>> = {
   math: 'http://www.w3.org/1998/Math/MathML',
 };
 
-/** Optional end tags: a start tag on the left closes an open element on the right (HTML 13.1.2.4). */
+/** Optional end tags: the start tag on the left closes an open element on the right (HTML 13.1.2.4). */
 const impliedEnds = new Map<string, ReadonlySet<string>>();
 for (const [names, ended] of [
   ['li', 'li'],
@@ -63,7 +63,7 @@ for (const [names, ended] of [
   for (const name of names.split(' ')) impliedEnds.set(name, new Set(ended.split(' ')));
 }
 
-/** Calls an optional handler; null unless it returned a promise. */
+/** Calls an optional handler; returns its promise, or null. */
 function waited(result: unknown): PromiseLike<unknown> | null {
   return typeof (result as { then?: unknown } | null | undefined)?.then === 'function'
     ? (result as PromiseLike<unknown>)
@@ -78,7 +78,7 @@ class OpenElement implements SelectableElement {
   readonly indexOfType: number;
   children = 0;
   readonly childrenOfType = new Map<string, number>();
-  /** Rules whose selectors match the element. */
+  /** The rules whose selectors match the element. */
   rules: number[] = [];
   edits: ElementEdits | null = null;
   readonly #token: StartToken;
@@ -114,7 +114,7 @@ export class Rewriting {
   #innermost: OpenElement | null = null;
   /** Number of open elements that match each rule. */
   readonly #active: number[];
-  /** Open elements whose content is removed. */
+  /** Number of open elements whose content is removed. */
   #hidden = 0;
   #inText = false;
   #output = '';
@@ -159,7 +159,8 @@ export class Rewriting {
   }
 
   /**
-   * Null when finished synchronously: most tokens have no handler, and awaiting would cost more than everything else.
+   * Null if it finished synchronously. Most tokens have no handler, and to await them would cost more than everything
+   * else.
    */
   #token(token: HtmlToken): Promise<void> | null {
     if (token.kind === 'text') {
@@ -307,7 +308,7 @@ export class Rewriting {
     if (element.hidesContent) this.#hidden++;
   }
 
-  /** Leaves an element without an end tag. */
+  /** Called when an element ends without an end tag. */
   #close(element: OpenElement): void {
     this.#leave(element);
     const { edits } = element;

@@ -14,7 +14,7 @@ export interface SelectableElement {
   /** Lower case. */
   readonly name: string;
   readonly parent: SelectableElement | null;
-  /** Index among the parent's children, from 1, and among its children with the same name. */
+  /** Position among the parent's children, from 1, and among its children with the same name. */
   readonly index: number;
   readonly indexOfType: number;
   attribute(name: string): string | null;

@@ -1,5 +1,6 @@
-// Splits streamed HTML into tokens, each with its original text: unchanged tokens are written as they were read.
-// htmlparser2 has the state machine; this file keeps the text that its positions refer to. Used by rewriter.ts.
+// Splits streamed HTML into tokens, each with its original text, so that unchanged tokens are written as they were
+// read. htmlparser2 contains the state machine; this file keeps the text to which its positions refer. Used by
+// rewriter.ts.
 import { QuoteType, Tokenizer } from 'htmlparser2';
 
 /** An attribute of a start tag. */
@@ -20,19 +21,19 @@ export type HtmlToken =
       readonly raw: string;
       readonly name: string;
       readonly attributes: readonly AttributeToken[];
-      /** The tag ends with a slash: the element is empty in SVG and MathML; HTML ignores the slash. */
+      /** Whether the tag ends with a slash: in SVG and MathML, the element is then empty; HTML ignores the slash. */
       readonly selfClosing: boolean;
       readonly namespace: Namespace;
-      /** The element has no end tag and no content. */
+      /** Whether the element has no end tag and no content. */
       readonly isEmpty: boolean;
     }
   | { readonly kind: 'end'; readonly raw: string; readonly name: string }
   | { readonly kind: 'comment'; readonly raw: string; readonly text: string }
   | { readonly kind: 'doctype'; readonly raw: string; readonly text: string }
-  /** CDATA, bogus comments, `</>`: not visible to handlers. */
+  /** A token that handlers do not see: CDATA, an invalid comment, or `</>`. */
   | { readonly kind: 'other'; readonly raw: string };
 
-/** Tokenizer: add text, take complete tokens. */
+/** A tokenizer: text is added, and complete tokens are taken. */
 interface HtmlTokens {
   write(text: string): HtmlToken[];
   /** The remaining tokens at the end of the document, complete or not. */
@@ -46,17 +47,17 @@ const voidElements = new Set(
 const integrationPoints = new Set('foreignobject desc title mi mo mn ms mtext annotation-xml'.split(' '));
 
 export function createHtmlTokens(): HtmlTokens {
-  // The text from `base` on that is not in a token yet.
+  // The text from `base` on, which is not in a token yet.
   let text = '';
   let base = 0;
   let done = 0;
   let tokens: HtmlToken[] = [];
   let tag: { readonly start: number; readonly name: string; readonly attributes: AttributeToken[] } | null = null;
   let attribute = { start: 0, name: '', value: '' };
-  // An end tag whose name was read; its `>` follows, perhaps in the next piece.
+  // An end tag whose name was read; its `>` may follow in the next piece.
   let ending: { readonly start: number; readonly nameEnd: number } | null = null;
 
-  // Open elements from the outermost of SVG or MathML on, in which other parsing rules apply.
+  // The open elements from the outermost one of SVG or MathML on, in which other parsing rules apply.
   const foreign: { readonly name: string; readonly namespace: Namespace }[] = [];
 
   function namespaceOf(name: string): Namespace {
@@ -103,7 +104,8 @@ export function createHtmlTokens(): HtmlTokens {
         return parent !== undefined && parent.namespace !== 'html' && !integrationPoints.has(parent.name);
       },
       ontext(start, end) {
-        // An unfinished tag at the end of the document is not text, and the tokenizer does not know its start.
+        // An unfinished tag at the end of the document must not be taken for text, and the tokenizer does not know
+        // where it begins.
         if (start < done) {
           before(end);
           return;

@@ -9,7 +9,7 @@ function dataClone(what: string): DOMException {
   return new DOMException(`${what} cannot be cloned`, 'DataCloneError');
 }
 
-/** Detects an internal slot by a getter that throws without it. */
+/** Detects an internal slot with a getter that throws if the slot is missing. */
 function hasSlot(value: object, getter: (this: never) => unknown): boolean {
   try {
     getter.call(value as never);
@@ -84,7 +84,10 @@ class Walk {
     }
   }
 
-  /** Objects with an unknown prototype: plain, unless V8 identifies them as exotic (`arguments` counts as plain). */
+  /**
+   * Objects with an unknown prototype are treated as plain, unless V8 identifies them as exotic; `arguments` is treated
+   * as plain.
+   */
   #plainOrExotic(value: object): object {
     const kind = classOf.call(value);
     if (kind !== '[object Object]' && kind !== '[object Arguments]') return this.#special(value, null);
@@ -214,7 +217,8 @@ function define(target: object, key: string, value: unknown): void {
 }
 
 /**
- * Whether a typed array tracks its buffer's length: only then does it reach exactly to the end of a resizable buffer.
+ * Whether a typed array tracks the length of its buffer, as it does if it reaches exactly to the end of a resizable
+ * buffer.
  */
 function isLengthTracking(view: Uint8Array): boolean {
   const { buffer } = view;
@@ -255,7 +259,7 @@ registerCloneSteps({
   },
 });
 
-/** A clone with its transferred copies, in the order of the list. */
+/** A clone, and the copies of the transferred objects in the order of the list. */
 interface CloneResult {
   readonly value: unknown;
   readonly transferred: readonly object[];
@@ -280,7 +284,7 @@ export function cloneWithTransfer(value: unknown, transfer: readonly unknown[]):
     if (hasSlot(item, getBufferLength)) {
       const buffer = item as ArrayBuffer;
       if (buffer.detached) throw new DOMException('A detached ArrayBuffer cannot be transferred', 'DataCloneError');
-      // Bytes are copied first and the original detached last, so that a failure in between leaves it intact.
+      // Bytes are copied first, and the original is detached last, so that a failure does not change it.
       transferred.push(walk.copy(buffer) as ArrayBuffer);
       finish.push(() => void buffer.transfer(0));
       continue;

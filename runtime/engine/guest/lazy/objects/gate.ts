@@ -5,7 +5,7 @@ import { currentContext, runInContext } from '../../context.ts';
 import { currentInvocation, touch, type InputGate } from '../../invocation.ts';
 import { lookAtGates } from '../../object-records.ts';
 
-/** Gates that may be ready to admit waiting work. */
+/** Gates that may be able to admit waiting work. */
 let changed: Gate[] = [];
 
 export class Gate implements InputGate {
@@ -48,7 +48,7 @@ export class Gate implements InputGate {
     });
   }
 
-  /** The gate may be open now: admits waiting work after the synchronous part of the current code. */
+  /** Called when the gate may have opened: admits waiting work after the synchronous part of the current code. */
   open(): void {
     if (this.#isChanged) return;
     this.#isChanged = true;

@@ -1,5 +1,5 @@
-// Ids of durable objects: 32 bytes. The second half is a checksum over the class and the first half, so an id of
-// another class is refused. The host computes the same (runtime/engine/bindings/object-ids.ts).
+// Ids of durable objects: 32 bytes. The second half is a checksum of the class and the first half, so ids of other
+// classes are refused. The host computes the same checksum (runtime/engine/bindings/object-ids.ts).
 import { host } from '../../host.ts';
 
 /** An object's id, as workers see it. */

@@ -7,10 +7,10 @@ import { SafeMap, toJson } from '../../safe.ts';
 import { HeldEnd, sendAttachment, sendBegun, sendSocketState, socketClasses, type HeldSocket } from '../../sockets.ts';
 import type { Part } from '../../../bridge/protocol.ts';
 
-/** Dependencies of accepted sockets on their object. */
+/** What accepted sockets need from their object. */
 interface SocketOwner {
   readonly id: string;
-  /** Runs an event when it is allowed to enter. */
+  /** Runs an event as soon as it is allowed to enter. */
   run(event: (instance: Record<string, unknown>) => unknown): Promise<unknown>;
 }
 
@@ -22,7 +22,7 @@ export interface AcceptedSocket {
   addEventListener(type: string, listener: (event: never) => void): void;
 }
 
-/** A request that is answered without an event of the object. */
+/** A message that the engine answers without an event of the object, and its response. */
 export interface AutoResponse {
   readonly request: string;
   readonly response: string;
@@ -56,7 +56,7 @@ export interface SocketEvent extends Partial<KeptSocket> {
 const [TAGS_MAX, TAG_CHARS_MAX, SOCKETS_MAX] = [10, 256, 32_768];
 const [CLOSED, NO_CODE] = [3, 1005];
 
-/** Next number of sockets accepted in this isolate; the host numbers its own from 1. */
+/** Next number of a socket that is accepted in this isolate; the host numbers sockets from 1. */
 let nextId = -1;
 
 class Accepted implements HeldSocket {
@@ -92,7 +92,7 @@ export class AcceptedSockets {
   readonly #accepted = new WeakMap<AcceptedSocket, Accepted>();
   /** Whether this isolate has loaded all sockets that the engine keeps. */
   #isLoaded = false;
-  /** Undefined means the engine's value. */
+  /** Undefined until this isolate changes the value of the engine. */
   #auto: AutoResponse | null | undefined = undefined;
   #eventMs: number | undefined = undefined;
 
@@ -113,7 +113,7 @@ export class AcceptedSockets {
     const accepted = new Accepted(nextId--, this.#owner.id, texts, false, () => internals.attachment());
     internals.hold(accepted, null, null);
     this.#add(socket, accepted);
-    // Only for a socket whose other end stays in this isolate.
+    // Only used for a socket whose other end stays in this isolate.
     socket.addEventListener('message', ({ data }: { data: unknown }) => {
       const auto = this.autoResponse;
       if (auto !== null && data === auto.request) {
@@ -150,7 +150,7 @@ export class AcceptedSockets {
       });
   }
 
-  /** An event of a kept socket enters the object. @param data the data of a message. */
+  /** Passes an event of a kept socket to the object. @param data the data of a message. */
   receive(instance: Record<string, unknown>, event: SocketEvent, data: Part | null): unknown {
     sendBegun(currentInvocation()?.id ?? 0);
     const socket = this.#find(event);
@@ -164,12 +164,12 @@ export class AcceptedSockets {
     return call(instance, 'webSocketClose', [socket, code, reason, clean]);
   }
 
-  /** The socket of an event; null means it no longer belongs to this object. */
+  /** The socket of an event; null if it no longer belongs to this object. */
   #find(event: SocketEvent): AcceptedSocket | null {
     const known = this.#byId.get(event.socket);
     if (known !== undefined) return known;
     if (event.tags !== undefined) return this.#meet(event as KeptSocket);
-    // The host addressed an instance that has been reset in the meantime.
+    // The event is for an instance that has been reset in the meantime.
     const [kept] = this.#page(0, event.socket).sockets;
     return kept === undefined ? null : this.#meet(kept);
   }
@@ -251,7 +251,7 @@ export class AcceptedSockets {
     sendSocketState(toJson({ object: this.#owner.id, ...state }));
   }
 
-  /** The instance is reset, and its sockets are closed. */
+  /** Called when the instance is reset: its sockets are closed. */
   closeAll(reason: string): void {
     for (const [socket, { isKept }] of this.#sockets) if (!isKept) socket.close(1011, reason.slice(0, 100));
     this.#sockets.clear();
@@ -270,7 +270,7 @@ function messageOf(data: Part | null): unknown {
   return data.byteLength === data.buffer.byteLength ? data.buffer : data.slice().buffer;
 }
 
-/** Reported as an uncaught error. */
+/** The error is reported as uncaught. */
 function reportLater(error: unknown): void {
   void Promise.reject(error as Error);
 }

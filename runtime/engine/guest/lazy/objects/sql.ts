@@ -1,4 +1,4 @@
-// `ctx.storage.sql` of a durable object: statements run while the caller waits, and a cursor over their rows.
+// `ctx.storage.sql` of a durable object: runs statements while the caller waits, and returns a cursor over their rows.
 import { atob, btoa } from '../../web/base64.ts';
 import { fromUnits } from '../../web/utf8.ts';
 import type { StorageQueue } from './storage-queue.ts';
@@ -112,7 +112,7 @@ export class SqlStorage {
 
   exec(query: unknown, ...values: readonly unknown[]): SqlStorageCursor {
     if (/^[\s;]*$/.test(String(query))) throw new Error('SQL code did not contain a statement.');
-    // Writes are part of the open transaction.
+    // Writes belong to the open transaction.
     return new SqlStorageCursor(this.#queue.now(['q', String(query), values.map(toWire)], false) as Rows);
   }
 

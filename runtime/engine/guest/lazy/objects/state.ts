@@ -4,7 +4,7 @@ import type { DurableObjectId } from './ids.ts';
 import type { AcceptedSocket, AcceptedSockets, AutoResponse } from './sockets.ts';
 import { DurableObjectStorage, type StorageOwner } from './storage.ts';
 
-/** Dependencies of `ctx` on its object. */
+/** What `ctx` needs from its object. */
 export interface StateOwner extends StorageOwner {
   reset(reason: Error): void;
   readonly sockets: AcceptedSockets;
@@ -51,7 +51,7 @@ export class DurableObjectState {
     throw error;
   }
 
-  /** Messages of the socket call `webSocketMessage` of the object, its end `webSocketClose`. */
+  /** Messages of the socket call `webSocketMessage` of the object, and its end calls `webSocketClose`. */
   acceptWebSocket(socket: AcceptedSocket, tags?: readonly unknown[]): void {
     this.#owner.sockets.accept(socket, tags);
   }
@@ -78,7 +78,7 @@ export class DurableObjectState {
     return this.#owner.sockets.answeredAt(socket);
   }
 
-  /** An event of a WebSocket that runs for longer fails. */
+  /** An event of a WebSocket fails if it runs longer than this. */
   setHibernatableWebSocketEventTimeout(ms?: number): void {
     if (ms !== undefined && !(ms >= 0 && ms <= EVENT_MS_MAX))
       throw new TypeError(`The time of an event is from 0 to ${EVENT_MS_MAX} ms`);

@@ -22,20 +22,20 @@ interface Waiter {
 interface Collected {
   readonly batch: StorageBatch;
   readonly done: Promise<void>;
-  /** Results of the steps in the batch. */
+  /** Callbacks for the results of the steps in the batch. */
   waiters: Waiter[];
 }
 
 /** How a step is requested. */
 interface StepOptions {
-  /** Whether no other event may enter the object until the reply. */
+  /** Whether other events may not enter the object until the reply. */
   readonly closesGate: boolean;
   readonly writes: boolean;
   readonly isUnconfirmed?: boolean;
   readonly alarm?: number;
 }
 
-/** Characters of steps that may wait for the end of the entry. */
+/** Maximum number of characters of steps that wait for the end of the entry. */
 const COLLECTED_MAX = 8 * 1024 * 1024;
 
 export class StorageQueue {
@@ -43,7 +43,7 @@ export class StorageQueue {
   readonly #gate: Gate;
   #collected: Collected | null = null;
   #last: Promise<void> = Promise.resolve();
-  /** Number of open transactions that span several turns. */
+  /** Number of open transactions that span several entries. */
   openTransactions = 0;
 
   constructor(object: string, gate: Gate) {
@@ -56,7 +56,7 @@ export class StorageQueue {
     return this.#last;
   }
 
-  /** Characters that wait for the end of the entry. */
+  /** Number of characters of steps that wait for the end of the entry. */
   get waitingChars(): number {
     return this.#collected?.batch.steps.length ?? 0;
   }
@@ -94,7 +94,7 @@ export class StorageQueue {
 
   /** Adds a step and waits for its result. */
   now(step: readonly unknown[], writes: boolean): unknown {
-    // The host settles the steps of a sent batch; settling them here, too, would open the gate twice.
+    // Steps of a sent batch are settled by the host's reply. If they were also settled here, the gate would open twice.
     const collected = this.#collected?.batch.isSent === false ? this.#collected : null;
     const text = toJson(step);
     const before = collected?.batch.steps ?? '';
@@ -167,7 +167,7 @@ export class StorageQueue {
     return collected;
   }
 
-  /** A transaction over several turns begins (1) or ends (-1). */
+  /** Called when a transaction over several entries begins (1) or ends (-1). */
   count(change: 1 | -1): void {
     this.openTransactions += change;
     const { batch } = this.#collect();
@@ -183,7 +183,7 @@ function settle(waiter: Waiter, result: unknown): void {
   else waiter.reject(error);
 }
 
-/** Converts the error of a statement to the format of the platform's other SQLite clients. */
+/** Converts the error of a statement to the format of the platform's other SQLite APIs. */
 function errorIn(result: unknown): Error | null {
   if (typeof result !== 'object' || result === null || !Object.hasOwn(result, 'e')) return null;
   const [code, message] = (result as { e: readonly [string, string] }).e;

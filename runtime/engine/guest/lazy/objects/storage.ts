@@ -21,7 +21,10 @@ interface ListOptions extends Options {
 
 /** Size limits of a key and of a value. */
 const CHARS_MAX = 2_000_000;
-/** Below this amount of waiting writes, code need not wait for a write: no output is sent before it is on disk. */
+/**
+ * Below this amount of waiting writes, code does not have to wait for a write, because no output is sent before the
+ * write is on disk.
+ */
 const UNWAITED_CHARS_MAX = 256 * 1024;
 const DATE_MAX = 8.64e15;
 
@@ -50,7 +53,7 @@ function toPairs(entries: object): string[] {
   const pairs: string[] = [];
   for (const key of Object.keys(entries)) {
     const value = (entries as Record<string, unknown>)[key];
-    // As in Cloudflare's API, such a pair is omitted.
+    // As in Cloudflare's API, a pair without a value is omitted.
     if (value !== undefined) pairs.push(toKey(key), encode(value));
   }
   return pairs;
@@ -68,7 +71,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Methods that transactions offer, too. */
+/** Methods that transactions also have. */
 class Entries {
   readonly queue: StorageQueue;
 
@@ -80,7 +83,7 @@ class Entries {
     return this.queue.add(step, { closesGate: options?.allowConcurrency !== true, writes: false });
   }
 
-  /** A write, which callers rarely await. */
+  /** Requests a write, which callers rarely await. */
   write(step: readonly unknown[], options: Options | undefined, alarm?: number): Promise<unknown> {
     const added = this.queue.add(step, {
       closesGate: false,
@@ -187,7 +190,7 @@ class DurableObjectTransaction {
   }
 }
 
-/** Keys and values without a promise. */
+/** The synchronous methods for keys and values. */
 class SyncKvStorage {
   readonly #queue: StorageQueue;
 
@@ -220,12 +223,12 @@ function noBookmarks(method: string): never {
   );
 }
 
-/** Dependencies of the storage on its object. */
+/** What the storage needs from its object. */
 export interface StorageOwner {
   readonly queue: StorageQueue;
   readonly gate: Gate;
   alone<Result>(section: () => Promise<Result>): Promise<Result>;
-  /** Whether the alarm is running: `getAlarm` then returns only an alarm that was set since. */
+  /** Whether the alarm is running; `getAlarm` then only returns an alarm that was set since it began. */
   readonly alarm: { isRunning: boolean; wasSet: boolean };
   /** Whether the object's class has a method that an alarm can call. */
   readonly hasAlarm: boolean;
@@ -288,7 +291,7 @@ export class DurableObjectStorage {
     return this.#owner.queue.settled();
   }
 
-  /** Runs alone and atomically; it is not retried. */
+  /** Runs a function alone and atomically, without retries. */
   transaction<Result>(closure: (transaction: unknown) => Promise<Result>): Promise<Result> {
     const { queue } = this.#owner;
     return this.#owner.alone(async () => {

@@ -3,7 +3,7 @@ import type { Part } from '../../../bridge/protocol.ts';
 import { fromJson, toJson } from '../../safe.ts';
 import { decodeUtf8, encodeUtf8 } from '../../web/utf8.ts';
 
-/** A message as text, or with bytes: length of the text, the text, the parts. */
+/** Encodes a message: as text, or if it has bytes, as the length of the text, the text and the parts. */
 export function toFrame(message: readonly unknown[], parts: readonly Uint8Array[]): Part {
   if (parts.length === 0) return toJson(message);
   const text = encodeUtf8(toJson([message, parts.map((part) => part.byteLength)]));

@@ -1,7 +1,7 @@
-// RPC within this isolate: results that are already here, and disposers.
+// RPC within this isolate: results that are already known, and disposers.
 import { createPromise, innerOf, memberOf, type Receiver, type Result } from './stubs.ts';
 
-/** A result that is found in this isolate. */
+/** A result that this isolate already has. */
 export function local(run: () => unknown): Result {
   const promise = (async () => run())();
   promise.catch(() => {});

@@ -9,31 +9,31 @@ import type { Reference, References } from './values.ts';
 
 /** The session. */
 interface PassedObjectsSession {
-  /** Sends a call, or with `args` null reads a property. */
+  /** Sends a call, or if `args` is null, reads a property. */
   ask(target: number, path: readonly string[], args: readonly unknown[] | null): Result;
   /** Returns references to an object of the other side. */
   release(id: number, references: number): void;
-  /** The session may have ended. */
+  /** Whether the session has ended. */
   settle(): void;
 }
 
 interface Export {
   readonly value: object;
-  /** References that the other side holds. */
+  /** Number of references that the other side holds. */
   references: number;
   readonly onReleased: (() => void) | null;
 }
 
 interface Import {
-  /** Received references, to be returned. */
+  /** Number of received references that must be returned. */
   references: number;
-  /** Handles in this isolate. */
+  /** Number of handles in this isolate. */
   handles: number;
 }
 
 export class PassedObjects implements References, Asking {
   readonly #session: PassedObjectsSession;
-  // Created with the first object: most calls pass none.
+  // Created with the first object, because most calls pass no objects.
   #exports: Map<number, Export> | null = null;
   #numbers: Map<object, number> | null = null;
   #imports: Map<number, Import> | null = null;
@@ -62,21 +62,21 @@ export class PassedObjects implements References, Asking {
     return (this.#imports?.size ?? 0) === 0 && (this.#exports?.size ?? 0) === 0;
   }
 
-  /** Call after the message with the added objects was sent. */
+  /** Call this function when the message with the added objects was sent. */
   sent(): void {
     if (this.#givenAway.length > 0) for (const receiver of this.#givenAway.splice(0)) receiver.dispose?.();
   }
 
   /**
    * Call this function if the message was not sent: the other side never receives the added objects. @param before the
-   * last object then.
+   * number of the last object before the message.
    */
   unsent(before: number): void {
     this.#givenAway.length = 0;
     for (let id = before + 1; id <= this.#last; id++) this.release(id, 1);
   }
 
-  /** Reads a value. @returns the value that `read` returns, with its stubs. */
+  /** Reads a value. Reads a message. @returns the value that `read` returns, and its stubs. */
   collect(read: () => unknown): { value: unknown; stubs: object[] } {
     const stubs: object[] = (this.#received = []);
     try {
@@ -86,7 +86,7 @@ export class PassedObjects implements References, Asking {
     }
   }
 
-  /** An object of this side. @throws {Error} once it is released. */
+  /** An object of this side, by its number. @throws {Error} if it was released. */
   own(id: number): object {
     return this.#exportOf(id).value;
   }
@@ -152,7 +152,7 @@ export class PassedObjects implements References, Asking {
     return this.#export(functions, () => this.#streams--);
   }
 
-  /** The other side returns references to an object of this side. */
+  /** Called when the other side returns references to an object of this side. */
   release(id: number, references: number): void {
     const entry = this.#exports?.get(id);
     if (entry === undefined) return;
@@ -169,7 +169,7 @@ export class PassedObjects implements References, Asking {
     return stub;
   }
 
-  /** An object of this side that the other side sends back. */
+  /** Finds an object of this side that the other side sends back. */
   #givenBack(id: number): Receiver {
     const entry = this.#exportOf(id);
     entry.references++;
@@ -251,7 +251,7 @@ export class PassedObjects implements References, Asking {
     this.#session.settle();
   }
 
-  /** The session has ended. */
+  /** Called when the session has ended. */
   clear(): void {
     this.#imports = null;
     const left = this.#exports === null ? [] : Array.from(this.#exports.values());

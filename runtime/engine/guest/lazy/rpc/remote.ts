@@ -4,11 +4,14 @@ import { innerOf, type Receiver, type Result } from './stubs.ts';
 
 /** The session of these objects. */
 export interface Asking {
-  /** Sends a call, or with `args` null reads a property. @param target negative: the result of `from`. */
+  /**
+   * Sends a call, or if `args` is null, reads a property. @param target number of the object; negative for the result
+   * of `from`.
+   */
   ask(target: number, path: readonly string[], args: readonly unknown[] | null, from?: Question): Result;
   /** Creates another handle of an object of the other side. */
   duplicate(id: number): Handle;
-  /** A handle is disposed. */
+  /** Called when a handle is disposed. */
   forget(id: number): void;
 }
 
@@ -49,7 +52,7 @@ export class Handle implements Receiver {
   }
 }
 
-/** The operation of a question about a result. */
+/** A call on the result of an earlier call. */
 interface Origin {
   readonly from: Question;
   readonly path: readonly string[];
@@ -96,7 +99,10 @@ export class Question implements Result, Receiver {
     this.#reject(error);
   }
 
-  /** The other side has ended without answering the call. @param ended why, for a question about no result. */
+  /**
+   * Called when the other side has ended without answering the call. @param ended the error for a call that does not
+   * refer to the result of an earlier call.
+   */
   goOn(ended: Error): void {
     const origin = this.#origin;
     if (origin === null) {

@@ -13,7 +13,7 @@ import { memberOf, missing, type Receiver, type Result } from './stubs.ts';
 import type { RpcTransport } from './transport.ts';
 import { ValueReader, ValueWriter } from './values.ts';
 
-/** Messages: `[kind, ...]`. Questions are numbered by the side that asks, objects by the side that has them. */
+/** Messages: `[kind, ...]`. Calls are numbered by the side that sends them, and objects by the side that has them. */
 const CALL = 0; // question, target, path, arguments; a negative target: the result of an earlier question
 const GET = 1; // question, target, path
 const RETURN = 2; // question, value
@@ -21,15 +21,15 @@ const THROW = 3; // question, error
 const RELEASE = 4; // object, how many of its references
 const FINISH = 5; // question: its result is not called any more
 const LEAVE = 6; // of the host: ends the session as soon as no call runs
-// Like RETURN and THROW, but neither side holds references: the session ends.
+// Like RETURN and THROW, but the session ends, because neither side holds references.
 const RETURN_LAST = 7;
 const THROW_LAST = 8;
 
 /** Number of the main object. */
 const MAIN = 0;
-/** Limit for a message. */
+/** Maximum size of a message. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
-/** Limit for unanswered calls of one session, in either direction. */
+/** Maximum number of unanswered calls of one session, in either direction. */
 const PENDING_MAX = 10_000;
 
 const CLOSED = 'The RPC session was closed by the other side';
@@ -39,11 +39,14 @@ function toError(reason: Error | string): Error {
   return typeof reason === 'string' ? new Error(reason) : reason;
 }
 
-/** Error handling for the caller. */
+/** How errors reach the caller. */
 export interface SessionErrors {
-  /** The code of the other side threw this error. */
+  /** Converts an error that the code of the other side threw. */
   thrown(error: unknown): void;
-  /** Why the session failed; null if it was closed normally. @returns the error for pending calls. */
+  /**
+   * Called with the reason why the session failed; null if it was closed normally. @returns the error for pending
+   * calls.
+   */
   failed(error: Error | null): Error;
 }
 
@@ -58,12 +61,12 @@ export class RpcSession {
   #mainObject: { readonly value: unknown } | null = null;
   readonly #passed = new PassedObjects(this);
   #questions = new Map<number, Question>();
-  /** Results of calls of the other side, for calls that do not wait for them. */
+  /** Results of the other side's calls, to which its later calls can refer before they arrive. */
   #answers = new Map<number, Promise<unknown>>();
   #running = 0;
   #isLeaving = false;
   #lastQuestion = 0;
-  /** Why the session has ended, as an error or a message, or null. */
+  /** The reason why the session has ended, as an error or a message; null while it is open. */
   #ended: Error | string | null = null;
 
   /**
@@ -88,15 +91,15 @@ export class RpcSession {
   /** The main object of the other side, for this session's only user. */
   readonly main: Receiver = { send: (path, args) => this.ask(MAIN, path, args) };
 
-  /** Reads a frame that came with the session's opening. */
+  /** Reads a frame that came with the request to open the session. */
   receive(frame: Part): void {
     this.#read(frame);
   }
 
   /**
-   * Sends a call, or with `args` null reads a property.
+   * Sends a call, or if `args` is null, reads a property.
    *
-   * @param target negative: the result of `from`.
+   * @param target number of the object; negative for the result of `from`.
    */
   ask(target: number, path: readonly string[], args: readonly unknown[] | null, from: Question | null = null): Result {
     const id = ++this.#lastQuestion;
@@ -213,7 +216,8 @@ export class RpcSession {
         ({ stubs } = decoded);
       }
       const earlier = target < 0 ? this.#answers.get(-target) : undefined;
-      // Now, since the other side may release it before the call enters; the main object is created when it does.
+      // The object is looked up now, because the other side may release it before the call enters. The main object is
+      // created when the call enters.
       const found = earlier === undefined && target !== MAIN ? this.#objectOf(target) : null;
       result =
         earlier === undefined
@@ -245,7 +249,7 @@ export class RpcSession {
     });
   }
 
-  /** Admits a reply; it waits while the calling durable object waits for its storage. */
+  /** Passes a reply to the caller; the reply waits while the calling durable object waits for its storage. */
   #arrive(settle: () => void): void {
     const invocation = this.#invocation;
     if (invocation?.gate?.isClosed !== true) {
@@ -313,15 +317,17 @@ export class RpcSession {
     }
   }
 
-  /** Whether this response is the last one that the other side needs: most calls are one message in each direction. */
+  /**
+   * Whether this response is the last one that the other side needs. Most sessions are one message in each direction.
+   */
   get #isAnsweredWhole(): boolean {
     const isOnly = this.#running === 0 && this.#answers.size === 1;
     return !this.#opens && isOnly && this.#passed.isEmpty && !this.#passed.hasStreams;
   }
 
   /**
-   * The other side has sent its response and ended. Unread calls of the other side continue with the result, which is
-   * on this side.
+   * Called when the other side has sent its response and ended. Its unread calls continue with the result, which is on
+   * this side.
    */
   #endAnswered(): void {
     const left = Array.from(this.#questions.values());
@@ -330,7 +336,7 @@ export class RpcSession {
     for (const question of left) question.goOn(toError(CLOSED));
   }
 
-  /** Gives references of an object back to the other side. */
+  /** Returns references to an object to the other side. */
   release(id: number, references: number): void {
     if (this.#ended === null) this.#send([RELEASE, id, references], undefined);
   }
@@ -348,7 +354,7 @@ export class RpcSession {
     this.#transport.close();
   }
 
-  /** @param reason a message: an error with its stack is created only for a waiting call. */
+  /** @param reason a message, because an error with its stack is only created if a call is waiting. */
   #end(reason: Error | string): void {
     if (this.#ended !== null) return;
     this.#ended = reason;

@@ -7,7 +7,7 @@ import { connectEnd, disconnectEnd, NetworkEnd, reserveSocketId } from '../../so
 import type { RpcTransport } from './transport.ts';
 
 /**
- * Opens a session with another isolate; the first frame goes with the host call.
+ * Opens a session with another isolate; the host call contains the first frame.
  *
  * @param name a host call that takes `{..., socket}` and the first frame, and replies when the session is over.
  * @param args its arguments.
@@ -24,7 +24,7 @@ export function openSocketTransport(name: HostCallName, args: object): RpcTransp
       receive: (data: Part) => {
         if (state === 'open') transport.onFrame(data);
       },
-      // The reply to the host call has the reason.
+      // The reply to the host call contains the reason.
       closing: () => {},
       closed: () => {},
       failed: () => {},

@@ -1,5 +1,5 @@
 // Streams in RPC messages. The side with the stream keeps it and passes plain functions; the other side gets a stream
-// of the same kind that calls them. One call per chunk, so that a slow reader slows the writer down.
+// of the same kind that calls them. Each chunk is one call, so that a slow reader slows the writer down.
 import type { ReadableStream, WritableStream } from 'web-streams-polyfill';
 import { loader } from '../../modules.ts';
 import { createByteStream } from '../../web/streams.ts';
@@ -73,7 +73,7 @@ export function readableOver(call: Call, release: () => void): object {
       if (chunk === null) {
         release();
         controller.close();
-        // A reader with its own buffer waits for an answer.
+        // A reader with its own buffer waits for a response.
         controller.byobRequest?.respond(0);
         return;
       }

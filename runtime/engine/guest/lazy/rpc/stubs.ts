@@ -1,5 +1,5 @@
-// Stubs, as workers see them: of objects passed by reference, of the results of calls, and of their properties. Each is
-// a proxy over a `Receiver`, to which it sends calls; session.ts and service.ts make receivers.
+// Stubs, as workers see them: of objects passed by reference, of the results of calls, and of their properties. Each
+// stub is a proxy over a `Receiver`, to which it sends calls; session.ts and rpc.ts create receivers.
 
 /** A target of calls. */
 export interface Receiver {
@@ -14,12 +14,12 @@ export interface Receiver {
   dispose?(): void;
 }
 
-/** The result of a call, before it is there. */
+/** The future result of a call. */
 export interface Result {
   readonly promise: Promise<unknown>;
-  /** Return value of calls that do not wait. */
+  /** Receiver for calls on the result before it arrives. */
   readonly receiver: Receiver;
-  /** The result is not needed any more: disposes of its stubs. */
+  /** Called when the result is not needed any more: disposes of its stubs. */
   dispose(): void;
 }
 
@@ -105,7 +105,8 @@ class StubTraps implements ProxyHandler<() => void> {
 }
 
 function proxyOf(inner: Inner, members: (key: string | symbol) => unknown): object {
-  // Only a function can be called; an arrow function has no property that a proxy would have to show.
+  // The target of the proxy is a function, so that the proxy can be called. An arrow function has no property that the
+  // proxy would have to show.
   const proxy: object = new Proxy(() => {}, new StubTraps(inner, members));
   Reflect.apply(weakSet, inners, [proxy, inner]);
   return proxy;
@@ -129,7 +130,7 @@ export function createStub(receiver: Receiver): object {
 /** The result of a call: a promise, and a stub of the future result. */
 export function createPromise(result: Result): object {
   const { promise, receiver } = result;
-  // An `await` still throws the error. Without this, each call of a chain would be reported as unhandled.
+  // Without this, each call of a chain would be reported as an unhandled rejection. An `await` still throws the error.
   promise.catch(() => {});
   return proxyOf({ kind: 'promise', receiver, path: [] }, (key) => {
     if (key === Symbol.dispose) return () => result.dispose();

@@ -3,8 +3,8 @@
 import type { Part } from '../../../bridge/protocol.ts';
 
 /**
- * A pair of transports that carry complete frames in both directions, in order. A frame is a text, or bytes where it
- * has binary content.
+ * A pair of transports that carry complete frames in both directions, in order. A frame is a text, or bytes if it has
+ * binary content.
  *
  * A session sets `onFrame` and `onClosed` before it returns to its caller. The transport calls them from separate
  * tasks, never from inside `send` or `close`. After `close` or `onClosed`, `send` has no effect and neither callback is
@@ -16,12 +16,12 @@ import type { Part } from '../../../bridge/protocol.ts';
  * transport.send('[2,1,"hello"]');
  */
 export interface RpcTransport {
-  /** Sends a frame. The caller gives its bytes up. */
+  /** Sends a frame. Sends a frame; the caller no longer uses its bytes. */
   send(frame: Part): void;
-  /** This end needs the session no more: the other end's `onClosed` is called. */
+  /** Ends the session: the other end's `onClosed` is called. */
   close(): void;
-  /** A frame of the other end. */
+  /** Called with a frame from the other end. */
   onFrame: (frame: Part) => void;
-  /** The session is over. @param error the reason; null means that the other end closed it normally. */
+  /** Called when the session is over. @param error the reason; null if the other end closed the session normally. */
   onClosed: (error: Error | null) => void;
 }

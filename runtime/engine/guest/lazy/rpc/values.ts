@@ -12,7 +12,9 @@ import { isWritableStream } from './streams.ts';
 
 /** Numbers the values that a message passes by reference. */
 export interface References {
-  /** A number for a function, an RpcTarget or a stub of another session; null if the value is passed by value. */
+  /**
+   * Returns a number for a function, an RpcTarget or a stub of another session; null if the value is passed by value.
+   */
   add(value: object): Reference | null;
   /** Like `add`, for the result of a call. */
   addToResult(value: object): Reference | null;
@@ -24,10 +26,10 @@ export interface References {
   sink(id: number): object;
 }
 
-/** `f`: a number of the sender's. `x` is an object of the receiver. */
+/** `f` is the number of an object of the sender, `x` of an object of the receiver. */
 export type Reference = readonly ['f' | 'x', number];
 
-/** A value in a message: the value itself if JSON supports it, else a list that begins with its kind. */
+/** A value in a message: the value itself if JSON supports it, otherwise a list that begins with its kind. */
 type Written = string | number | boolean | null | readonly [kind: string, ...rest: unknown[]];
 
 const STANDARD_ERRORS: Readonly<Record<string, ErrorConstructor>> = {
@@ -59,7 +61,7 @@ export class ValueWriter {
     this.#isResult = isResult;
   }
 
-  /** @throws {DOMException} DataCloneError; whatever a getter of the value throws. */
+  /** @throws {DOMException} DataCloneError, or the error that a getter of the value throws. */
   write(value: unknown): Written {
     switch (typeof value) {
       case 'string':
@@ -90,7 +92,7 @@ export class ValueWriter {
     if (Array.isArray(value)) return ['a', value.length, this.#entries(value)];
     const prototype = getPrototypeOf(value) as object | null;
     if (prototype === Object.prototype) {
-      // Error objects and the like may have been given this prototype; `arguments` counts as plain.
+      // Error objects and other special objects may have been given this prototype; `arguments` is treated as plain.
       const kind = classOf.call(value);
       if (kind === '[object Object]' || kind === '[object Arguments]' || Symbol.toStringTag in value)
         return ['o', this.#entries(value)];
@@ -98,7 +100,7 @@ export class ValueWriter {
     return this.#platform(value) ?? this.#builtIn(value);
   }
 
-  /** Names and values, alternating. A getter may delete the following properties. */
+  /** Writes names and values, alternating. A getter may delete the following properties. */
   #entries(value: object): unknown[] {
     const entries: unknown[] = [];
     for (const key of keys(value))
@@ -169,7 +171,7 @@ export class ValueWriter {
     );
   }
 
-  /** A copy: the message gives its bytes up. */
+  /** The bytes are copied, because the message's memory is transferred. */
   #bytes(view: Uint8Array): number {
     return this.parts.push(view.slice()) - 1;
   }

@@ -28,7 +28,7 @@ export function createCompressionStreams(deps: LazyDeps, Transform: typeof Trans
       for (;;) {
         const { handle, more } = reply.value as Answer;
         open.handle = handle;
-        // Cancelled during the host call.
+        // The stream was cancelled during the host call.
         if (open.released) return release();
         for (const part of reply.parts) if (typeof part !== 'string' && part.byteLength > 0) controller.enqueue(part);
         if (!more) return;

@@ -1,5 +1,5 @@
-// IdentityTransformStream and FixedLengthStream of Workers: bytes pass through unchanged; the second fails when more
-// or fewer bytes pass than declared.
+// IdentityTransformStream and FixedLengthStream of Workers: bytes pass through unchanged. A FixedLengthStream fails if
+// the number of bytes differs from the declared one.
 import type { TransformStream } from 'web-streams-polyfill';
 import type { LazyDeps } from '../../lazy.ts';
 

@@ -1,7 +1,7 @@
 // Sends bytes of a TCP socket to the host: writes wait until the host has room, and while TLS starts.
 import type { HostBody } from '../../host.ts';
 
-/** Larger writes cross in pieces, each once the host has room. */
+/** Larger writes cross the bridge in pieces, each when the host has room. */
 const PIECE_BYTES = 128 * 1024;
 
 /** One pending write. */
@@ -30,12 +30,12 @@ class Writes {
   }
 }
 
-/** Bytes on their way out, in pieces. */
+/** Sends bytes to the host, in pieces. */
 export class Outgoing implements HostBody {
-  /** Bytes that were taken over; the host receives as many. */
+  /** Number of bytes that were accepted, and that the host will receive. */
   sent = 0;
   #writes = new Writes();
-  /** The writes that must follow TLS, while it starts. */
+  /** While TLS starts, the writes that must follow it. */
   #later: Writes | null = null;
   #waiter: ((piece: Uint8Array | null) => void) | null = null;
   #isEnded = false;
@@ -64,12 +64,12 @@ export class Outgoing implements HostBody {
     });
   }
 
-  /** Gives the next piece to a reader that waits. */
+  /** Gives the next piece to a waiting reader. */
   #serve(): void {
     const waiter = this.#waiter;
     if (waiter === null) return;
     const writes = this.#writes;
-    // A reader that comes again has taken the piece before.
+    // When the reader asks for the next piece, it has taken the previous one.
     while (writes.first !== null && writes.first.at >= writes.first.bytes.byteLength) {
       writes.first.resolve();
       writes.shift();
@@ -85,7 +85,8 @@ export class Outgoing implements HostBody {
       return;
     }
     this.#waiter = null;
-    // A copy: the writer may change its bytes once the write is done, and they cross only when the entry ends.
+    // The bytes are copied, because the writer may change them after the write, and they cross the bridge only when the
+    // entry ends.
     const piece = write.bytes.slice(write.at, write.at + PIECE_BYTES);
     write.at += PIECE_BYTES;
     this.sent += piece.byteLength;
@@ -98,7 +99,7 @@ export class Outgoing implements HostBody {
     this.#serve();
   }
 
-  /** Holds back further writes; resolves when the earlier ones are sent. */
+  /** Holds back further writes; resolves when the earlier writes are sent. */
   hold(): Promise<void> {
     this.#later = new Writes();
     return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Arguments of WebSockets, checked and converted as the WebSockets Standard requires; ends that the worker has not
-// opened itself may close with more codes. Used by ../web-socket.ts.
+// Checks and converts arguments of WebSockets as the WebSockets Standard requires. Sockets that the worker has not
+// opened itself may be closed with more codes. Used by ../web-socket.ts.
 import type { Part } from '../../../bridge/protocol.ts';
 import { blobBytes, isBlob } from '../../web/blob.ts';
 import { DOMException } from '../../web/dom-exception.ts';
@@ -8,7 +8,7 @@ import { URL } from '../../web/url.ts';
 import { encodeUtf8 } from '../../web/utf8.ts';
 import { toDomString, toUsvString } from '../../web/webidl.ts';
 
-/** `close()` without a code is sent and reported as having no status. */
+/** Code of a `close()` without a code, which means that there is no status. */
 export const NO_CODE = 1005;
 const REASON_BYTES_MAX = 123;
 const TOKEN = /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i;
@@ -73,7 +73,7 @@ function mayServerSend(code: number): boolean {
   return code >= 1000 && code <= 4999 && code !== 1004 && code !== 1005 && code !== 1006 && code !== 1015;
 }
 
-/** A message, copied: the worker may keep writing to its buffer. */
+/** Copies a message, because the worker may continue to write to its buffer. */
 export function toPart(data: unknown): Part {
   if (typeof data === 'string') return toUsvString(data);
   if (isAnyArrayBuffer(data)) return new Uint8Array(data).slice();

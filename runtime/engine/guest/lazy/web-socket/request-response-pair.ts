@@ -1,4 +1,5 @@
-// WebSocketRequestResponsePair: a message that a durable object's sockets answer by themselves. Workers create it.
+// WebSocketRequestResponsePair: a message that the engine answers for a durable object, and the response. Workers
+// create it.
 import { requireArguments, toUsvString } from '../../web/webidl.ts';
 
 export class WebSocketRequestResponsePair {
