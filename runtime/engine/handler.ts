@@ -1,5 +1,6 @@
 // Connects the parts of the handler: the listener passes a request, the route table selects its deployment, static
-// assets are served before the worker, and an isolate gets the rest. main.ts and dev.ts choose the implementations.
+// assets are served before the worker, and an isolate gets all other requests. main.ts and dev.ts choose the
+// implementations.
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { EventContent, EventKind } from '#core/event.ts';
 import { isObjectKey } from '#core/object-address.ts';
@@ -37,34 +38,34 @@ import type { RouteMatch, Route } from './router/project-routes.ts';
 /** Dependencies of a handler. */
 export interface HandlerDeps extends RouteDeploymentDeps, ServedDependencies {
   readonly matchRoute: (host: string) => RouteMatch | null;
-  /** Identifies requests that came through the edge. */
+  /** The token that identifies requests that came through the edge. */
   readonly edgeToken?: string;
-  /** Handles hosts of sandboxes, which belong to no deployment; absent if there are none. */
+  /** Handles requests to hosts of sandboxes, which belong to no deployment; absent if there are no such hosts. */
   readonly exposedPorts?: ExposedPorts;
-  /** Sends an event of an object to the engine that has it. Undefined if there are no other engines. */
+  /** Sends an event of an object to the engine that has the object. Undefined if there are no other engines. */
   readonly forwardObject?: (link: string, key: string, exchange: Exchange) => void;
-  /** Undefined if this process has all objects. */
+  /** Leases of durable objects; undefined if this process has all objects. */
   readonly objectLeases?: ObjectLeases;
   /** The check for hosts with a gate; undefined if there are no such hosts. */
   readonly passGate?: PassGate;
   /** Null: no `/auth/*`. */
   readonly authRoutes: AuthRoutes | null;
   /**
-   * The route that a call between projects reaches: a branch if the project has it, else production. Undefined if there
-   * are no such calls.
+   * The route that a call between projects reaches: that of a branch if the project has the branch, otherwise
+   * production. Undefined if there are no such calls.
    */
   readonly calledRoute?: (project: string, branch: string | null) => Route | null;
-  /** The route of a deployment by its id. */
+  /** Finds the route of a deployment by its id. */
   readonly findDeployment: (id: string) => Route | null;
 }
 
-/** A handler at work. */
+/** An open handler. */
 export interface Handler {
   onExchange(exchange: Exchange): void;
   /**
    * Delivers an event other than a request to a deployment; never rejects: failures are in the outcome.
    *
-   * @param event JSON, as guest/events/ expects it.
+   * @param event the event as JSON, as guest/events/ expects it.
    */
   deliver(deployment: string, kind: EventKind, event: EventContent): Promise<DeliveryEnd>;
   /**
@@ -74,21 +75,21 @@ export interface Handler {
    */
   check(route: Route): Promise<StartEnd>;
   /**
-   * Serves a request in this engine, unless its deployment is quarantined; false when this engine does not know the
-   * deployment.
+   * Serves a request in this engine, unless its deployment is quarantined; returns false when this engine does not know
+   * the deployment.
    *
    * @param key `<project>/<deployment id>`.
    */
   serveHere(key: string, exchange: Exchange): boolean;
   /**
-   * Serves a binding call of an ssr project's server; false when this engine does not know its deployment.
+   * Serves a binding call of an ssr project's server; returns false when this engine does not know the deployment.
    *
    * @param key the key of the server: `<project>/<deployment id>/...`
    */
   call(key: string, exchange: Exchange): boolean;
-  /** Engines started or stopped: determines every remote again. */
+  /** Called when engines have started or stopped: determines again which engine serves each deployment. */
   replace(): void;
-  /** Deployments whose code is running at this moment, as keys. */
+  /** Keys of the deployments whose code is running at this moment. */
   running(): string[];
   /**
    * Starts the worker of a route as it will serve, so that its first request finds it ready; if its requests go to
@@ -102,13 +103,13 @@ export interface Handler {
    * changed projects, and their former routes.
    */
   changeRoutes(changes: { readonly current: readonly Route[]; readonly gone: readonly Route[] }): void;
-  /** Operations on durable objects, wherever they live. */
+  /** Operations on durable objects, in whichever engine they are. */
   readonly objects: ObjectOperator;
-  /** The engine takes no new work: other engines may have its durable objects. */
+  /** Called when the engine takes no new work, so that other engines may take over its durable objects. */
   drain(): void;
-  /** Requests that run or wait. */
+  /** Number of running and waiting requests. */
   readonly load: number;
-  /** Durable objects in an isolate, and WebSockets that this engine keeps for objects. */
+  /** Number of durable objects in an isolate, and of WebSockets that this engine keeps for objects. */
   readonly objectCounts: { readonly inMemory: number; readonly sockets: number };
   close(): void;
 }
@@ -196,7 +197,7 @@ export function createHandler(deps: HandlerDeps): Handler {
   function calledRoute(caller: Route, { project, previews }: Pick<ServiceTarget, 'project' | 'previews'>): Route {
     const branch = caller.preview === null || previews === 'production' ? null : caller.branch;
     const route = deps.calledRoute?.(project, branch) ?? null;
-    // A project of another organization is as good as none.
+    // A project of another organization is treated as if it did not exist.
     if (route === null || route.owner?.organization !== caller.owner?.organization)
       throw new PlatformError('service_not_found', { project });
     return route;
@@ -270,7 +271,7 @@ export function createHandler(deps: HandlerDeps): Handler {
     else servePinned(pinned, found);
   }
 
-  /** For a page of another deployment, or a page that learns its own deployment. */
+  /** The exchange of a page that another deployment served, or that learns its own deployment. */
   function servePinned({ exchange, route, file }: PinnedTarget, live: Served): void {
     const status = file === null ? 0 : deps.assets.serve(exchange, file);
     if (status !== 0) {

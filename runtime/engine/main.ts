@@ -46,12 +46,12 @@ import { TelemetryRecorder } from './telemetry/recorder.ts';
 
 const { log, ...logging } = openLog();
 
-/** Set once the engine runs. */
+/** Set when the engine runs. */
 let lostThreads: LostThreads | null = null;
 
 await runProcess(log, start, { obeysSignals: true, onFailure, exit: end });
 
-/** A lost thread does not end, and a normal exit would wait for it. */
+/** The process is killed, because a normal exit would wait for a lost thread, which does not end. */
 function end(code: number): never {
   if (lostThreads?.isEmpty === false) process.kill(process.pid, 'SIGKILL');
   process.exit(code);
@@ -276,9 +276,9 @@ async function start(running: RunningProcess): Promise<() => Promise<void>> {
       end: () => end(1),
     }),
   );
-  // If the supervisor was killed while this engine started, it cannot stop it.
+  // If the supervisor was killed while this engine started, it cannot stop the engine.
   if (config.supervision !== null && !process.connected) running.stop();
-  // `finish` ends the process, also when the supervisor has it drain.
+  // `finish` ends the process, even while the engine drains on request of the supervisor.
   return async () => {
     await drain();
     await new Promise<never>(() => {});
@@ -306,7 +306,7 @@ function joinCluster(
   return { forwarder, placement };
 }
 
-/** The port in request hosts, if clients connect directly; otherwise a proxy decides. */
+/** The port in the hosts of requests, if clients connect directly; otherwise, a proxy determines it. */
 function portSuffixOf({ protocol, trustedProxies, port }: EngineConfig): string {
   const isDirect = protocol === 'http' && trustedProxies.length === 0;
   return isDirect && port !== 0 && port !== 80 ? `:${port}` : '';
@@ -318,13 +318,14 @@ function sandboxesOf({ sandboxes, protocol, publicPort }: EngineConfig, host: st
 }
 
 /**
- * The socket for calls of servers. Handlers share the folder and may number their engines alike, so names are random.
+ * The socket for calls of servers. The name is random, because handlers share the folder, and may give their engines
+ * the same numbers.
  */
 function bindingCallsPath({ ssrCalls, supervision }: EngineConfig): string {
   return ssrCalls === '' ? `${supervision?.sockets ?? ''}.calls` : `${ssrCalls}${randomBytes(8).toString('hex')}.sock`;
 }
 
-/** The log of the process, with copies of recent lines and requests. */
+/** Opens the log of the process, with copies of recent lines and requests. */
 function withRecent(recent: RecentLog): typeof logging {
   const { onLog, onRequest } = logging;
   return {

@@ -1,5 +1,5 @@
-// An exchange whose request or response is changed by another part of the host: headers hidden from the worker, and
-// headers of its response. gates.ts creates it for hosts with a gate, and skew-protection.ts for pages.
+// An exchange whose request or response another part of the host changes: it hides headers from the worker, or changes
+// headers of the response. gates.ts creates it for hosts with a gate, and skew-protection.ts for pages.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { BodySink, Exchange } from './listener.ts';
 import { headerIn } from './header-block.ts';
@@ -16,8 +16,8 @@ export class AlteredExchange implements Exchange {
   #change: (headerBlock: string) => string;
 
   /**
-   * @param headerBlock headers of the request, as they are forwarded. @param change the change of the response's header
-   * block.
+   * @param headerBlock headers of the request, as they are forwarded. @param change changes the header block of the
+   * response.
    */
   constructor(inner: Exchange, headerBlock: string, change: (headerBlock: string) => string) {
     this.#inner = inner;

@@ -1,4 +1,4 @@
-// Which listener a handler opens: uWebSockets.js where it loads, node:http everywhere else.
+// Chooses the listener of a handler: uWebSockets.js if it can be loaded, otherwise node:http.
 import { Failure } from '#core/failure.ts';
 import type { OpenListener } from './listener.ts';
 import { openNodeListener } from './listener-node.ts';
@@ -7,8 +7,8 @@ import type { loadUws } from './listener-uws.ts';
 /**
  * @param dataFolder the folder where `platform listener install` stores uWebSockets.js; null if this folder is not
  * searched. @param load loads uWebSockets.js; by default, from the installed packages.
- * @returns a function that opens it, and why it is node:http; null if it is not. @throws {Failure} `configuration` if
- * `uws` is requested and does not load.
+ * @returns a function that opens the listener, and the reason if it is node:http, or null. @throws {Failure}
+ * `configuration` if `uws` is requested and does not load.
  */
 export async function chooseListener(
   wanted: 'auto' | 'node' | 'uws',
@@ -17,7 +17,7 @@ export async function chooseListener(
 ): Promise<{ open: OpenListener; reason: string | null }> {
   if (wanted === 'node') return { open: openNodeListener, reason: 'HANDLER_LISTENER is node' };
   const uws = await import('./listener-uws.ts');
-  // The copy of bench/ is used only when `uws` is requested by name.
+  // The copy in bench/ is only used when `uws` is requested by name.
   const loaded = (load ?? uws.loadUws)(wanted === 'uws' ? 'anywhere' : 'installed', dataFolder);
   if (loaded.uws !== null) return { open: uws.openUwsListener(loaded.uws), reason: null };
   if (wanted === 'uws')

@@ -7,7 +7,7 @@ import { headerIn } from './header-block.ts';
 /** Request headers with the client's address added. */
 type ClientHeaders = (headerBlock: string, remoteAddress: string) => string;
 
-/** Headers that state the client's address: replaced in every request. */
+/** Headers with the client's address, which are replaced in every request. */
 const ADDRESS_NAMES = new Set([
   'cf-connecting-ip',
   'cf-connecting-ipv6',
@@ -20,7 +20,9 @@ const ADDRESS_NAMES = new Set([
   'x-real-ip',
   EDGE_HEADER,
 ]);
-/** Headers in which a proxy repeats the client's request (host, protocol): passed on only from a trusted proxy. */
+/**
+ * Headers in which a proxy repeats the client's request (host, protocol). They are only forwarded from a trusted proxy.
+ */
 const PROXY_NAMES = new Set([
   'x-forwarded-host',
   'x-forwarded-port',
@@ -29,7 +31,7 @@ const PROXY_NAMES = new Set([
   'x-forwarded-ssl',
 ]);
 
-/** Cached addresses; a client beyond this number costs a few microseconds. */
+/** Maximum number of cached addresses; each client beyond this number costs a few microseconds. */
 const REMEMBERED_MAX = 1000;
 
 /**
@@ -40,7 +42,7 @@ const REMEMBERED_MAX = 1000;
 export function createClientHeaders(trustedProxies: readonly string[], edgeToken = ''): ClientHeaders {
   const isTrusted = createTrust(trustedProxies);
   const isFromEdge = createEdgeTrust(edgeToken);
-  // Per peer: the headers added for it; null for a proxy, which forwards many clients.
+  // The headers that are added for each peer; null for a proxy, which forwards many clients.
   const remembered = new Map<string, string | null>();
 
   return (block, remoteAddress) => {
@@ -143,7 +145,7 @@ function clientBehind(block: string, remoteAddress: string, isTrusted: (address:
   return client;
 }
 
-/** An address in proxy notation, with or without a port; null if it is not one. */
+/** Parses an address in proxy notation, with or without a port; null if it is not an address. */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim();
   const [, bracketed, withPort] = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(trimmed) ?? [];

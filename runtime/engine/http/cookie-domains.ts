@@ -4,8 +4,8 @@
 import { isIP } from 'node:net';
 
 /**
- * Attributes as browsers parse them: after a semicolon, case-insensitive, quoted or not. The cookie's own name is not
- * an attribute.
+ * Matches attributes as browsers parse them: after a semicolon, case-insensitive, quoted or not. The cookie's own name
+ * is not an attribute.
  */
 const DOMAIN_ATTRIBUTE = /;\s*domain\s*=([^;]*)/gi;
 
@@ -19,15 +19,15 @@ export function namesDomain(cookie: string): boolean {
  * that set it. A custom domain may set a cookie for a parent (`www.shop.com` for `shop.com`), which browsers limit by
  * the Public Suffix List.
  *
- * @param host the host of the request, with its port if any. @param platform the platform's own domains, below which
- * all projects are: a cookie must not be for one of them or for a parent of it.
+ * @param host the host of the request, with its port if any. @param platform the platform's own domains, which contain
+ * the hosts of all projects: a cookie must not be for one of them, or for a parent of one.
  */
 export function isOwnCookie(cookie: string, host: string, platform: readonly string[]): boolean {
   const own = host.replace(/:\d*$/, '').replace(/\.$/, '');
   const mayNameParent = isIP(own) === 0 && !platform.some((name) => own === name || own.endsWith(`.${name}`));
   for (const [, value] of cookie.matchAll(DOMAIN_ATTRIBUTE)) {
     const text = value!.trim().toLowerCase();
-    // An empty value is ignored, as by browsers.
+    // An empty value is ignored, as in browsers.
     if (text === '') continue;
     const domain = text.replace(/^\./, '').replace(/\.$/, '');
     if (domain !== own && !(mayNameParent && domain !== '' && own.endsWith(`.${domain}`))) return false;

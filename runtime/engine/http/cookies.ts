@@ -26,7 +26,7 @@ function valuesIn(header: string, name: string): string[] {
   return values;
 }
 
-/** A block without these cookies and headers; names in lower case. */
+/** Returns a block without these cookies and headers, whose names are in lower case. */
 export function withoutSecrets(block: string, cookies: readonly string[], headers: readonly string[]): string {
   const isIn = (name: string): boolean => block.includes(name);
   if (!cookies.some(isIn) && !headers.some(isIn)) return block;

@@ -1,5 +1,5 @@
-// Chooses between JSON and a page for a request that the platform itself answers with an error. Programs get JSON,
-// browsers that navigate a page (core/error-page.ts).
+// Chooses between JSON and a page for a request that the platform itself answers with an error. Programs get JSON, and
+// browsers that navigate get a page (core/error-page.ts).
 import { errorPage, pageHeaders } from '#core/error-page.ts';
 import { prefersPage } from './page-preference.ts';
 import type { Exchange } from './listener.ts';
@@ -20,9 +20,9 @@ function blockOf(headers: ReturnType<typeof pageHeaders>): string {
 }
 
 /**
- * The headers of a JSON response, for a page of the platform.
+ * Changes the headers of a JSON response for a page of the platform.
  *
- * @param policy further directives of the content security policy.
+ * @param policy additional directives of the content security policy.
  */
 export function pageBlock(jsonBlock: string, policy?: string): string {
   const head = policy === undefined ? PAGE_HEAD : blockOf(pageHeaders(policy));
@@ -34,14 +34,14 @@ export function failureHeaders({ headerBlock }: FailureResponse): string {
   return headerBlock.replace(JSON_HEAD, '');
 }
 
-/** The response as a page if a browser displays it. @param response JSON. */
+/** Returns the response as a page, if a browser displays it. @param response JSON. */
 function forVisitor(exchange: Exchange, response: FailureResponse): FailureResponse {
   if (!prefersPage(exchange)) return response;
   const { status, headerBlock } = response;
   return { status, headerBlock: pageBlock(headerBlock), body: errorPage(status, exchange.requestId) };
 }
 
-/** Sends a failure, as a page if a browser displays it. @param response JSON. */
+/** Sends the response of a failure, as a page if a browser displays it. @param response JSON. */
 export function sendFailure(exchange: Exchange, response: FailureResponse): void {
   const { status, headerBlock, body } = forVisitor(exchange, response);
   exchange.send(status, headerBlock, body);

@@ -1,6 +1,6 @@
-// Gates of a host. Previews tell search engines not to index them and may require a password, production may be split
-// between two deployments, and a custom domain may redirect to another one. handler.ts calls this only for hosts with a
-// gate.
+// Gates, which requests to some hosts must pass: previews tell search engines not to index them, and may require a
+// password; production may be split between two deployments; and a custom domain may redirect to another one.
+// handler.ts calls this only for hosts with a gate.
 import { AlteredExchange } from './altered-exchange.ts';
 import { cookieValues, withoutSecrets } from './cookies.ts';
 import type { Exchange } from './listener.ts';
@@ -9,7 +9,8 @@ import { BYPASS_NAME, createProtection, type ProtectionDeps } from './preview-pr
 import type { RouteMatch, Route } from '../router/project-routes.ts';
 
 /**
- * Cookie while production is split: a number that a visitor keeps, so that a growing share never moves a visitor back.
+ * Cookie that is set while production is split: a number that a visitor keeps, so that a growing share never moves a
+ * visitor back.
  */
 const SPLIT_COOKIE = 'platform-split';
 const SPLIT_SECONDS = 30 * 24 * 60 * 60;
@@ -60,7 +61,10 @@ export function createGates(deps: GateDeps): PassGate {
   };
 }
 
-/** Redirects with method and body. A target in absolute form, which only proxies receive, leads to the root path. */
+/**
+ * Redirects with a status that keeps method and body. A target in absolute form, which only proxies receive, leads to
+ * the root path.
+ */
 function sendOn(exchange: Exchange, origin: string): void {
   const path = exchange.target.startsWith('/') ? exchange.target : '/';
   exchange.send(308, `location\0${origin}${path}\0cache-control\0max-age=300\0`, null);

@@ -1,4 +1,4 @@
-// WebSocket handshakes for both listeners: detects them, parses their headers and chooses the protocol to answer.
+// WebSocket handshakes for both listeners: detects them, parses their headers, and chooses the sub-protocol.
 import type { ResponseHead } from './header-block.ts';
 
 /**
@@ -24,7 +24,7 @@ function areTokens(list: string | null): boolean {
   return tokens.every((token) => /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i.test(token)) && new Set(tokens).size === tokens.length;
 }
 
-/** The WebSocket headers of a handshake's header block. Lists may span several lines. */
+/** The WebSocket headers in a handshake's header block. A list may be split over several headers. */
 export function handshakeHeaders(block: string): Record<string, string | undefined> {
   const headers: Record<string, string> = {};
   const fields = block.split('\0');

@@ -4,12 +4,12 @@ import { PlatformError } from '#core/errors.ts';
 import { namesDomain, ownCookies } from './cookie-domains.ts';
 
 /**
- * Names in lower case, values of visible Latin-1, spaces and tabs: neither can contain CR, LF or NUL. One linear pass
- * over the block is much cheaper than a check per header.
+ * Matches valid blocks: names in lower case, and values of visible Latin-1, spaces and tabs. Neither can contain CR, LF
+ * or NUL. One linear pass over the block is much cheaper than a check per header.
  */
 const LEGAL_BLOCK = /^(?:[a-z0-9!#$%&'*+\-.^_`|~]+\0[\t\x20-\x7e\x80-\xff]*\0)*$/;
 
-/** Longest response block: the limits of all clients are far lower. */
+/** Maximum length of a response block; the limits of all clients are far lower. */
 const BLOCK_CHARS_MAX = 256 * 1024;
 
 /** Headers of one connection, which are never forwarded and which workers cannot set. Names in lower case. */
@@ -30,7 +30,7 @@ export function isHopByHop(name: string): boolean {
   }
 }
 
-/** First value of a header in a block; the name in lower case. */
+/** The first value of a header in a block. The name must be in lower case. */
 export function headerIn(block: string, name: string): string | null {
   let at = 0;
   while (at < block.length) {
@@ -45,8 +45,8 @@ export function headerIn(block: string, name: string): string | null {
 }
 
 /**
- * Normalizes a Host header for route lookup and URLs: lower case, with port if any. Null if the value is not a host
- * name or address: a valid one can be put between `http://` and a path without changing the URL's meaning.
+ * Normalizes a Host header for route lookup and URLs: lower case, with the port if there is one. Null if the value is
+ * not a host name or address: a valid one can be put between `http://` and a path without changing the URL's meaning.
  */
 export function hostFrom(value: string): string | null {
   const host = value.toLowerCase();
@@ -59,7 +59,7 @@ export function hostFrom(value: string): string | null {
 
 /**
  * The path and query of a request target in origin form or absolute form (`http://host/path`), and the host of the
- * latter, which overrides the Host header (RFC 9112 3.2.2). Null for every other form.
+ * latter, which overrides the Host header (RFC 9112 3.2.2). Null for any other form.
  */
 export function targetParts(target: string): { target: string; host: string | null } | null {
   if (target.charCodeAt(0) === 0x2f) return { target, host: null };
@@ -69,17 +69,17 @@ export function targetParts(target: string): { target: string; host: string | nu
   return { target: rest.charCodeAt(0) === 0x2f ? rest : `/${rest}`, host: absolute[1]! };
 }
 
-/** A response's headers, checked and ready to be framed by a listener. */
+/** The headers of a response, checked and ready for a listener. */
 export interface ResponseHead {
   /** Names and values, alternating, without hop-by-hop headers and `content-length`. */
   readonly pairs: readonly string[];
-  /** The same as header lines in Latin-1, each ended by CR LF. */
+  /** The headers as lines in Latin-1, each ended by CR LF. */
   readonly lines: string;
   /** Whether the headers are ASCII. */
   readonly isAscii: boolean;
   readonly hasDate: boolean;
   readonly hasRequestId: boolean;
-  /** `content-length` of the block; -1 if it has none. */
+  /** The `content-length` of the block; -1 if the block has none. */
   readonly declaredBytes: number;
   /** Whether a cookie has a `Domain` attribute. */
   readonly namesDomain: boolean;
@@ -136,14 +136,14 @@ function responseHead(block: string): ResponseHead {
 
 const NO_LENGTH = 'content-length, which is not a number';
 
-/** A block without its content-length, if that was the reason for refusal; null otherwise. */
+/** A block without its content-length, if the block was refused for it; null otherwise. */
 export function withoutInvalidLength(block: string, refused: unknown): string | null {
   const { code, details } = refused as { code?: unknown; details?: { what?: unknown } };
   if (code !== 'illegal_response' || details?.what !== NO_LENGTH) return null;
   return block.replace(/(?<=^|\0)content-length\0[^\0]*\0/g, '');
 }
 
-/** Name of the illegal header in a block, for the message; never its value. */
+/** The name of the illegal header in a block, for the message, which never contains its value. */
 function illegalHeader(block: string): string {
   const fields = block.split('\0');
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -152,7 +152,7 @@ function illegalHeader(block: string): string {
   return 'header block';
 }
 
-/** Slots of {@link HeadCache}; blocks longer than `HEAD_CHARS_MAX` are not kept. */
+/** Number of slots of {@link HeadCache}; blocks longer than `HEAD_CHARS_MAX` are not kept. */
 const HEAD_SLOTS = 32;
 const HEAD_CHARS_MAX = 1024;
 
@@ -165,7 +165,7 @@ export class HeadCache {
   readonly #heads: ResponseHead[] = Array.from({ length: HEAD_SLOTS }, () => EMPTY_HEAD);
   readonly #domains: readonly string[];
 
-  /** @param domains the platform's own, for which no cookie may be set. */
+  /** @param domains the platform's own domains, for which no cookie may be set. */
   constructor(domains: readonly string[] = []) {
     this.#domains = domains;
   }
@@ -216,7 +216,7 @@ const EMPTY_HEAD: ResponseHead = {
   namesDomain: false,
 };
 
-/** Value of a `date` header, renewed once a second by the first request that needs it. */
+/** The value of a `date` header, which the first request of each second renews. */
 export class DateHeader {
   #second = 0;
   #text = '';
@@ -232,7 +232,7 @@ export class DateHeader {
   }
 }
 
-/** Whether a response of this status to this method has a body on the wire. */
+/** Whether a response with this status to this method is sent with a body. */
 export function hasBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304;
 }

@@ -22,7 +22,8 @@ import { NodeExchange, type NodeListenerState } from './node-exchange.ts';
 import { watchHandshake } from './node-handshake.ts';
 import { joinConnection, newConnection } from './node-pipeline.ts';
 
-// Not imported, because an import reads all exports and so loads Node's HTTP client: 67 ms of CPU in every process.
+// `node:http` is not imported, because an import reads all exports and so loads Node's HTTP client, which costs every
+// process 67 ms of CPU.
 const http = process.getBuiltinModule('node:http');
 
 /** Added to the documented idle time, because Node's own timeout fires first. */
@@ -41,7 +42,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     draining: false,
     upgrader: null,
   };
-  // Listeners of connections, not of requests.
+  // Event listeners of connections, not of requests.
   const sockets = new Set<ConnectedSocket>();
   const headersMs = limits.headersMs ?? 10_000;
   const connectionsMax = limits.connectionsMax ?? CONNECTIONS_MAX;
@@ -54,16 +55,15 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     // Node counts target and headers together and answers 431; the exact limits are checked below.
     maxHeaderSize: limits.headerBytesMax + limits.urlBytesMax * 2,
     keepAliveTimeout: limits.idleMs,
-    // Proxies must be able to rely on the documented timeout (docs/handler.md): a request into a closing connection
-    // is lost.
+    // Proxies rely on the documented timeout (docs/handler.md), because a request on a closing connection is lost.
     keepAliveTimeoutBuffer: 0,
     headersTimeout: headersMs,
-    // Streams may take any time; the socket's timeout cuts a body that stalls.
+    // Requests have no time limit, because streams may take any time; the socket's timeout ends a body that stalls.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(1000, headersMs),
     shouldUpgradeCallback: mayUpgrade,
   });
-  // Zero removes Node's cap of 2,000 headers, above which it silently drops headers; their bytes are limited.
+  // Zero removes Node's limit of 2,000 headers, above which it silently drops headers; the size of headers is limited.
   server.maxHeadersCount = 0;
 
   server.on('connection', (socket: ConnectedSocket) => {
@@ -126,7 +126,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
       else stopAccepting(server);
       state.upgrader?.closeAll(1012, 'Service restart');
       if (idle === 'close') closeIdle(sockets);
-      // Responses whose head said keep-alive before the drain began leave an idle connection behind.
+      // A response whose headers said keep-alive before the drain began leaves an idle connection behind.
       const from = performance.now() + (idle === 'close' ? 0 : limits.idleMs + WAIT_MS);
       const sweep = setInterval(() => {
         if (performance.now() >= from) closeIdle(sockets);
@@ -149,8 +149,8 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
 }
 
 /**
- * Node itself reads only these three headers of a request (whether a body follows, and `expect`): building an object
- * of all headers, which nothing else reads, costs half a microsecond.
+ * Node itself only reads these three headers of a request, to learn whether a body follows, and for `expect`. An object
+ * of all headers, which nothing else reads, would cost half a microsecond.
  */
 class LeanIncomingMessage extends http.IncomingMessage {
   #lean: Record<string, string> | null = null;
@@ -173,7 +173,7 @@ class LeanIncomingMessage extends http.IncomingMessage {
 }
 const NO_HEADERS: Record<string, string> = {};
 
-/** Whether Node may detach the connection: for a handshake that is not pipelined behind other requests. */
+/** Whether Node may detach the connection, as for a handshake that is not pipelined behind other requests. */
 function mayUpgrade(request: IncomingMessage): boolean {
   const { first, closing } = (request.socket as ConnectedSocket).connection!;
   const raw = request.rawHeaders;
@@ -208,7 +208,7 @@ function acceptHandshake(
   accept(state, request, response, false, first);
 }
 
-/** Checks a request's head and passes it on as an exchange. */
+/** Checks the request line and headers of a request, and passes it on as an exchange. */
 function accept(
   state: NodeListenerState,
   request: IncomingMessage,
@@ -217,10 +217,11 @@ function accept(
   upgradeHead: Buffer | null = null,
 ): void {
   const connection = (request.socket as ConnectedSocket).connection!;
-  // Requests after a refused request on the same connection are not served.
+  // After a refused request, later requests on the connection are not served.
   if (connection.closing) return;
   const { limits } = state.options;
-  // Accepted requests are answered, then the connection ends: later requests were not served and may be sent again.
+  // Accepted requests are answered, then the connection ends. Later requests were not served, so clients may send them
+  // again.
   if (connection.pending >= (limits.pipelinedMax ?? PIPELINED_MAX)) {
     closeAfterAnswers(connection);
     const { socket } = connection;

@@ -16,18 +16,18 @@ import { uwsBehavior } from './uws-socket.ts';
 const MISSING = 'uWebSockets.js is not installed';
 
 /**
- * Loads uWebSockets.js: the package of the images, else the binary in the data folder, else the package of bench/,
- * which keeps its 257 MB out of the root.
+ * Loads uWebSockets.js: the package in the container images, or the binary in the data folder, or the package in
+ * bench/, which is not in the root because it has 257 MB.
  *
- * @param dataFolder null means that it is not looked at. @returns the module, or the reason why it did not load, in one
- * line.
+ * @param dataFolder the data folder; null means that it is not searched. @returns the module, or the reason why it did
+ * not load, in one line.
  */
 export function loadUws(
   where: 'installed' | 'anywhere' = 'anywhere',
   dataFolder: string | null = null,
 ): { uws: UwsModule } | { uws: null; reason: string } {
-  // Read once, when the library is loaded; without it the request head is limited to 4 KB. The exact limits are
-  // checked below.
+  // The library reads this variable once, when it is loaded. Without it, the headers of a request are limited to 4 KB.
+  // The exact limits are checked below.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
   const kept = dataFolder === null ? { reason: MISSING } : installedUws(dataFolder);
   let reason = 'reason' in kept ? kept.reason : '';
@@ -41,7 +41,7 @@ export function loadUws(
       return { uws: load() };
     } catch (error) {
       const lines = (error as Error).message.split('\n').filter((line) => line !== '');
-      // For a binary that does not fit the system, the last line names the requirement.
+      // If the binary does not fit the system, the last line of the error names the requirement.
       if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') reason = lines.at(-1)!;
     }
   }
@@ -51,7 +51,7 @@ export function loadUws(
 /** Like `OpenListener`, with a loaded uWebSockets.js. */
 export function openUwsListener(uws: UwsModule): OpenListener {
   return async (options) => {
-    // Otherwise every response names the library.
+    // Without this, every response would name the library.
     uws._cfg('silent');
     const holder = await openCorkHolder(uws);
     const state: UwsListenerState = {
@@ -78,7 +78,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
 
     let listening: object | null = null;
     const sharing = options.reusePort === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
-    // The library never opens a system-chosen port for sharing, so choose it first.
+    // The library cannot share a port that the system chooses, so the port is chosen first.
     const chosen = options.reusePort === true && options.port === 0 ? await openSharedPort(options.host) : null;
     app.listen(options.host, chosen?.port ?? options.port, sharing, (socket) => {
       listening = socket === false ? null : socket;
@@ -97,8 +97,8 @@ export function openUwsListener(uws: UwsModule): OpenListener {
     }
     let closing: Promise<void> | null = null;
     /**
-     * The library reports each closed connection synchronously, and Node exits if that is not inside one of the
-     * library's own callbacks.
+     * The library reports each closed connection synchronously, and Node exits if this happens outside of the library's
+     * own callbacks.
      */
     function cut(): Promise<void> {
       stopAccepting();
@@ -130,7 +130,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
             const deadline = setTimeout(resolve, Math.max(0, until - performance.now()));
             const onQuiet = (): void => {
               clearTimeout(deadline);
-              // The last response is written when the native call that ends it returns.
+              // The last response is only written when the native call that ends it returns.
               setImmediate(resolve);
             };
             state.onQuiet = onQuiet;
@@ -149,7 +149,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
 
 const METHODS = new Set(process.getBuiltinModule('node:http').METHODS);
 
-/** Copies the request object and passes it on as an exchange. */
+/** Copies the request object, and passes it on as an exchange. */
 function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequest, context: object | null): void {
   const { limits } = state.options;
   const method = request.getCaseSensitiveMethod();
@@ -178,7 +178,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
         break;
       case 14:
         if (name === 'content-length') {
-          // The library uses the first header for framing.
+          // The library uses the first content-length to frame the body.
           if (!/^\d{1,15}$/.test(value) || hasLength) problem = 'The content-length is malformed';
           hasLength = true;
           bodyBytes = Number(value);
@@ -244,7 +244,7 @@ function openSharedPort(host: string): Promise<{ server: Server; port: number }>
   });
 }
 
-/** The library reports only that it failed: node:net returns the reason. */
+/** The library does not report a reason for the failure, but node:net does. */
 function listenError(options: ListenerOptions): Promise<Error> {
   return new Promise((resolve) => {
     const probe = createServer();

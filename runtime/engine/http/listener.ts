@@ -19,16 +19,16 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 export interface Exchange {
   /** Upper-case method. */
   readonly method: string;
-  /** Origin form: path and query as received, starting with `/`. */
+  /** Path and query as received, starting with `/`. */
   readonly target: string;
-  /** Host header as received, lower-cased, with port if any. */
+  /** The received Host header in lower case, with the port if there is one. */
   readonly host: string;
   readonly headerBlock: string;
-  /** Peer address without port. */
+  /** Address of the peer, without the port. */
   readonly remoteAddress: string;
   /** Declared body length; 0 = no body, -1 = unknown (chunked). */
   readonly bodyBytes: number;
-  /** First value of a request header; the name in lower case. */
+  /** The first value of a request header. The name must be in lower case. */
   header(name: string): string | null;
 
   /**
@@ -44,11 +44,14 @@ export interface Exchange {
    * `transfer`: as for `write`.
    */
   send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer?: boolean): void;
-  /** Sends the head of a streamed response: framed by `content-length` if the block has it, else chunked. */
+  /**
+   * Sends the status and headers of a streamed response. The body is framed by the block's `content-length`, or
+   * chunked.
+   */
   begin(status: number, headerBlock: string): void;
   /**
-   * Sends one chunk. If it returns false, the client is slower than the worker: wait for `onDrain`. `transfer`: the
-   * caller gives the chunk up, so its memory may be freed.
+   * Sends one chunk. Returns false if the client is slower than the worker, which must then wait for `onDrain`. With
+   * `transfer`, the caller no longer uses the chunk, so its memory may be freed.
    */
   write(chunk: Uint8Array | string, transfer?: boolean): boolean;
   end(): void;
@@ -57,21 +60,21 @@ export interface Exchange {
    * request is not a handshake. If the socket cannot be opened after all, `closed` is called immediately.
    */
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null;
-  /** Cuts the connection, so that a truncated response is seen as truncated. */
+  /** Cuts the connection, so that clients detect a truncated response. */
   destroy(): void;
 
   /** Set by the handler; sent as `x-request-id`, unless the worker sets its own. Empty: not sent. */
   requestId: string;
-  /** The listener sets this when it responds: names of removed cookies, which were for other hosts. Mostly empty. */
+  /** Names of removed cookies, which were for other hosts. Set by the listener when it responds. Mostly empty. */
   refusedCookies: string;
-  /** Set by the listener: bytes of the response's body so far, without framing. */
+  /** Number of bytes of the response's body so far, without framing. Set by the listener. */
   readonly sentBytes: number;
   /**
-   * Set by the handler: counts the part of a response that its client has not received. A response that exceeds it is
-   * cut.
+   * Counts the part of a response that its client has not received. Set by the handler; a response for which there is
+   * no memory is cut.
    */
   memory?: HostMemory | null;
-  /** An event of a durable object: it is never repeated, and its errors are for its caller. */
+  /** Whether this is an event of a durable object, which is never repeated, and whose errors are for its caller. */
   readonly isOfObject?: boolean;
   /** Target of a call from another worker. Only the platform sets this field; undefined or null for a request. */
   readonly callee?: Callee | null;
@@ -81,17 +84,17 @@ export interface Exchange {
   onDrain: (() => void) | null;
 }
 
-/** The entrypoint that another worker calls instead of the default export's `fetch` (guest/entrypoints.ts). */
+/** The entrypoint that another worker calls (guest/entrypoints.ts), instead of the `fetch` of the default export. */
 export interface Callee {
   /** URL of the request, with a host that does not resolve. */
   readonly url: string;
-  /** Null if the request is for the default export. */
+  /** Name of the export; null if the request is for the default export. */
   readonly entrypoint: string | null;
   /** JSON of `ctx.props`. */
   readonly props: string;
-  /** Set for an RPC session: frames are messages of the socket that `upgrade` opens, in both directions. */
+  /** Set for an RPC session. Its frames are messages, in both directions, of the socket that `upgrade` opens. */
   readonly session: {
-    /** The first frame, if it goes with the request, or null. */
+    /** The first frame, if the request contains it; otherwise null. */
     readonly frame: Part | null;
     /** Reports why there is no session, or why it has ended, instead of a response. */
     fail(error: PlatformError): void;
@@ -115,28 +118,39 @@ export interface ListenerOptions {
     readonly headerBytesMax: number;
     readonly bodyBytesMax: number;
     readonly idleMs: number;
-    /** Time until a request's headers must be complete (slow clients get 408). Default 10,000. */
+    /** Time in which a request's headers must be complete (slow clients get 408). Default 10,000. */
     readonly headersMs?: number;
-    /** Time after which a stalled request body or an unread response cuts the connection. Default 60,000. */
+    /**
+     * Time after which the connection is cut because of a stalled request body or an unread response. Default 60,000.
+     */
     readonly stallMs?: number;
-    /** Open connections, above which the connection that was idle longest is closed. Default 20,000. */
+    /**
+     * Maximum number of open connections, above which the connection that was idle longest is closed. Default 20,000.
+     */
     readonly connectionsMax?: number;
-    /** Unanswered requests on one connection, above which it is closed after they are answered. Default 256. */
+    /**
+     * Maximum number of unanswered requests on one connection, above which it is closed after they are answered.
+     * Default 256.
+     */
     readonly pipelinedMax?: number;
     /** Default 32 MB. */
     readonly webSocketMessageBytesMax?: number;
     /** Between pings. Default 30,000. */
     readonly webSocketIdleMs?: number;
     /**
-     * Bytes of messages that wait for a worker if a connection cannot be paused; uWebSockets.js only. Default 16 MB.
+     * Maximum number of bytes of messages that wait for a worker if a connection cannot be paused; only for
+     * uWebSockets.js. Default 16 MB.
      */
     readonly webSocketBufferedBytesMax?: number;
   };
-  /** The platform's own domains: no cookie may be set for all of their hosts. */
+  /** The platform's own domains. No cookie may be set for all of their hosts. */
   readonly domains?: readonly string[];
-  /** Several engine processes listen on one port. Default false: a second opener gets EADDRINUSE. */
+  /**
+   * Whether several engine processes may listen on the port. By default false, so that a second process gets
+   * EADDRINUSE.
+   */
   readonly reusePort?: boolean;
-  /** A listening socket of another process to use instead of opening one; node:http only. */
+  /** A listening socket of another process, which is used instead of opening one; only for node:http. */
   readonly inherited?: object | null;
   readonly onExchange: (exchange: Exchange) => void;
 }
@@ -146,10 +160,10 @@ export interface Listener {
   /** `node` or `uws`. */
   readonly technology: 'node' | 'uws';
   readonly port: number;
-  /** The listening socket, for another process to take over; null if the technology does not support it. */
+  /** The listening socket, which another process can take over; null if the technology does not support this. */
   handOver(): object | null;
   /**
-   * Also accepts connections of another process's listening socket, and returns a function that stops it; null if the
+   * Also accepts connections of another process's listening socket, and returns a function that stops this; null if the
    * technology does not support it.
    */
   readonly adopt: ((socket: object) => () => void) | null;
@@ -157,8 +171,8 @@ export interface Listener {
    * Stops accepting, lets running exchanges finish, and closes idle connections. Resolves when all connections are
    * closed, or at the deadline.
    *
-   * @param idle `wait`: idle connections keep their usual time for one more request, which gets `connection: close`, so
-   * that no client sends a request on a closed connection.
+   * @param idle with `wait`, idle connections stay open for their usual time. Their next request gets `connection:
+   * close`, so that no client sends a request on a closed connection.
    */
   drain(deadlineMs: number, idle?: 'close' | 'wait'): Promise<void>;
   /** Cuts all connections. */

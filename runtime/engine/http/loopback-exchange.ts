@@ -1,4 +1,4 @@
-// A worker's fetch to another worker of this platform as an exchange for the handler, without a socket. Made by
+// A worker's fetch to another worker of this platform, as an exchange for the handler without a socket. Made by
 // platform-hosts.ts.
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
@@ -11,12 +11,12 @@ import type { BodySink, Callee, Exchange } from './listener.ts';
 import { NO_ADDRESS } from './session-exchange.ts';
 import { createSocketPair } from './socket-pair.ts';
 
-/** Number of hops between workers of this platform. */
+/** Header with the number of hops between workers of this platform. */
 export const HOPS_HEADER = 'x-platform-hops';
 export const HOPS_MAX = 16;
-/** Code of the error for requests and calls of objects in a circle. */
+/** Code of the error for a cycle of requests or calls of objects. */
 export const LOOP_REASON = `Workers of this platform have passed the request on ${HOPS_MAX} times: they fetch each other`;
-/** Headers set by the exchange or the platform. */
+/** Headers that the exchange or the platform sets. */
 const OWN_HEADERS = /^(?:host|content-length|x-platform-hops)$/;
 
 /** A request from a worker. */
@@ -30,11 +30,11 @@ interface LoopbackRequest {
   readonly isOfObject?: boolean;
   /** Set for a call of a service binding. */
   readonly callee?: Callee;
-  /** Opens the caller's end of a WebSocket; absent or null: it asks for none. */
+  /** Opens the caller's end of a WebSocket; absent or null if the caller does not request one. */
   readonly socket?: { open(): SocketEvents & { attach(wire: SocketWire, isUnread: boolean): void } } | null;
 }
 
-/** The response; `body` may be cancelled. */
+/** The response, whose `body` may be cancelled. */
 class LoopbackResponse implements FetchedResponse {
   readonly statusCode: number;
   readonly statusText = '';
@@ -54,7 +54,7 @@ class LoopbackResponse implements FetchedResponse {
   }
 }
 
-/** Bytes of a response that are read ahead; a complete body of at most this size needs no stream. */
+/** How many bytes of a response are read ahead; a complete body of at most this size needs no stream. */
 const READ_BYTES = 64 * 1024;
 const encoder = new TextEncoder();
 
@@ -111,7 +111,7 @@ export class LoopbackExchange implements Exchange {
     else
       queueMicrotask(() => {
         if (this.#isOver) return;
-        // A copy: the reader keeps it, and the same memory has other users.
+        // The chunk is copied, because the reader keeps it, and the memory has other users.
         if (given !== null && given.byteLength > 0) sink.chunk(new Uint8Array(given));
         sink.end();
       });
@@ -155,7 +155,7 @@ export class LoopbackExchange implements Exchange {
     this.#body.push(null);
   }
 
-  /** Joins the worker's socket with the caller's; a fetch by URL has none. */
+  /** Joins the worker's socket with that of the caller; a fetch by URL has no socket. */
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
     if (this.#socket == null || this.#isOver) return null;
     const [wire, inner] = createSocketPair();
@@ -163,10 +163,10 @@ export class LoopbackExchange implements Exchange {
     const caller = this.#socket.open();
     this.#open(101, headerBlock, []);
     this.end();
-    // The caller reads it, or has it joined with its own client's.
+    // The caller reads the socket, or joins it with that of its own client.
     wire.isUnread = true;
     caller.attach(wire, true);
-    // The bridge sends no messages before it has its wire.
+    // The bridge sends no messages before its wire is attached.
     setImmediate(() => inner.attach(events));
     return inner;
   }
@@ -179,7 +179,7 @@ export class LoopbackExchange implements Exchange {
     else this.#body.destroy(error);
   }
 
-  /** The caller no longer needs the response. */
+  /** Called when the caller no longer needs the response. */
   abort(reason: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -209,8 +209,8 @@ export class LoopbackExchange implements Exchange {
   }
 
   /**
-   * The body is sent in pieces, as from a network: a single piece that fills the window of a stream would never return
-   * its credit.
+   * The body is sent in pieces, as from a network, because the credit of a single piece that fills the window of a
+   * stream would never return.
    */
   #push(bytes: Uint8Array): boolean {
     let goesOn = true;
@@ -220,7 +220,7 @@ export class LoopbackExchange implements Exchange {
     return goesOn;
   }
 
-  /** Counts the unread bytes of a whole response. */
+  /** Counts the unread bytes of a complete response. */
   #hold(bytes: number): void {
     const { memory } = this;
     if (memory === null) return;
@@ -269,7 +269,7 @@ export async function answerInside(
   const onAbort = (): void => exchange.abort(new Error('The request was aborted', { cause: signal.reason }));
   const over = (): void => signal.removeEventListener('abort', onAbort);
   signal.addEventListener('abort', onAbort);
-  // The caller's isolate may also be the one that responds: it must finish its current records first.
+  // The caller's isolate may also be the one that responds, so it must finish its current records first.
   setImmediate(() => {
     try {
       if (signal.aborted) onAbort();

@@ -6,24 +6,24 @@ import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#co
 import type { ListenerOptions } from './listener.ts';
 import type { NodeConnection } from './node-pipeline.ts';
 
-// Not imported, because an import would also load Node's HTTP client.
+// `node:http` is not imported, because an import would also load Node's HTTP client.
 const http = process.getBuiltinModule('node:http');
 
 /** Maximum number of connections that are examined to find one that can be closed. */
 const LOOKS_MAX = 1000;
-/** How long a closing connection still reads. */
+/** How long data is still read from a closing connection. */
 const LINGER_MS = 1000;
 
 /** A socket of the server, with its connection. */
 export type ConnectedSocket = Socket & { connection?: NodeConnection };
 
-/** Accepts no further requests on a connection, which ends after the accepted requests are answered. */
+/** Stops accepting requests on a connection, which ends when the accepted requests are answered. */
 export function closeAfterAnswers(connection: NodeConnection): void {
   connection.closing = true;
   connection.newest?.endConnection();
 }
 
-/** Reads for a moment before closing: a reset while the client is still sending would discard the answer. */
+/** Reads for a moment before closing, because a reset while the client is still sending would discard the response. */
 export function lingerAtEnd(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end();
@@ -31,7 +31,7 @@ export function lingerAtEnd(socket: Socket): void {
   };
 }
 
-/** The parser failed on a connection, or the connection timed out. */
+/** Called when the parser failed on a connection, or the connection timed out. */
 export function refuseConnection(
   limits: ListenerOptions['limits'],
   error: NodeJS.ErrnoException,
@@ -49,7 +49,7 @@ export function refuseConnection(
   let last = connection.first;
   while (last !== null && last.next !== null) last = last.next;
   if (last !== null && last.incomplete) {
-    // The malformed data is this request's body.
+    // The malformed data is in the body of this request.
     const cut = last.begun && connection.first === last;
     last.abort();
     if (cut) {
@@ -57,8 +57,8 @@ export function refuseConnection(
       return;
     }
   }
-  // Earlier requests of the connection are still being answered. `closing` ends it after them and leaves this request
-  // unanswered, since the client would read an error as their response.
+  // Earlier requests of the connection are still being answered. `closing` ends the connection after them without an
+  // answer to this request, because the client would take an error for the response to an earlier request.
   if (connection.first !== null) return;
   if (socket.writableLength > 0) {
     socket.destroySoon();
@@ -71,20 +71,20 @@ export function refuseConnection(
   else answerRaw(socket, 'bad_request', { reason: 'Malformed HTTP' });
 }
 
-/** Answers without an exchange and closes the connection. */
+/** Sends a response without an exchange, and closes the connection. */
 export function answerRaw(socket: Duplex, code: ErrorCode, details: ErrorDetails): void {
   const status = errorTable[code].status;
   const body = `${errorMessage(code, details)}\n`;
   socket.end(
     `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\ncontent-type: text/plain;charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
-  // A client that is still sending would lose the answer to a reset.
+  // Without this, a client that is still sending could get a reset instead of the response.
   setTimeout(() => socket.destroy(), 500).unref();
 }
 
 /**
- * Makes room for a new connection: closes the oldest connection that never sent a request, else one that waits for its
- * next request. False if all are busy.
+ * Makes room for a new connection: closes the oldest connection that never sent a request, or one that waits for its
+ * next request. Returns false if all connections are busy.
  */
 export function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean {
   let looks = 0;

@@ -29,7 +29,7 @@ type Request = IncomingMessage & { exchange?: NodeExchange };
 
 /** Unread request bodies up to this size are read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES_MAX = 64 * 1024;
-/** Smaller chunks are left to the garbage collector. */
+/** Smaller chunks are not freed here, but by the garbage collector. */
 const FREED_BYTES_MIN = 64 * 1024;
 
 // States of the response.
@@ -50,7 +50,7 @@ export class NodeExchange implements Exchange {
   sentBytes = 0;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
-  /** Data that the client sent after a WebSocket handshake. The parser has detached from the connection. */
+  /** Data that the client sent after a WebSocket handshake, when the parser had detached from the connection. */
   upgradeHead: Buffer | null = null;
   /** The next exchange of the same connection, when requests are pipelined. */
   next: NodeConnection['first'] = null;
@@ -65,13 +65,13 @@ export class NodeExchange implements Exchange {
   #awaitsContinue: boolean;
   #closes = false;
   #drainHeard = false;
-  /** Bytes that the client has not received, if there are many. */
+  /** Memory for bytes that the client has not received, if there are many. */
   #unsent: HeldBytes | null = null;
   #sendsBody = true;
-  /** Bytes that a streamed response with `content-length` still has to send; -1 if it has no length. */
+  /** How many bytes a streamed response with `content-length` still has to send; -1 if it has no length. */
   #owedBytes = -1;
 
-  // Nine arguments, because an options object would be one more allocation per request.
+  // There are nine arguments, because an options object would be one more allocation per request.
   constructor(
     listener: NodeListenerState,
     connection: NodeConnection,
@@ -116,7 +116,7 @@ export class NodeExchange implements Exchange {
     }
     if (this.#awaitsContinue) {
       this.#awaitsContinue = false;
-      // After the response head, this would become a part of the body.
+      // After the response's headers, this would become a part of the body.
       if (this.#state === OPEN) this.#response.writeContinue();
     }
     this.#request.exchange = this;
@@ -145,7 +145,7 @@ export class NodeExchange implements Exchange {
     }
     if (!this.#sink!.chunk(bytes)) {
       this.#request.pause();
-      // The worker is slow: the client is not responsible for sending nothing.
+      // The worker is slow, so the client must not time out for sending nothing.
       this.#connection.socket.setTimeout(0);
     }
   }
@@ -153,7 +153,7 @@ export class NodeExchange implements Exchange {
   /** Called by the shared body listeners below. */
   received(): void {
     if (this.#state >= ENDED) return;
-    // The worker may be waiting for the body of a pipelined request.
+    // The worker may wait for the body of a pipelined request.
     if (this.next === null) this.#connection.socket.setTimeout(0);
     this.#sink!.end();
   }
@@ -179,7 +179,7 @@ export class NodeExchange implements Exchange {
     this.#state = ENDED;
     leaveConnection(this.#connection, this);
     if (!sendsBody || bytes === 0 || body === null) this.#response.end();
-    // Head and body are one write in Latin-1, so that header values keep their bytes.
+    // Headers and body are one write in Latin-1, so that header values keep their bytes.
     else if (typeof body === 'string' && ascii) this.#response.end(body, 'latin1');
     else if (typeof body === 'string') this.#response.end(Buffer.from(body));
     else this.#response.end(body, transfer && bytes >= FREED_BYTES_MIN ? () => freeBuffer(body) : undefined);
@@ -197,7 +197,7 @@ export class NodeExchange implements Exchange {
       if (status !== 204) framed = `content-length: ${head.declaredBytes}\r\n`;
       this.#owedBytes = head.declaredBytes;
     } else if (this.#sendsBody) {
-      // HTTP/1.0 has no chunks: the end of the connection ends the body.
+      // HTTP/1.0 has no chunked bodies, so the end of the connection ends the body.
       if (this.#request.httpVersionMinor === 0) this.#closes = true;
       else {
         framed = 'transfer-encoding: chunked\r\n';
@@ -207,7 +207,7 @@ export class NodeExchange implements Exchange {
     if (this.#isLast() || this.#awaitsContinue) this.#closes = true;
     response._header = this.#headText(status, head, framed);
     this.#state = STREAMING;
-    // The head waits for the first chunk of this tick, to leave in the same packet.
+    // The headers wait for the first chunk of this tick, so that both are in the same packet.
     process.nextTick(flushHead, response);
   }
 
@@ -257,7 +257,7 @@ export class NodeExchange implements Exchange {
   destroy(): void {
     if (this.#state >= ENDED) return;
     const { socket } = this.#connection;
-    // Flush the writes of this tick first, so that the client sees how much arrived.
+    // The writes of this tick are flushed first, so that the client gets everything that was sent before the cut.
     if (this.#state === STREAMING && this.#response.socket === socket) {
       flushHead(this.#response);
       while (socket.writableCorked > 0) socket.uncork();
@@ -278,23 +278,23 @@ export class NodeExchange implements Exchange {
     return openWebSocket(this.#listener, socket, this, this.upgradeHead, head, events);
   }
 
-  /** Answers with an error of the table and closes the connection. */
+  /** Responds with an error of the table, and closes the connection. */
   refuse(code: ErrorCode, details: ErrorDetails): void {
     this.#closes = true;
     this.send(errorTable[code].status, 'content-type\0text/plain;charset=utf-8\0', `${errorMessage(code, details)}\n`);
   }
 
-  /** The connection ended, or the request turned out to be malformed. */
+  /** Called when the connection has ended, or the rest of the request is malformed. */
   abort(): void {
     if (this.#state >= ENDED) return;
     this.#state = GONE;
     leaveConnection(this.#connection, this);
-    // While it waits behind other responses, it ends the connection in its turn, since it has no response.
+    // If the exchange waits behind other responses, it ends the connection in its turn, because it has no response.
     this.#response.once('socket', endSocket);
     this.onAbort?.();
   }
 
-  /** Whether the request's body is still arriving: after a parser error it never ends. */
+  /** Whether the request's body is still arriving; after a parser error, it never ends. */
   get incomplete(): boolean {
     return !this.#request.complete;
   }
@@ -304,12 +304,12 @@ export class NodeExchange implements Exchange {
     return this.#state !== OPEN;
   }
 
-  /** The connection ends with this response, which may wait for earlier responses. */
+  /** Makes the connection end with this response, which may wait for earlier responses. */
   endConnection(): void {
     this.#response._last = true;
   }
 
-  /** Whether the connection is to end; pipelined requests that were accepted are still answered. */
+  /** Whether the connection must end; pipelined requests that were accepted are still answered. */
   #isLast(): boolean {
     return this.#connection.newest === this && (this.#listener.draining || this.#connection.closing);
   }
@@ -338,7 +338,7 @@ export class NodeExchange implements Exchange {
     lingerAtEnd(this.#connection.socket);
   }
 
-  /** A client that does not read a large response must not hold it forever. */
+  /** A client that does not read a large response must not keep it in memory forever. */
   #afterEnd(): void {
     const socket = this.#connection.socket;
     if (socket.writableLength > 0 && !socket.destroyed) socket.setTimeout(this.#listener.stallMs);

@@ -40,10 +40,9 @@ function destroy(this: Socket): void {
 }
 
 /**
- * The WebSocket takes over reading.
+ * Called when the WebSocket takes over reading.
  *
- * @param first data that the client sent after the handshake. @returns a closed wire if the handshake was refused after
- * all.
+ * @param first data that the client sent after the handshake. @returns a closed wire if the handshake was refused.
  */
 export function openWebSocket(
   listener: { readonly upgrader: Upgrader | null; readonly draining: boolean },

@@ -1,4 +1,4 @@
-// The exchanges of one connection on node:http, in the order of its requests: a client may send requests before the
+// The exchanges of one connection on node:http, in the order of its requests, because a client may send requests before
 // earlier ones are answered. Used by listener-node.ts, node-exchange.ts and node-connections.ts. Allocates nothing.
 import type { Socket } from 'node:net';
 
@@ -10,25 +10,25 @@ interface PipelinedExchange {
   readonly incomplete: boolean;
   /** Whether the response has begun. */
   readonly begun: boolean;
-  /** The connection ended, or the request turned out to be malformed. */
+  /** Called when the connection has ended, or the rest of the request is malformed. */
   abort(): void;
-  /** The connection ends with this response. */
+  /** Makes the connection end with this response. */
   endConnection(): void;
 }
 
-/** State of a socket: per connection, never per request. */
+/** State of a connection, independent of its requests. */
 export interface NodeConnection {
   readonly socket: Socket;
   readonly remoteAddress: string;
-  /** Oldest exchange without a complete response; pipelined exchanges follow by its `next`. */
+  /** The oldest exchange without a complete response. Pipelined exchanges follow through `next`. */
   first: PipelinedExchange | null;
-  /** Number of these exchanges. */
+  /** Number of exchanges without a complete response. */
   pending: number;
-  /** The latest exchange, answered or not, while there are any. */
+  /** The latest exchange, answered or not; null if there is none. */
   newest: PipelinedExchange | null;
-  /** An error response or a close is in progress: further requests are not accepted. */
+  /** Whether an error response or a close is in progress, so that further requests are not accepted. */
   closing: boolean;
-  /** The exchange has become a WebSocket. */
+  /** Whether the exchange has become a WebSocket. */
   upgraded: boolean;
 }
 

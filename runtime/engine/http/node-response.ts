@@ -1,11 +1,12 @@
-// Node's ServerResponse, as node-exchange.ts uses it: the head is one string, passed through `_header`, which saves a
-// sixteenth of a request's cost compared with `writeHead`; bytes that the client has not received are counted.
+// Node's ServerResponse, as node-exchange.ts uses it. The headers are one string, which is passed through `_header`;
+// this saves a sixteenth of a request's cost compared with `writeHead`. Also counts bytes that the client has not
+// received.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { DateHeader, ResponseHead } from './header-block.ts';
 
-/** The internals of ServerResponse that the head is written through. */
+/** The internals of ServerResponse through which the headers are written. */
 export type NodeResponse = ServerResponse & {
   _header: string;
   _headerSent: boolean;
@@ -14,7 +15,7 @@ export type NodeResponse = ServerResponse & {
   _send(data: string): void;
 };
 
-/** Pending bytes below this are not counted. */
+/** Pending bytes below this amount are not counted. */
 export const UNSENT_BYTES_MIN = 16 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -37,7 +38,7 @@ export function headText(
   return `${STATUS_LINES[status]}${head.lines}${framed}${id}${date}${connection}\r\n`;
 }
 
-/** Sends a head that still waits for a chunk of the body. */
+/** Sends headers that still wait for a chunk of the body. */
 export function flushHead(response: NodeResponse): void {
   if (!response._headerSent && !response.destroyed) response._send('');
 }
@@ -46,7 +47,7 @@ export function flushHead(response: NodeResponse): void {
  * Counts pending bytes until the client has received them or has disconnected. Destroys the socket if there is no room
  * for them.
  *
- * @param counted the earlier result for this response. @returns null: they are few.
+ * @param counted the earlier result for this response. @returns null if there are few pending bytes.
  */
 export function countUnsent(
   response: NodeResponse,

@@ -1,6 +1,7 @@
-// Whether an error is sent as a page or as JSON. Pure; used where the platform or static files answer a request.
+// Decides whether an error is sent as a page or as JSON. Pure; used where the platform or static files answer a
+// request.
 
-/** Whether a browser displays the response: it navigates, and prefers HTML to JSON. */
+/** Whether a browser displays the response, which is assumed if it navigates and prefers HTML to JSON. */
 export function prefersPage(request: { header(name: string): string | null }): boolean {
   const accept = request.header('accept');
   if (accept === null || !accept.includes('text/html')) return false;

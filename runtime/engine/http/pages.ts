@@ -1,4 +1,4 @@
-// Responses of the handler itself: for hosts without a deployment, and for ports of sandboxes.
+// Responses of the handler itself, for hosts without a deployment and for ports of sandboxes.
 import { pageOf, siteNotFoundPage } from '#core/error-page.ts';
 import { errorMessage, errorTable, type ErrorCode } from '#core/errors.ts';
 import { prefersPage } from './page-preference.ts';
@@ -7,7 +7,7 @@ import type { Exchange } from './listener.ts';
 
 const MESSAGE_CHARS_MAX = 500;
 
-/** 404 for a host without a deployment; programs learn the host, visitors do not. */
+/** Responds with 404 for a host without a deployment. The response contains the host only for programs. */
 export function hostNotFound(exchange: Exchange): void {
   const block = 'content-type\0application/json\0cache-control\0no-store\0x-platform-error\0host_not_found\0';
   if (prefersPage(exchange)) return exchange.send(404, pageBlock(block), siteNotFoundPage);
@@ -16,9 +16,9 @@ export function hostNotFound(exchange: Exchange): void {
 }
 
 /**
- * Answers for an exposed port of a sandbox that is unreachable.
+ * Responds for an exposed port of a sandbox that is unreachable.
  *
- * @param said the sandbox service's message; shown if the visitor or the sandbox is the cause.
+ * @param said the sandbox service's message, which is shown if the visitor or the sandbox is the cause.
  */
 export function refusePort(exchange: Exchange, code: ErrorCode, said: string): void {
   const { status, blame } = errorTable[code];

@@ -21,7 +21,7 @@ interface PlatformHostsDeps {
   /** Whether a URL belongs to a project on this platform. */
   readonly has: (target: URL) => boolean;
   readonly serve: (exchange: Exchange) => void;
-  /** The platform's own domains: no cookie may be set for all of their hosts. */
+  /** The platform's own domains. No cookie may be set for all of their hosts. */
   readonly domains: readonly string[];
   readonly bodyBytesMax: number;
 }
@@ -38,7 +38,7 @@ interface InsideDeps extends Pick<PlatformHostsDeps, 'serve' | 'bodyBytesMax'> {
   readonly socket?: SocketOpener | null;
 }
 
-/** A worker's request that stays inside this process. The depth of such requests is counted. */
+/** A worker's request that stays inside this process, with its depth. */
 export async function fetchInside(
   { serve, bodyBytesMax, heads, isOfObject = false, socket = null }: InsideDeps,
   target: URL,
@@ -74,7 +74,7 @@ function loopDetected(isOfObject: boolean): FetchedResponse {
   });
 }
 
-/** @param isOfObject whether the caller has to throw the error. */
+/** @param isOfObject whether the caller must throw the error. */
 function refusal(
   isOfObject: boolean,
   status: number,

@@ -5,7 +5,7 @@ const WINDOW_MS = 15 * 60_000;
 const OF_ADDRESS_MAX = 10;
 const OF_PROJECT_MAX = 500;
 const KEPT_MAX = 10_000;
-/** Concurrent checks: each takes some 50 ms of a thread and 16 MB. */
+/** Maximum number of concurrent checks, each of which takes some 50 ms of a thread and 16 MB. */
 const RUNNING_MAX = 4;
 
 interface Count {
@@ -13,7 +13,7 @@ interface Count {
   readonly endsAt: number;
 }
 
-/** Attempts of the last minutes. */
+/** The attempts of the last minutes. */
 export class PreviewAttempts {
   #counts = new Map<string, Count>();
   #running = 0;
@@ -24,7 +24,8 @@ export class PreviewAttempts {
   }
 
   /**
-   * Seconds until the next attempt is allowed; 0 if it is allowed now, and then it is counted. Call `end` afterwards.
+   * Seconds until the next attempt is allowed. If it is allowed now, returns 0 and counts the attempt. Call `end`
+   * afterwards.
    */
   begin(project: string, address: string): number {
     if (this.#running >= RUNNING_MAX) return 1;
@@ -39,7 +40,7 @@ export class PreviewAttempts {
   }
 
   /**
-   * @param isRight whether the password was correct. A correct password is not counted as an attempt: it may be used
+   * @param isRight whether the password was correct. A correct password is not counted as an attempt, so it may be used
    * any number of times.
    */
   end(project: string, address: string, isRight: boolean): void {

@@ -1,5 +1,5 @@
-// Checks the password of previews and their bypass token before a preview serves anything: a form for people, a header
-// or a query parameter for programs, then a cookie signed for the project. Workers never receive this header, parameter
+// Checks the password or the bypass token before a preview serves anything. People use a form, programs a header or a
+// query parameter; both then get a cookie that is signed for the project. Workers never receive this header, parameter
 // or cookie. Called by gates.ts.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { escapeHtml, pageOf } from '#core/error-page.ts';
@@ -25,7 +25,7 @@ const NO_STORE = 'cache-control\0no-store\0x-robots-tag\0noindex\0referrer-polic
 
 /** Dependencies. */
 export interface ProtectionDeps {
-  /** A secret that no worker has. */
+  /** A secret that no worker knows. */
   readonly secret: Uint8Array;
   readonly protocol: 'http' | 'https';
   readonly attempts: PreviewAttempts;
@@ -34,11 +34,11 @@ export interface ProtectionDeps {
   readonly now?: () => number;
 }
 
-/** Answers requests to previews that may not pass. */
+/** Checks requests to previews, and responds to those that may not pass. */
 interface Protection {
   /** Name of the cookie, depending on the protocol. */
   readonly cookieName: string;
-  /** Whether a request may pass; otherwise it is answered, now or asynchronously. */
+  /** Whether a request may pass. Otherwise, the response is sent, now or later. */
   passes(exchange: Exchange, project: string, protection: RouteProtection): boolean;
 }
 
@@ -50,10 +50,10 @@ export function createProtection({
   now = Date.now,
 }: ProtectionDeps): Protection {
   const isSecure = protocol === 'https';
-  // With the prefix, no other host and no page without https can set the cookie.
+  // With this prefix, neither other hosts nor pages without https can set the cookie.
   const cookieName = isSecure ? '__Host-platform-preview' : 'platform-preview';
 
-  /** Depends on the password and the token: changing them invalidates all cookies. */
+  /** The signature depends on the password and the token, so that changing one of them invalidates all cookies. */
   function signatureOf(project: string, { passwordHash, bypassHash = '' }: RouteProtection, until: string): Buffer {
     const text = ['preview', project, passwordHash, bypassHash, until].join('\n');
     return createHmac('sha256', secret).update(text).digest();
@@ -130,7 +130,7 @@ function split(target: string): [path: string, query: string] {
   return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
 }
 
-/** A path on this host that is safe in a header; else `/`. */
+/** The given path, if it is on this host and safe in a header; otherwise `/`. */
 function ownPath(path: string): string {
   return path.length <= 2000 && /^\/(?![/\\])[\x21-\x7e]*$/.test(path) ? path : '/';
 }

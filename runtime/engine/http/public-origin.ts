@@ -3,7 +3,8 @@
 // handler.ts. Pure.
 
 /**
- * @param port `PUBLIC_PORT`; null means as in the request. @param host the host of the request, with its port if any.
+ * @param port `PUBLIC_PORT`; null means the port of the request. @param host the host of the request, with its port if
+ *   it has one.
  * @example publicOrigin('https', 8443, 'shop.example.org:1') // 'https://shop.example.org:8443'
  */
 export function publicOrigin(protocol: 'http' | 'https', port: number | null, host: string): string {

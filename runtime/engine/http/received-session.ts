@@ -1,14 +1,14 @@
-// An RPC session with a durable object of this engine that another engine has forwarded: as a session of this engine,
-// whose frames cross the link of the engines. Called by handler.ts.
+// An RPC session with a durable object of this engine, which another engine has forwarded. It runs as a session of this
+// engine, whose frames cross the link between the engines. Called by handler.ts.
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import type { Exchange } from './listener.ts';
 import { SESSION_FAILED, SessionExchange } from './session-exchange.ts';
 
-/** Bytes for the isolate, or for the link, above which their sender pauses. */
+/** Number of waiting bytes, for the isolate or for the link, above which their sender pauses. */
 const WINDOW_BYTES = 256 * 1024;
 
-/** Result of `upgrade` for a forwarded exchange. */
+/** The result of `upgrade` for a forwarded exchange. */
 type LinkWire = SocketWire & { onDrain?: (() => void) | null };
 
 /**

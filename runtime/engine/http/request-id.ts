@@ -1,12 +1,12 @@
-// The request id of a trusted proxy: its `x-request-id` is returned and logged, so that all logs contain the same id.
-// An id that a client sends is passed to its worker and never used by the platform. Used by handler.ts.
+// The request id from a trusted proxy's `x-request-id`, which is returned and logged, so that all logs contain the same
+// id. An id that a client sends is passed to its worker and never used by the platform. Used by handler.ts.
 import { headerIn } from './header-block.ts';
 import type { Exchange } from './listener.ts';
 
-/** Returns null for requests without a usable id of a trusted proxy. */
+/** Returns the id; null for requests without a usable id from a trusted proxy. */
 export type ProxyRequestIds = (exchange: Pick<Exchange, 'headerBlock' | 'remoteAddress'>) => string | null;
 
-/** Null when no proxy is trusted, so that requests are not searched. */
+/** Creates the function; null if no proxy is trusted, so that requests are not searched for an id. */
 export function createProxyRequestIds(isTrusted: ((address: string) => boolean) | null): ProxyRequestIds | null {
   if (isTrusted === null) return null;
   return ({ headerBlock, remoteAddress }) => {

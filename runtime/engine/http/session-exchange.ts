@@ -1,5 +1,5 @@
-// An RPC session of two workers, or with a durable object, as an exchange for the handler: the worker that is called
-// answers it as a handshake, and frames cross as messages. Created by worker-calls.ts and received-session.ts.
+// An RPC session of two workers, or with a durable object, as an exchange for the handler: the called worker answers it
+// like a WebSocket handshake, and frames are messages. Created by worker-calls.ts and received-session.ts.
 import { PlatformError } from '#core/errors.ts';
 import { REFUSED_STATUS } from '#core/object-address.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
@@ -9,18 +9,18 @@ import { headerIn } from './header-block.ts';
 import type { BodySink, Callee, Exchange } from './listener.ts';
 import { createSocketPair, type PairedWire } from './socket-pair.ts';
 
-/** An address that no machine has, so that no code that trusts addresses trusts workers. */
+/** An address that no machine has, so that code that trusts addresses does not trust workers. */
 export const NO_ADDRESS = '192.0.0.8';
-/** Longer first frames follow as a message. */
+/** A longer first frame follows as a message. */
 const FRAME_BYTES_MAX = 64 * 1024;
-/** Close codes of sockets whose isolate or invocation failed. */
+/** Close codes of a socket whose isolate or invocation failed. */
 const FAILED_FROM = 1011;
-/** Close code between engines: the session failed, and the reason is `<error code> <message>`. */
+/** Close code between engines, which means that the session failed; the reason is `<error code> <message>`. */
 export const SESSION_FAILED = 4500;
 
 /** A session to open. */
 interface SessionRequest {
-  /** Path, for logs and metrics: the name of the method. */
+  /** Path of the request for logs and metrics, which is the name of the method. */
   readonly target: string;
   readonly host: string;
   readonly headerBlock: string;
@@ -28,7 +28,7 @@ interface SessionRequest {
   readonly props: string;
   /** The first frame. */
   readonly frame: Part;
-  /** Memory account of the worker that calls; null if it is in another engine. */
+  /** Memory account of the calling worker; null if the worker is in another engine. */
   readonly memory: HostMemory | null;
   /** Whether a durable object is called. */
   readonly isOfObject?: boolean;
@@ -48,9 +48,9 @@ export class SessionExchange implements Exchange {
   sentBytes = 0;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
-  /** Resolves at the session's end; rejects with the reason if it failed. */
+  /** Resolves when the session has ended; rejects with the reason if it failed. */
   readonly done: Promise<void>;
-  /** The end of the worker that calls. */
+  /** The socket end of the calling worker. */
   readonly wire: PairedWire;
   #inner: PairedWire;
   #project: string;
@@ -105,7 +105,7 @@ export class SessionExchange implements Exchange {
       queueMicrotask(() => events.closed(1006, '', false));
       return this.#inner;
     }
-    // The bridge sends no frames before it has the wire.
+    // The bridge sends no frames before its wire is attached.
     queueMicrotask(() => this.#inner.attach(events));
     return this.#inner;
   }
@@ -153,7 +153,7 @@ export class SessionExchange implements Exchange {
       this.#fail(errorOf(reason.slice(0, at), reason.slice(at + 1)));
       return;
     }
-    // The end of its invocation, which has the reason, follows in the same turn.
+    // The end of the invocation, which has the reason, follows in the same turn of the event loop.
     if (code >= FAILED_FROM) setImmediate(() => this.#fail(this.#failure(reason)));
     else this.#finish();
   }
@@ -172,7 +172,7 @@ export class SessionExchange implements Exchange {
   }
 }
 
-/** An error of another engine. */
+/** Parses an error of another engine. */
 function errorOf(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }

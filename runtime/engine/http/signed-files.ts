@@ -1,13 +1,13 @@
 // Signed URLs that let anyone read or write one file for a limited time (`createSignedUrl` of the file binding). A
-// worker creates them, and the app's host serves them without entering an isolate. The token contains its permissions
-// and is signed, so no state is stored.
+// worker creates them, and the app's host serves them without entering an isolate. The token in the URL contains the
+// permissions and is signed, so no state is stored.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PlatformError } from '#core/errors.ts';
 import type { FileHead, FilePlace, FileStore, SignUrl } from '../bindings/files.ts';
 import type { Exchange } from './listener.ts';
 
-/** Path of the signed URLs; workers get no requests below it. */
+/** Path prefix of signed URLs; workers get no requests below it. */
 export const SIGNED_FILES_PATH = '/_platform/files/';
 
 /** Content of a token. */
@@ -20,15 +20,15 @@ interface Grant {
   readonly sizeMax: number | null;
 }
 
-/** Signed addresses of a handler. */
+/** The signed URLs of a handler. */
 export interface SignedFiles {
   /** @param origin such as `https://shop.example.org`. */
   sign(origin: string, ...grant: Parameters<SignUrl>): string;
-  /** Answers a request below {@link SIGNED_FILES_PATH} on a host whose project uses the namespace. */
+  /** Responds to a request below {@link SIGNED_FILES_PATH} on a host whose project uses the namespace. */
   serve(exchange: Exchange, namespace: string): void;
 }
 
-/** @param key secret; the same for all engines that share the files. */
+/** @param key the secret for signatures, which is the same for all engines that share the files. */
 export function createSignedFiles(
   store: FileStore,
   key: Uint8Array,
@@ -153,7 +153,7 @@ export function createSignedFiles(
   };
 }
 
-// Pages of any origin may use the URL: its possession is the permission.
+// Pages of any origin may use the URL, because its possession is the permission.
 const OPEN_HEADERS = 'access-control-allow-origin\0*\0';
 const JSON_HEADERS = `content-type\0application/json\0${OPEN_HEADERS}`;
 const PREFLIGHT_HEADERS = `${OPEN_HEADERS}access-control-allow-methods\0GET, HEAD, PUT\0access-control-allow-headers\0content-type, range\0access-control-max-age\x0086400\0`;
@@ -173,7 +173,7 @@ function headOf({ etag, headers, uploadedAt }: FileHead): string {
     ['content-language', contentLanguage],
     ['cache-control', cacheControl ?? 'private'],
     ['accept-ranges', 'bytes'],
-    // A file that a user stored must not run as a page of the app.
+    // A file from a user must not run as a page of the app.
     ['content-security-policy', 'sandbox'],
     ['x-content-type-options', 'nosniff'],
   ];
@@ -183,7 +183,7 @@ function headOf({ etag, headers, uploadedAt }: FileHead): string {
 function rangeOf(header: string | null): { offset: number; length?: number } | { suffix: number } | null {
   const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
   if (from === undefined || (from === '' && to === '')) return null;
-  // An invalid range, which HTTP ignores.
+  // HTTP requires that an invalid range is ignored.
   if (from !== '' && to !== '' && Number(to) < Number(from)) return null;
   if (from === '') return { suffix: Number(to) };
   return { offset: Number(from), ...(to === '' ? {} : { length: Number(to) - Number(from) + 1 }) };

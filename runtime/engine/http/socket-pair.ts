@@ -9,17 +9,19 @@ const MESSAGE_BYTES = 64;
 
 /** One end. */
 export class PairedWire implements SocketWire {
-  /** The end at which its messages arrive. */
+  /** The other end, at which messages of this end arrive. */
   other!: PairedWire;
-  /** The account of its own messages until the isolate has received them; null if it is not known yet. */
+  /**
+   * The memory account for the messages of this end until the isolate has received them; null if it is not known yet.
+   */
   memory: HostMemory | null = null;
   /** Called when the socket is closed, from either side. */
   onClosed: ((code: number, reason: string) => void) | null = null;
   /** Called when the other end pauses and resumes reading. */
   onPaused: ((isPaused: boolean) => void) | null = null;
-  /** Target to which incoming messages are forwarded; null means that they stay here. */
+  /** Where incoming messages are forwarded; null means that they stay here. */
   next: SocketWire | null = null;
-  /** Messages wait until the socket is attached, also after its end. */
+  /** Messages that wait until the socket is attached, even if it has already ended. */
   isUnread = false;
   /** Called when the other end has received everything that this end sent. */
   onDrain: (() => void) | null = null;
@@ -30,7 +32,7 @@ export class PairedWire implements SocketWire {
   #closing: { readonly code: number; readonly reason: string } | null = null;
   #isOver = false;
 
-  /** Connects the isolate that reads from this end. */
+  /** Attaches the isolate that reads from this end. */
   attach(events: SocketEvents): void {
     this.#events = events;
     this.isUnread = false;
@@ -44,12 +46,12 @@ export class PairedWire implements SocketWire {
   close(code: number, reason: string): void {
     if (this.#isOver) return;
     this.other.#close(code, reason);
-    // Treated like a completed closing handshake. The call is deferred, because the
-    // caller may be iterating over its sockets.
+    // The end is handled like a completed closing handshake, but later, because the caller may be iterating over its
+    // sockets.
     queueMicrotask(() => this.#over(code, reason));
   }
 
-  /** The connection behind this end broke. */
+  /** Called when the connection behind this end broke. */
   cut(message: string | null = null): void {
     if (this.#isOver) return;
     if (message !== null) this.other.#events?.failed(message);
@@ -75,7 +77,7 @@ export class PairedWire implements SocketWire {
     else this.other.onDrain?.();
   }
 
-  /** Sent bytes that the other end has not received. */
+  /** Number of sent bytes that the other end has not received. */
   get bufferedBytes(): number {
     return this.other.#waitingBytes + (this.other.next?.bufferedBytes ?? 0);
   }

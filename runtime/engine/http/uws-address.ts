@@ -1,14 +1,14 @@
 // Client addresses on uWebSockets.js. Reading an address costs a system call and a byte array, so it is read once per
-// connection. The library does not tell which connection a request came on, only its port. Used by listener-uws.ts,
-// uws-exchange.ts.
+// connection. The library does not say on which connection a request came, but only the port of the client. Used by
+// listener-uws.ts, uws-exchange.ts.
 
 const mappedMark = new Uint32Array(new Uint8Array([0, 0, 0xff, 0xff]).buffer)[0];
 
-/** The part of the response object with the address. */
+/** The members of the response object that return the address. */
 export interface UwsAddressed {
-  /** 4 bytes of IPv4, or 16 of IPv6. */
+  /** The address: 4 bytes for IPv4, or 16 bytes for IPv6. */
   getRemoteAddress(): ArrayBuffer;
-  /** IPv6 in full notation. */
+  /** The address as text, with IPv6 in full notation. */
   getRemoteAddressAsText(): ArrayBuffer;
   getRemotePort(): number;
 }
@@ -16,16 +16,17 @@ export interface UwsAddressed {
 /** The clients of one listener. */
 export class ClientAddresses {
   /**
-   * The address of all connections so far; null after several different addresses. Most listeners are behind one proxy.
+   * The address that all connections so far have in common; null if there were different addresses. Most listeners are
+   * behind one proxy.
    */
   #only: string | null | undefined;
-  /** By port: the address of all connections from it so far; null after several different addresses. */
+  /** By port, the address that all connections so far have in common; null if there were different addresses. */
   readonly #byPort = new Map<number, string | null>();
 
   /** Called for each new connection. */
   opened(native: UwsAddressed): void {
     const address = read(native);
-    // The connection is already closed.
+    // Reading the address fails if the connection is already closed.
     if (address === '') return;
     this.#only = this.#only === undefined || this.#only === address ? address : null;
     const port = native.getRemotePort();
@@ -33,7 +34,7 @@ export class ClientAddresses {
     if (before !== address) this.#byPort.set(port, before === undefined ? address : null);
   }
 
-  /** Address of a request's client; IPv4-mapped addresses of a dual-stack socket as IPv4. */
+  /** The address of a request's client. IPv4-mapped addresses of a dual-stack socket are returned as IPv4. */
   of(native: UwsAddressed): string {
     return this.#only ?? this.#byPort.get(native.getRemotePort()) ?? read(native);
   }

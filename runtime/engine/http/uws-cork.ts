@@ -1,12 +1,12 @@
 // A response that is never sent, used to write on uWebSockets.js while another socket is corked. The library requires
-// every write to be inside a cork, but after its cork checks a socket as if it were still HTTP. If the socket became a
-// WebSocket in the meantime, at the same memory address, this sometimes closes it. Opened by listener-uws.ts.
+// every write to be inside a cork, but after the cork, it checks a socket as if it were still HTTP. If the socket
+// became a WebSocket in the meantime, at the same memory address, this sometimes closes it. Opened by listener-uws.ts.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { UwsModule } from './uws-module.ts';
 import type { UwsResponse } from './uws-module.ts';
 
-/** Runs callbacks inside a separate cork. */
+/** Runs callbacks inside the cork of this separate response. */
 export interface CorkHolder {
   cork(callback: () => void): void;
   close(): void;
@@ -42,7 +42,7 @@ export async function openCorkHolder(uws: UwsModule): Promise<CorkHolder> {
     },
     close() {
       isOpen = false;
-      // The library notices this by itself; closing through it would call back in the middle of other code.
+      // The library notices the end itself. A close through the library would call back in the middle of other code.
       client.destroy();
     },
   };

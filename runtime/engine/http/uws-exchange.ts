@@ -1,5 +1,6 @@
 // One request on uWebSockets.js and its response. Created by listener-uws.ts; the handler uses it through `Exchange`.
-// The native response object dies with the response or the connection, and every write must happen inside a cork.
+// The native response object is invalid after the response or the connection has ended, and every write must happen
+// inside a cork.
 import type { UwsResponse } from './uws-module.ts';
 import { freeBuffer } from '#core/free-buffers.ts';
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
@@ -20,27 +21,30 @@ export interface UwsListenerState {
   readonly heads: HeadCache;
   readonly addresses: ClientAddresses;
   draining: boolean;
-  /** Exchanges whose response the kernel has not fully taken. */
+  /** Number of exchanges whose response the kernel has not fully taken. */
   running: number;
   /** Called when `running` falls to zero while draining. */
   onQuiet: (() => void) | null;
-  /** The exchange that is being accepted: during this time, the library has corked its socket and cannot lose it. */
+  /**
+   * The exchange that is currently being accepted. Meanwhile, the library has corked its socket, and cannot lose it.
+   */
   accepting: UwsExchange | null;
-  /** Writes to sockets that become a WebSocket happen inside its cork. */
+  /** The cork inside which data is written to sockets that become a WebSocket. */
   readonly holder: CorkHolder;
   /** Open WebSockets. */
   readonly sockets: Set<UwsWire>;
-  /** Limit for the messages that wait for a slow worker. */
+  /** Maximum size of the messages that wait for a slow worker. */
   readonly waitingBytesMax: number;
 }
 
-/** Bodies above it are sent piece by piece as the client reads, instead of being copied into the library's buffer. */
+/** Bodies above this size are sent in pieces as the client reads, instead of being copied into the library's buffer. */
 const WHOLE_BYTES_MAX = 64 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 const STATUS_TEXTS: string[] = Array.from({ length: 600 }, (_, status) => `${status} ${STATUS_CODES[status] ?? ''}`);
 
-// States of the response. `flushing`: ended by the handler, but not fully taken by the kernel.
+// States of the response. `flushing` means that the handler has ended the response, but the kernel has not taken all of
+// it.
 const OPEN = 0;
 const STREAMING = 1;
 const FLUSHING = 2;
@@ -70,15 +74,15 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
   #remoteAddress: string | null = null;
   #upgradeContext: object | null = null;
   #sendsBody = true;
-  /** Content-length of a streamed response; -1 if it has none. */
+  /** The content-length of a streamed response; -1 if it has none. */
   #totalBytes = -1;
   #owedBytes = -1;
   /** The rest of a chunk that the socket did not take. */
   #tail: Uint8Array | null = null;
-  /** Bytes of a whole body that the client has not received. */
+  /** Memory for the bytes of a complete body that the client has not received. */
   #unsent: HeldBytes | null = null;
   #waits = false;
-  /** A whole body that may be freed once it is sent. */
+  /** A complete body that may be freed when it is sent. */
   #transferred: Uint8Array | null = null;
 
   constructor(
@@ -221,7 +225,7 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
       this.#native.cork(() => {
         taken = this.#native.write(bytes);
       });
-      // Bytes that the socket does not take now have been copied.
+      // The library has copied the bytes that the socket does not take now.
       if (transfer) freeBuffer(bytes);
       if (!taken) this.#waits = true;
       return taken;
@@ -259,12 +263,14 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     this.#native.close();
   }
 
-  /** The client requested `connection: close`. */
+  /** Whether the client requested `connection: close`. */
   closeAfter(): void {
     this.#clientCloses = true;
   }
 
-  /** A WebSocket handshake: `context` lets the library turn the connection into a WebSocket. */
+  /**
+   * Marks the request as a WebSocket handshake. With `context`, the library can turn the connection into a WebSocket.
+   */
   offerUpgrade(context: object): void {
     this.#upgradeContext = context;
     // After a WebSocket handshake, the client sends no further request.
@@ -289,12 +295,12 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
         context,
       );
     });
-    // The listener is draining.
+    // Called when the listener is draining.
     if (this.#listener.draining) wire.close(1012, 'Service restart');
     return wire;
   }
 
-  /** Answers with an error of the table and closes the connection. */
+  /** Responds with an error of the table, and closes the connection. */
   refuse(code: ErrorCode, details: ErrorDetails): void {
     this.#closes = true;
     this.send(errorTable[code].status, 'content-type\0text/plain;charset=utf-8\0', `${errorMessage(code, details)}\n`);
@@ -302,11 +308,11 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
 
   #writeHead(status: number, head: ResponseHead): void {
     const id = !head.hasRequestId && this.requestId !== '' ? this.requestId : null;
-    // The library then closes the connection but does not send the header.
+    // The library closes the connection, but does not send the header.
     const closing = this.#clientCloses ? '\r\nconnection: close' : '';
     if (head.isAscii && !head.hasDate && status !== 101) {
-      // The library writes the status verbatim, then a line end: one call per header would cost more than everything
-      // else.
+      // The headers are passed with the status, which the library writes verbatim before a line end, because one call
+      // per header would cost more than everything else.
       const lines = head.lines === '' ? '' : `\r\n${head.lines.slice(0, -2)}`;
       this.#native.writeStatus(
         STATUS_TEXTS[status]! + closing + lines + (id === null ? '' : `\r\nx-request-id: ${id}`),
@@ -323,23 +329,23 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     if (id !== null) this.#native.writeHeader('x-request-id', id);
   }
 
-  /** Closing the connection through the library here would write its header into the body. */
+  /** The connection is not closed through the library, which would write its header into the body. */
   #endStream(): void {
     this.#finish(ENDED);
     this.#native.cork(() => void this.#native.end());
   }
 
-  /** Ends with the head alone; -1: without a content-length. */
+  /** Ends the response after the headers; -1 means without a content-length. */
   #endWithoutBody(bytes: number, closes: boolean): void {
     if (bytes >= 0) this.#native.endWithoutBody(bytes, closes);
     else {
-      // The library treats any first argument as a length, so only the header can announce the close here.
+      // The library treats any first argument as a length, so only the header can announce the close.
       if (closes && !this.#clientCloses) this.#native.writeHeader('connection', 'close');
       this.#native.endWithoutBody();
     }
   }
 
-  /** Sends part of a length-framed body; bytes that the socket does not accept wait in `#tail`. */
+  /** Sends a part of a body with a known length; bytes that the socket does not accept wait in `#tail`. */
   #push(bytes: Uint8Array): void {
     const before = this.#native.getWriteOffset();
     const [taken, done] = this.#native.tryEnd(bytes, this.#totalBytes);

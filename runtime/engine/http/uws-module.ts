@@ -40,7 +40,7 @@ interface UwsApp {
   close(): UwsApp;
 }
 
-/** The request object: valid only while the native callback runs. */
+/** The request object, which is only valid while the native callback runs. */
 export interface UwsRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;

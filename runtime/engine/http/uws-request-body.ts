@@ -7,15 +7,15 @@ const RESUME_MS = 10;
 /** Unread bodies up to this size are read and dropped, so that the connection can be reused. */
 const DRAIN_BYTES_MAX = 64 * 1024;
 
-/** The exchange, as its body needs it. */
+/** The state of the exchange that its body needs. */
 export interface UwsBodyExchange {
-  /** The response is complete, so the rest of the body is not needed. */
+  /** Whether the response is complete, so that the rest of the body is not needed. */
   readonly isAnswered: boolean;
-  /** The kernel has accepted the response, or the connection is closed. */
+  /** Whether the kernel has accepted the response, or the connection is closed. */
   readonly isOver: boolean;
-  /** The client reads the response slower than it is sent. */
+  /** Whether the client reads the response more slowly than it is sent. */
   readonly waitsForClient: boolean;
-  /** The body exceeds its limit. */
+  /** Called when the body exceeds its limit. */
   bodyTooLarge(limit: number): void;
 }
 
@@ -35,9 +35,9 @@ export class UwsRequestBody {
   /** Data that arrived before the body was read, or while the reader pauses. */
   #held: Uint8Array[] | null = null;
   #readerPauses = false;
-  /** The socket will be paused in the next tick. */
+  /** Whether the socket will be paused in the next tick. */
   #isPausing = false;
-  /** The library has stopped reading from the socket. */
+  /** Whether the library has stopped reading from the socket. */
   #isPaused = false;
   #hasEnded = false;
   #endTold = false;
@@ -56,7 +56,7 @@ export class UwsRequestBody {
     this.#feed();
   }
 
-  /** The reader accepts more again. */
+  /** Called when the reader accepts more data again. */
   resume(): void {
     if (this.#sink === null || !this.#readerPauses) return;
     this.#readerPauses = false;
@@ -92,7 +92,7 @@ export class UwsRequestBody {
     if (isLast && !this.#exchange.isAnswered) this.#feed();
   }
 
-  /** Whether the unread part is too large to read it only to reuse the connection. */
+  /** Whether the unread part is so large that reading it costs more than a new connection. */
   get unreadIsMuch(): boolean {
     if (this.#hasEnded) return false;
     return this.#declaredBytes < 0 || this.#declaredBytes - this.#receivedBytes > DRAIN_BYTES_MAX;
@@ -101,7 +101,7 @@ export class UwsRequestBody {
   /**
    * Discards the rest.
    *
-   * @param isAnswered whether the connection serves the next request: a paused socket would not read it.
+   * @param isAnswered whether the connection serves the next request, which a paused socket would not read.
    */
   drop(isAnswered: boolean): void {
     if (isAnswered && !this.#hasEnded) this.#resumeReading();
@@ -134,8 +134,9 @@ export class UwsRequestBody {
   }
 
   /**
-   * Pauses the socket, but not in the library's own callback: data written there is sent when it returns. The library
-   * does not always report a paused socket with a slow client as writable, so it resumes from time to time.
+   * Pauses the socket, but not in the library's own callback, because data that is written there is sent when it
+   * returns. The library does not always report a paused socket with a slow client as writable, so it resumes from time
+   * to time.
    */
   #pauseSoon(): void {
     if (this.#isPausing) return;

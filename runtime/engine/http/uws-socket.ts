@@ -5,7 +5,7 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { utf8 } from './uws-text.ts';
 import type { WebSocketLimits } from './websocket.ts';
 
-/** The part of the library's socket object that is used. Methods of this object throw after the socket is closed. */
+/** The part of the library's socket object that is used. Its methods throw when the socket is closed. */
 interface UwsSocket {
   getUserData(): UwsSocketOwner;
   send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number;
@@ -13,12 +13,12 @@ interface UwsSocket {
   end(code: number, reason: string | Uint8Array): void;
 }
 
-/** The owner of a socket: the library copies its properties, and not its methods. */
+/** The user data of a socket. The library copies the properties of the object, but not its methods. */
 export interface UwsSocketOwner {
   readonly wire: UwsWire;
 }
 
-/** The library's callbacks for sockets; `upgrade` is in listener-uws.ts. */
+/** The library's callbacks for sockets, except `upgrade`, which is in listener-uws.ts. */
 export interface UwsBehavior<Upgrade> {
   readonly maxPayloadLength: number;
   readonly maxBackpressure: number;
@@ -32,12 +32,12 @@ export interface UwsBehavior<Upgrade> {
 }
 
 /**
- * Shorter messages cost more to deflate than they save; longer ones would hold the main thread for more than a
- * millisecond.
+ * Lengths of messages that are compressed: compression of shorter messages costs more than it saves, and longer
+ * messages would block the main thread for more than a millisecond.
  */
 const COMPRESS_BYTES_MIN = 1024;
 const COMPRESS_BYTES_MAX = 64 * 1024;
-/** Overhead of a queued message, in addition to its bytes. */
+/** Memory of a queued message, in addition to its bytes. */
 const MESSAGE_BYTES = 512;
 /** Timeouts that the library accepts, in seconds. */
 const IDLE_SECONDS = [8, 960] as const;
@@ -51,7 +51,8 @@ export function uwsBehavior<Upgrade>(
   const idleSeconds = Math.ceil((2 * (limits.webSocketIdleMs ?? 30_000)) / 1000);
   return {
     maxPayloadLength: limits.webSocketMessageBytesMax ?? 32 * 1024 * 1024,
-    // The bridge limits the queue. Above this value, the library would drop messages; 0 does not disable the limit.
+    // The library drops messages above this limit, and 0 does not disable it. The value is high, because the bridge
+    // limits the queue.
     maxBackpressure: 2 ** 30,
     idleTimeout: Math.min(Math.max(idleSeconds, IDLE_SECONDS[0]), IDLE_SECONDS[1]),
     sendPingsAutomatically: true,
@@ -63,14 +64,14 @@ export function uwsBehavior<Upgrade>(
   };
 }
 
-/** Passed to the library with the handshake, which attaches it to the socket's events. */
+/** User data that is passed to the library with the handshake, and that the library passes to the socket's events. */
 export class UwsWire implements SocketWire {
   readonly #events: SocketEvents;
   readonly #waitingBytesMax: number;
   readonly #open: Set<UwsWire>;
   #socket: UwsSocket | null = null;
   #paused = false;
-  /** Messages received while paused: the library cannot pause a WebSocket. */
+  /** Messages that were received while the socket is paused, because the library cannot pause a WebSocket. */
   #held: Part[] = [];
   #heldBytes = 0;
 

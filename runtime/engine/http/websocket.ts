@@ -17,29 +17,29 @@ export interface WebSocketLimits {
 
 /** How long a peer may take to answer a close frame. The types of the package do not have this option yet. */
 export const closeOptions: object = { closeTimeout: 5000 };
-/**
- * Overhead of a queued message, in addition to its bytes: a limit in bytes alone would let millions of empty messages
- * accumulate.
- */
+/** Memory of a queued message, in addition to its bytes. Without it, millions of empty messages could accumulate. */
 const QUEUED_MESSAGE_BYTES = 512;
 
-/** Compression that a peer may negotiate; no state is kept between messages, which would take 300 KB per socket. */
+/**
+ * The compression that a peer may negotiate. No state is kept between messages, because it would take 300 KB per
+ * socket.
+ */
 export const deflateOptions = {
   serverNoContextTakeover: true,
   clientNoContextTakeover: true,
-  // Threads of Node's pool, which files and DNS need too.
+  // How many threads of Node's pool compression may use, because files and DNS also need threads.
   concurrencyLimit: 2,
   threshold: 1024,
   zlibDeflateOptions: { level: 6, memLevel: 7 },
 } as const;
 
-/** Answers handshakes of one listener. */
+/** Answers the handshakes of one listener. */
 export interface Upgrader {
   /**
    * Sends 101 with the headers of a worker's response; the worker chooses one of the offered sub-protocols.
    *
    * @param memory counts partial messages.
-   * @returns the wire; null if the handshake was refused after all, which has been answered.
+   * @returns the wire; null if the handshake was refused, and an error was sent.
    */
   upgrade(
     requestBlock: string,
@@ -49,7 +49,7 @@ export interface Upgrader {
     events: SocketEvents,
     memory: HostMemory | null,
   ): SocketWire | null;
-  /** Closes every socket with a code, and cuts sockets that do not respond in time. */
+  /** Closes all sockets with a code, and cuts those that do not respond in time. */
   closeAll(code: number, reason: string): void;
   /** Stops the pings. */
   stop(): void;
@@ -117,7 +117,7 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
 /**
  * Adapts a connection of the package to the bridge.
  *
- * @param memory counts partial messages: a message that exceeds it ends the connection.
+ * @param memory counts partial messages; a message for which there is no memory ends the connection.
  */
 export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemory | null): SocketWire {
   if (memory !== null) countUnfinished(socket, memory, events);
@@ -179,7 +179,7 @@ class PackageWire implements SocketWire {
   }
 }
 
-// A view into a larger buffer would be copied into the isolate as a whole.
+// The data is copied, because a view would cross into the isolate with its whole buffer.
 function ownBytes(data: Buffer): Uint8Array {
   return data.byteLength === data.buffer.byteLength ? new Uint8Array(data.buffer) : new Uint8Array(data);
 }

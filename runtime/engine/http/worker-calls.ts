@@ -18,10 +18,10 @@ import { SessionExchange } from './session-exchange.ts';
 
 /** Dependencies. */
 interface WorkerCallDeps {
-  /** Name of the target, for errors. */
+  /** Name of the target, for error messages. */
   readonly nameOf: (target: WorkerTarget) => string;
   /**
-   * Serves the call where the target is.
+   * Serves the call in the engine that has the target.
    *
    * @throws {PlatformError} when there is no such target.
    */
@@ -30,7 +30,7 @@ interface WorkerCallDeps {
   readonly bodyBytesMax: number;
 }
 
-/** Host of a session's request; workers see it nowhere. */
+/** Host of a session's request, which workers never see. */
 const SESSION_HOST = 'rpc';
 
 export function createWorkerCalls(deps: WorkerCallDeps): WorkerCalls {
@@ -53,7 +53,10 @@ function connect(deps: WorkerCallDeps, target: WorkerTarget, session: WorkerSess
   return openSession(session, exchange, (opened) => deps.serve(target, opened));
 }
 
-/** Opens a session with a durable object. Resolves at its end. @throws {Error} `loop_detected`, and why it failed. */
+/**
+ * Opens a session with a durable object; resolves when the session ends. @throws {Error} `loop_detected`, or the reason
+ * why the session failed.
+ */
 export function connectObject(
   name: string,
   session: WorkerSession,
@@ -61,7 +64,7 @@ export function connectObject(
 ): Promise<void> {
   const passed = Number(session.received(HOPS_HEADER) ?? 0);
   if (!(passed < HOPS_MAX)) throw new PlatformError('loop_detected', { reason: LOOP_REASON });
-  // As a handshake, since it may go to another engine.
+  // The session is sent as a handshake, because the object may be in another engine.
   const asked = { ...session, headers: [...session.headers, 'upgrade', 'websocket'] };
   const target = { entrypoint: null, props: '{}', isOfObject: true };
   return openSession(session, sessionExchange(name, asked, passed + 1, target), serve);
@@ -90,7 +93,7 @@ async function openSession(
   exchange: SessionExchange,
   serve: (exchange: SessionExchange) => void,
 ): Promise<void> {
-  // The caller's isolate may also be the one that responds: it must finish its current records first.
+  // The caller's isolate may also be the one that responds, so it must finish its current records first.
   const bridged = socket.open();
   bridged.attach(exchange.wire);
   exchange.wire.attach(bridged);

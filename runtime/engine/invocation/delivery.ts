@@ -9,14 +9,14 @@ export interface Delivery {
   readonly event: EventContent;
   /** Called once, when the invocation has ended. */
   readonly onEnd: (end: DeliveryEnd) => void;
-  /** JSON of the result of the handler's module; set before the end. */
+  /** The result of the handler as JSON; set before the end. */
   result: string | null;
 }
 
 /** Result of an event. */
 export interface DeliveryEnd {
   readonly outcome: Outcome;
-  /** JSON of the result; null unless the outcome is ok. */
+  /** The result as JSON; null unless the outcome is `ok`. */
   readonly result: string | null;
   readonly cpuMs: number;
 }

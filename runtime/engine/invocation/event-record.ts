@@ -1,20 +1,20 @@
-// Describes an event for people: its name, its attempt, and the error that its handler threw even though there is a
-// result, which the broker needs for each message. Used by serving/invocation-ends.ts. Pure.
+// Describes an event for people: its name, its attempt, and the error that its handler threw. A handler that threw also
+// has a result, because the broker needs one for each message. Used by serving/invocation-ends.ts. Pure.
 import type { EventKind } from '#core/event.ts';
 
-/** One event, described for people. */
+/** The description of one event. */
 export interface EventRecord {
   /** Name of the queue, the timer's binding, the schedule or the workflow. */
   readonly name: string;
-  /** Id of the timer or the run; empty for others. */
+  /** Id of the timer or the run; empty for other events. */
   readonly id: string;
-  /** Attempt of the message, or of the first of several. */
+  /** Attempt of the message, or of the first of several messages. */
   readonly attempt: number;
   /** Maximum number of attempts; 0 if unknown. */
   readonly attemptsMax: number;
 }
 
-/** A tenant's data is parsed on the engine's main thread up to this size. */
+/** Up to this size, a tenant's data is parsed on the engine's main thread. */
 const PARSED_CHARS_MAX = 1024 * 1024;
 const nameField = { queue: 'queueName', timer: 'binding', cron: 'name', workflow: 'workflow' } as const;
 const idField = { queue: '', timer: 'id', cron: '', workflow: 'executionId' } as const;

@@ -12,10 +12,10 @@ import type { InvocationSpans } from '../tracing/invocation-spans.ts';
 import type { Outcome } from './outcome.ts';
 import { parseTraceparent, traceFrom, type TraceContext } from '../tracing/trace.ts';
 
-/** Phase of an invocation. `answered`: the response is sent, `waitUntil` or its stream continues. */
+/** The phase of an invocation. `answered` means that the response is sent, and `waitUntil` or the stream continues. */
 type Phase = 'waiting' | 'running' | 'answered' | 'over';
 
-/** Accounts for host CPU of invocations. */
+/** The accounts for host CPU of invocations. */
 export interface CpuMeter {
   leftOf(invocation: Invocation<unknown>): number;
   /** @throws {PlatformError} `cpu_limit_exceeded`. */
@@ -34,22 +34,22 @@ export class Invocation<Answer> {
   readonly startedAt: number;
   status = 0;
   /**
-   * `performance.now()` when the head and the end of its response were sent; 0 stands for the time when the invocation
-   * ended.
+   * `performance.now()` when the first byte and the end of its response were sent; 0 stands for the end of the
+   * invocation.
    */
   firstByteAt = 0;
   answeredAt = 0;
   /** CPU of the invocation's own code. */
   cpuMs = 0;
-  /** Part of `cpuMs` that it used in isolates that it lost. */
+  /** The part of `cpuMs` that was used in isolates that the invocation has lost. */
   lostCpuMs = 0;
-  /** CPU that the host used for it, and reservations for unfinished work. */
+  /** CPU that the host used for the invocation, and reservations for unfinished work. */
   hostCpuMs = 0;
   reservedCpuMs = 0;
-  /** Part of `cpuMs` and `hostCpuMs` that belonged to earlier budgets. */
+  /** The part of `cpuMs` and `hostCpuMs` that belonged to earlier budgets. */
   cpuBefore = 0;
   hostCpuBefore = 0;
-  /** Part of `hostCpuMs` that was reported to its isolate. */
+  /** The part of `hostCpuMs` that was reported to the isolate. */
   hostCpuReported = 0;
   /** When the current budget of an open WebSocket began. */
   budgetFrom = 0;
@@ -57,30 +57,31 @@ export class Invocation<Answer> {
   meter: CpuMeter | null = null;
   /** Whether the running entry charged this invocation separately, so that its share is not added. */
   charged = false;
-  /** Number of host calls: an invocation without any has had no effect and may run again. */
+  /** Number of host calls. An invocation without host calls has had no effect, and may run again. */
   calls = 0;
   subrequests = 0;
-  /** Restarts after losing its isolate. */
+  /** Number of restarts after the loss of its isolate. */
   restarts = 0;
   /** Whether the invocation is a binding call of the deployment's own server. */
   isCall = false;
-  /** Whether the response is an open WebSocket: the wall limit then begins when the socket is closed. */
+  /** Whether the response is an open WebSocket. The wall limit then begins when the socket is closed. */
   isSocketOpen = false;
-  /** Whether it was answered, and only goes on with work of an object. */
+  /** Whether the invocation was answered, and only continues with work of an object. */
   hasWorkLeft = false;
   /**
-   * Whether the client disconnected before a response: the invocation runs to its end, and its response is discarded.
+   * Whether the client disconnected before a response. The invocation then runs to its end, and its response is
+   * discarded.
    */
   isClientGone = false;
   /** Why the invocation has no response while its work continues, or null. */
   failure: (Outcome & { kind: 'failed' }) | null = null;
-  /** Only for events of a durable object: the target; otherwise null. */
+  /** The target of an event of a durable object; otherwise null. */
   object: ObjectEvent | null = null;
   /** How long the invocation may run, in ms; 0 means the default of its kind. */
   wallMsMax = 0;
-  /** Spans of its trace; null if not sampled. */
+  /** The spans of its trace; null if the trace is not sampled. */
   spans: InvocationSpans | null = null;
-  /** Start of its wall time, in ms of `performance.now()`. */
+  /** When its wall time began, in ms of `performance.now()`. */
   wallFrom: number;
   #subrequestsMax: number;
   #ids: InvocationIds;
@@ -99,7 +100,7 @@ export class Invocation<Answer> {
     this.#subrequestsMax = subrequestsMax;
   }
 
-  /** Id in the log, unique over all engines. */
+  /** Id of the invocation in the log, unique over all engines. */
   get uid(): string {
     return this.#ids.prefix + this.#number;
   }
@@ -124,12 +125,12 @@ export class Invocation<Answer> {
     return (this.answer as Partial<Pick<Exchange, 'header'>>).header?.(name) ?? null;
   }
 
-  /** The workflow run that it is an attempt of, or null. */
+  /** The workflow run of which the invocation is an attempt, or null. */
   run(): { readonly workflow: string; readonly id: string } | null {
     return this.kind === 'workflow' && this.event !== null ? { workflow: this.event.name, id: this.event.id } : null;
   }
 
-  /** The messages, timer, schedule or run of its event; null if it has an exchange. Parsed on demand. */
+  /** The description of its event; null if the invocation has an exchange. Parsed on demand. */
   get event(): EventRecord | null {
     if (this.#event === undefined) {
       const { kind, event } = this.answer as Partial<Pick<Delivery, 'kind' | 'event'>>;
@@ -144,25 +145,25 @@ export class Invocation<Answer> {
       throw new PlatformError('subrequest_limit_exceeded', { limit: this.#subrequestsMax });
   }
 
-  /** All CPU that the invocation has caused. */
+  /** The total CPU that the invocation has caused. */
   get totalCpuMs(): number {
     return this.cpuMs + this.hostCpuMs + this.reservedCpuMs;
   }
 
   /**
-   * The time from the arrival of the invocation to the head of its response, or to its end at `now` if the whole
-   * response is sent then; -1 if its client left before.
+   * The time from the arrival of the invocation to the first byte of its response, or to `now` if the whole response is
+   * sent then; -1 if the client disconnected before.
    */
   firstByteMs(now: number): number {
     return this.isClientGone ? -1 : (this.firstByteAt === 0 ? now : this.firstByteAt) - this.startedAt;
   }
 
   /**
-   * The time from the arrival of the invocation to the end of its response; -1 if its client left before, or if it
-   * opened a WebSocket.
+   * The time from the arrival of the invocation to the end of its response; -1 if the client disconnected before, or a
+   * WebSocket was opened.
    */
   answerMs(now: number): number {
-    // The time for which a WebSocket was open does not count as latency.
+    // The time during which a WebSocket was open is not latency.
     if (this.isClientGone || this.status === 101) return -1;
     return (this.answeredAt === 0 ? now : this.answeredAt) - this.startedAt;
   }
@@ -190,7 +191,7 @@ export class Invocation<Answer> {
     else (this.#atExit ??= []).push(run);
   }
 
-  /** The invocation has ended: none of its work continues. */
+  /** Called when the invocation has ended, and none of its work continues. */
   close(): void {
     this.phase = 'over';
     if (this.#atExit === null) return;
@@ -199,16 +200,16 @@ export class Invocation<Answer> {
   }
 }
 
-/** The object that an event is for. */
+/** The target of an event of a durable object. */
 export interface ObjectEvent {
   readonly address: ObjectAddress;
-  /** Counts the object's open WebSockets; absent before the event starts. */
+  /** The counter of the object's open WebSockets; absent before the event starts. */
   sockets?: { open: number };
-  /** Only for events of a WebSocket that the engine keeps; otherwise null. */
+  /** The event, if it is of a WebSocket that the engine keeps; otherwise null. */
   readonly socketEvent: KeptSocketEvent | null;
 }
 
-/** An event of a WebSocket that its engine keeps: serving/objects/object-sockets.ts. */
+/** An event of a WebSocket that the engine of an object keeps (serving/objects/object-sockets.ts). */
 interface KeptSocketEvent {
   readonly data: Part | null;
   /** How long the event may run; 0 means the default. */
@@ -224,7 +225,7 @@ export type HttpInvocation = Invocation<Exchange>;
 export type EventInvocation = Invocation<Delivery>;
 export type AnyInvocation = HttpInvocation | EventInvocation;
 
-/** Whether an exchange waits for the invocation: a client's request, or an event of a durable object. */
+/** Whether an exchange waits for the invocation, as for a client's request or an event of a durable object. */
 export function isHttp(invocation: AnyInvocation): invocation is HttpInvocation {
   return invocation.kind === 'http' || invocation.kind === 'object';
 }

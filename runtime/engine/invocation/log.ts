@@ -1,4 +1,4 @@
-// The deployment's log: console lines and errors, with stacks mapped to the author's sources.
+// The log of a deployment: console lines and errors, with stacks that are mapped to the author's sources.
 import { FlattenMap, originalPositionFor, sourceContentFor, type TraceMap } from '@jridgewell/trace-mapping';
 import { codeFrame } from '#core/code-frame.ts';
 
@@ -12,19 +12,19 @@ export interface LogLine {
   readonly traceId: string | null;
 }
 
-// `at name (worker.js:10:5)`, `at worker.js:10:5`: the bundle is the only file of a worker.
+// Matches `at name (worker.js:10:5)` and `at worker.js:10:5`; the bundle is the only file of a worker.
 const POSITION = /\bworker\.js:(\d+):(\d+)/g;
-// Also matches a mapped text: `at name (src/index.ts:3:9)`.
+// Also matches a mapped frame, such as `at name (src/index.ts:3:9)`.
 const PLACE = /(?:\(|\bat (?:async )?)([^\s()]+):(\d+):(\d+)\)?$/gm;
 const BUNDLE = 'worker.js';
-// Sources that are not the project's own files.
+// Matches sources that are not the project's own files.
 const OUTSIDE = /^(?:\.\.\/|\/|[A-Za-z]:|platform:|node_modules\/)/;
-// Frames of the platform's own guest code are of no use to an author.
+// Matches frames of the platform's own guest code, which are useless to an author.
 const GUEST_FRAME = /^\s*at .*\bplatform:[a-z]+(?::\d+)*\)?\s*$/;
 
 /** A position in a worker's own sources, with the surrounding lines. */
 export interface SourceFrame {
-  /** Relative to the project. */
+  /** Path of the file, relative to the project. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -45,7 +45,7 @@ export class StackMapper {
     return this.#read() !== null;
   }
 
-  /** The text with `worker.js:line:column` replaced by source positions, and without frames of the guest. */
+  /** Replaces `worker.js:line:column` in a text by source positions, and removes frames of the guest. */
   map(text: string): string {
     if (!text.includes('worker.js:') && !text.includes('platform:')) return text;
     const lines = text.split('\n').filter((line) => !GUEST_FRAME.test(line));
@@ -54,7 +54,9 @@ export class StackMapper {
       .replace(POSITION, (all, line: string, column: string) => this.#position(Number(line), Number(column)) ?? all);
   }
 
-  /** The first position of a stack in the project itself. Sources come from the map alone: no file is read. */
+  /**
+   * The first position of a stack in the project itself. The sources come from the source map; no other file is read.
+   */
   frame(stack: string): SourceFrame | null {
     const map = this.#read();
     if (map === null) return null;

@@ -1,8 +1,9 @@
-// How an invocation ended: a closed set. Status, log level and metric label all derive from the outcome alone.
+// How an invocation ended. The set of outcomes is closed, and status, log level and metric label depend only on the
+// outcome.
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { FailureResponse } from '../http/error-pages.ts';
 
-/** Error codes an invocation can end with. */
+/** Error codes with which an invocation can end. */
 export const FAILURE_CODES = [
   'worker_threw',
   'no_response',
@@ -64,7 +65,7 @@ export function isFailure(outcome: Outcome, status: number): boolean {
   return outcome.kind === 'failed' || status >= 500;
 }
 
-/** `ok`, or the code: the label of metrics and the field of log lines. */
+/** `ok`, or the error code, for the label of metrics and the field of log lines. */
 export function outcomeLabel(outcome: Outcome): 'ok' | FailureCode {
   return outcome.kind === 'ok' ? 'ok' : outcome.code;
 }
@@ -75,8 +76,8 @@ export function reasonOf({ code, details }: Outcome & { kind: 'failed' }): strin
 }
 
 /**
- * Log level of an invocation's end: the platform's own faults are errors, a worker's are warnings, also if it answered
- * with a status of 5xx; the rest is for debugging.
+ * The log level of an invocation's end. Failures of the platform are errors, and failures of a worker are warnings,
+ * including a status of 5xx. Everything else is for debugging.
  */
 export function outcomeLevel(outcome: Outcome, status: number): 'debug' | 'warn' | 'error' {
   if (outcome.kind === 'ok') return isFailure(outcome, status) ? 'warn' : 'debug';
@@ -84,7 +85,9 @@ export function outcomeLevel(outcome: Outcome, status: number): 'debug' | 'warn'
   return blame === 'platform' ? 'error' : blame === 'worker' ? 'warn' : 'debug';
 }
 
-/** The response a client gets for a failure: JSON `{error, code, ...}` with the code in `x-platform-error` as well. */
+/**
+ * The response that a client gets for a failure: JSON `{error, code, ...}`, with the code also in `x-platform-error`.
+ */
 export function failureResponse(outcome: Outcome & { kind: 'failed' }): FailureResponse {
   const { code } = outcome;
   const details = isPrivate(code) ? publicPart(outcome.details) : outcome.details;
@@ -98,12 +101,12 @@ export function failureResponse(outcome: Outcome & { kind: 'failed' }): FailureR
   };
 }
 
-/** The public details of an error that are otherwise for its author: when to retry. */
+/** The only public detail of an error whose other details are for its author: when to retry. */
 function publicPart({ retryAfterSeconds }: ErrorDetails): ErrorDetails {
   return retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
 }
 
-// An error that a worker threw is for its author, not its visitors: it is in the log.
+// The error that a worker threw is in the log, for the author, and not shown to visitors.
 function isPrivate(code: FailureCode): boolean {
   return (
     code === 'worker_threw' ||

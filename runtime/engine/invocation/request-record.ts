@@ -3,7 +3,7 @@ import type { InvocationKind } from '#core/plans.ts';
 import type { EventRecord } from './event-record.ts';
 import type { Outcome } from './outcome.ts';
 
-/** The end of one invocation. */
+/** An invocation that has ended. */
 export interface RequestRecord {
   readonly kind: InvocationKind;
   /** Id of the invocation. */
@@ -16,9 +16,9 @@ export interface RequestRecord {
   /** Method of a request; empty for other events. */
   readonly method: string;
   readonly target: string;
-  /** 0 for events other than requests. */
+  /** Status of the response; 0 for events other than requests. */
   readonly status: number;
-  /** Set for events other than requests. */
+  /** The description of an event other than a request. */
   readonly event: EventRecord | null;
   readonly outcome: Outcome;
   readonly cpuMs: number;

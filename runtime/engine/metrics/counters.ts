@@ -1,5 +1,6 @@
-// Counters of an engine. The request path adds to plain numbers of its deployment and allocates nothing; names and
-// labels are added for a report. Created by engine.ts, used by invocation-ends.ts, serving.ts and the isolates.
+// Counters of an engine. While requests are served, only plain numbers of a deployment are increased, and nothing is
+// allocated; names and labels are added for a report. Created by engine.ts, used by invocation-ends.ts, serving.ts and
+// the isolates.
 import type { InvocationKind } from '#core/plans.ts';
 import { FAILURE_CODES, type FailureCode, type Outcome } from '../invocation/outcome.ts';
 import { JOIN_BOUNDS, WALL_BOUNDS } from './families.ts';
@@ -23,7 +24,7 @@ class KindCounters {
   wallMs = 0;
   readonly outcomes = new Float64Array(OUTCOME_NAMES.length);
   readonly wall = new Float64Array(WALL_BOUNDS.length + 1);
-  /** Responses by the first digit of their status; 0 if none was sent. */
+  /** Number of responses by the first digit of their status; 0 means that no response was sent. */
   readonly statuses = new Float64Array(STATUS_CLASSES);
 
   add(other: KindCounters): void {
@@ -53,13 +54,13 @@ export class DeploymentCounters {
   readonly id: string;
   readonly project: string;
   readonly serves: Serves | undefined;
-  /** Routes that use it now; owned by {@link EngineCounters}. */
+  /** Number of routes that currently use the object; only {@link EngineCounters} changes it. */
   holders = 0;
-  /** Whether the deployment is reported by name: decided once, so that no metric jumps. */
+  /** Whether the deployment is reported by name. This is decided once, so that no metric jumps. */
   isNamed: boolean | null = null;
   /** Thread CPU of all entries. */
   entryCpuMs = 0;
-  /** Host CPU for it, attributed or not. */
+  /** Host CPU for the deployment, attributed or not. */
   hostCpuMs = 0;
   /** CPU of entries in which no invocation ran. */
   idleCpuMs = 0;
@@ -72,7 +73,7 @@ export class DeploymentCounters {
     this.serves = serves;
   }
 
-  /** An invocation has ended. @param status the status of the response, or 0 if there is none. */
+  /** Called when an invocation has ended. @param status the status of the response, or 0 if there is none. */
   ended(kind: InvocationKind, outcome: Outcome, status: number, wallMs: number): void {
     const counters = kind === 'http' ? this.#http : this.#of(kind);
     if (status > 0 && status < 600) counters.statuses[(status / 100) | 0]!++;
@@ -83,7 +84,7 @@ export class DeploymentCounters {
     counters.wall[at]!++;
   }
 
-  /** CPU was charged to an invocation. */
+  /** Called when CPU was charged to an invocation. */
   charge(kind: InvocationKind, cpuMs: number): void {
     (kind === 'http' ? this.#http : this.#of(kind)).cpuMs += cpuMs;
   }
@@ -95,7 +96,7 @@ export class DeploymentCounters {
     else this.charge(kind, cpuMs);
   }
 
-  /** An entry has ended. @param shareMs charged to each invocation in it; 0 if none ran. */
+  /** Called when an entry has ended. @param shareMs CPU that is charged to each invocation in it; 0 if none ran. */
   entered(cpuMs: number, shareMs: number): void {
     this.entryCpuMs += cpuMs;
     if (shareMs === 0) this.idleCpuMs += cpuMs;
@@ -107,7 +108,7 @@ export class DeploymentCounters {
     return counters;
   }
 
-  /** The kinds in use. */
+  /** The kinds that have counts. */
   *kinds(): Generator<readonly [InvocationKind, KindCounters]> {
     if (this.#http.cpuMs > 0 || this.#http.outcomes.some((count) => count > 0)) yield ['http', this.#http];
     yield* this.#others;
@@ -121,7 +122,7 @@ export class DeploymentCounters {
     for (const [kind, counters] of other.kinds()) (kind === 'http' ? this.#http : this.#of(kind)).add(counters);
   }
 
-  /** CPU by kind, in ms; of all entries and all host work: the ledger in the status. */
+  /** CPU by kind, of all entries, and of all host work, in ms, as shown in the status. */
   ledger(): Readonly<Record<string, number>> {
     const ledger: Record<string, number> = {};
     for (const [kind, { cpuMs }] of this.kinds()) ledger[kind] = cpuMs;
@@ -136,12 +137,12 @@ export class DeploymentCounters {
   }
 }
 
-/** Counts of calls by name: an array that the wrapped functions add to. */
+/** Counts of calls by name, in an array that the wrapped functions increase. */
 class CallCounters {
   readonly #names: string[] = [];
   readonly #counts: number[] = [];
 
-  /** Wraps the functions so that each counts its calls. */
+  /** Wraps functions so that each counts its calls. */
   count<Arguments extends unknown[], Result>(
     functions: Readonly<Record<string, (...given: Arguments) => Result>>,
   ): Record<string, (...given: Arguments) => Result> {
@@ -174,7 +175,7 @@ class CallCounters {
 /** Everything an engine counts. */
 export class EngineCounters {
   readonly calls = new CallCounters();
-  /** Requests answered by files, and requests without a route or an artifact. */
+  /** Number of requests that files have answered, and of requests without a route or an artifact. */
   assetRequests = 0;
   unroutedRequests = 0;
   refusedRequests = 0;
@@ -189,18 +190,18 @@ export class EngineCounters {
   #joinedRequests = 0;
   #deploymentsMax: number;
   #deployments = new Map<string, DeploymentCounters>();
-  /** Totals of closed deployments. */
+  /** Totals of closed deployments that are reported by name. */
   #left = new DeploymentCounters('', '');
-  /** Totals without a name. */
+  /** Totals of deployments that are not reported by name. */
   #leftUnnamed = new DeploymentCounters('', '');
   #named = 0;
 
-  /** @param options.deploymentsMax deployments reported by name. */
+  /** @param options.deploymentsMax how many deployments are reported by name. */
   constructor(options: { readonly deploymentsMax: number }) {
     this.#deploymentsMax = options.deploymentsMax;
   }
 
-  /** Opens the counters of a deployment; `close` when it is no longer served. */
+  /** Opens the counters of a deployment. Call `close` when it is no longer served. */
   open(id: string, project: string, serves?: Serves): DeploymentCounters {
     const key = keyOf(id, serves);
     let counters = this.#deployments.get(key);
@@ -226,7 +227,10 @@ export class EngineCounters {
     this.#joined[Math.min(JOIN_BOUNDS.length, 32 - Math.clz32(requests - 1))]!++;
   }
 
-  /** Requests that entered, and entries with at least one request, which shows how many requests are joined. */
+  /**
+   * Number of requests that entered, and of entries with at least one request, which shows how many requests are
+   * joined.
+   */
   get joined(): { readonly entries: number; readonly requests: number } {
     return { entries: this.#joined.reduce((sum, count) => sum + count, 0), requests: this.#joinedRequests };
   }
@@ -238,12 +242,12 @@ export class EngineCounters {
     return all;
   }
 
-  /** CPU by kind in ms, of all deployments. */
+  /** CPU of all deployments by kind, in ms. */
   ledger(): Readonly<Record<string, number>> {
     return this.#all().ledger();
   }
 
-  /** The counters as samples. */
+  /** Returns the counters as samples. */
   report(): Sample[] {
     const all = this.#all();
     const shed = [...all.kinds()].reduce(
@@ -271,7 +275,7 @@ export class EngineCounters {
     ];
   }
 
-  /** The first deployments by name, the rest together. */
+  /** The first deployments are reported by name, and the others together. */
   deployments(): DeploymentReport[] {
     const reports: DeploymentReport[] = [];
     const others = new DeploymentCounters(otherDeployments.id, otherDeployments.project);

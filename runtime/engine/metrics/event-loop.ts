@@ -1,5 +1,5 @@
-// Event loop delay of an engine's main thread: everything except tenant code runs there, so its delay affects all
-// requests. Sampled by Node every 20 ms; read with each report.
+// Event loop delay of an engine's main thread. Everything except tenant code runs on this thread, so its delay affects
+// all requests. Sampled by Node every 20 ms; read with each report.
 import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { labels, type Sample } from './report.ts';
 
@@ -12,7 +12,7 @@ export function watchEventLoop(): { report(): Sample[]; close(): void } {
   let last: EventLoopUtilization = performance.eventLoopUtilization();
   return {
     report() {
-      // Node measures the time between samples; the part above the interval is the delay.
+      // Node measures the time between samples, so the delay is the part above the interval.
       const lagMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
       const measured = delays.count > 0;
       const samples = (['0.5', '0.99', '1'] as const).map((quantile): Sample => {

@@ -1,4 +1,4 @@
-// Samples as text in the exposition format of Prometheus (version 0.0.4). Called by the private port; pure.
+// Formats samples as text in the exposition format of Prometheus (version 0.0.4). Called by the private port; pure.
 import { families, type Family, type FamilyName } from './families.ts';
 import type { Sample } from './report.ts';
 
@@ -6,8 +6,8 @@ import type { Sample } from './report.ts';
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * The text: every family once, with its samples, in the order of the table. A sample of an unknown family is dropped,
- * so that an engine cannot add to the operator's metrics.
+ * The text contains every family once, with its samples, in the order of the table. A sample of an unknown family is
+ * dropped, so that an engine cannot add to the operator's metrics.
  */
 export function exposition(samples: Iterable<Sample>): string {
   const lines = new Map<FamilyName, string>();
@@ -37,6 +37,6 @@ export function familyOf(sample: string): FamilyName | null {
 function number(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
-  // CPU time is a sum of fractions: sixteen digits are not useful.
+  // CPU time is a sum of fractions, of which sixteen digits are not useful.
   return Number.isInteger(value) ? String(value) : String(Number(value.toFixed(3)));
 }

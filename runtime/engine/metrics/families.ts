@@ -1,5 +1,5 @@
-// All metrics of the platform: name, type, meaning. exposition.ts prints only these, and a test compares
-// docs/operating.md with this list. Pure.
+// All metrics of the platform, with name, type and meaning. exposition.ts prints only these metrics, and a test
+// compares docs/operating.md with this list. Pure.
 
 /** Type of a family in Prometheus. */
 type FamilyType = 'counter' | 'gauge' | 'histogram';
@@ -207,7 +207,7 @@ export const families = {
 /** A name of {@link families}. */
 export type FamilyName = keyof typeof families;
 
-/** Upper bounds of the wall-time buckets, in ms; the last bucket has none. */
+/** Upper limits of the wall-time buckets, in ms; the last bucket has no upper limit. */
 export const WALL_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000] as const;
 /** Upper limits of the buckets for requests that enter together. */
 export const JOIN_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128] as const;

@@ -1,14 +1,15 @@
-// An engine's counters as a report: plain JSON, summed over the engines by totals.ts in the supervisor. Labels are
-// formatted here and never on the path of a request.
+// Converts an engine's counters to a report in plain JSON; totals.ts sums the reports of all engines in the supervisor.
+// Labels are formatted here, never while a request is served.
 
 /**
- * One value: metric name (with `_bucket`, `_sum`, `_count` for histograms), its formatted labels, the value.
+ * One sample: the name of the metric (with `_bucket`, `_sum`, `_count` for histograms), its formatted labels, and the
+ * value.
  *
  * @example ['platform_invocations_total', 'kind="http",outcome="ok"', 12]
  */
 export type Sample = readonly [name: string, labels: string, value: number];
 
-/** The role of a deployment. After promotion, the deployment counts separately, as production. */
+/** The role of a deployment. After its promotion, a deployment is counted separately, as production. */
 export interface Serves {
   readonly branch: string;
   readonly target: 'production' | 'preview';
@@ -18,13 +19,13 @@ export interface Serves {
 export interface DeploymentReport {
   readonly id: string;
   readonly project: string;
-  /** The project and branch it serves; absent in the row of all others. */
+  /** The project and branch that the deployment serves; absent in the row for all other deployments. */
   readonly serves?: Serves;
-  /** Labels other than those of the deployment. */
+  /** Labels in addition to those of the deployment. */
   readonly counters: readonly Sample[];
 }
 
-/** All counts of an engine since it started. */
+/** All counts of an engine since its start. */
 export interface MetricsReport {
   /** Never decrease. */
   readonly counters: readonly Sample[];
@@ -38,7 +39,7 @@ export function keyOf(id: string, serves: Serves | undefined): string {
   return serves === undefined ? id : `${id} ${serves.target} ${serves.branch}`;
 }
 
-/** Label values of the row that sums deployments without a row of their own. */
+/** Label values of the row that sums the deployments without a separate row. */
 export const otherDeployments = { id: 'other', project: 'other' } as const;
 
 /** Labels in the exposition format. */
@@ -81,7 +82,7 @@ export function histogram(
   return samples;
 }
 
-/** Whether a value from another process has the shape of a report; its content stays untrusted. */
+/** Whether a value from another process has the shape of a report; its content is still untrusted. */
 export function isReport(value: unknown): value is MetricsReport {
   const { counters, gauges, deployments } = (value ?? {}) as Record<string, unknown>;
   return (

@@ -1,22 +1,25 @@
-// The route of a path, guessed from its first segments: names are kept, ids become `*`. Used by the counts of usage and
-// by the records of invocations. Pure.
+// Guesses the route of a path from its first segments: names are kept, and ids become `*`. Used by the counts of usage
+// and by the records of invocations. Pure.
 
 const SEGMENTS_SHOWN = 2;
-/** Characters of a name. Paths of files and pages, and percent-encoded texts, are not names. */
+/** Matches the characters of a name. File names and percent-encoded texts are not names. */
 const NAME = /^[a-z0-9._~-]{1,32}$/i;
 const LETTER = /[a-z]/i;
-/** Ids: UUIDs and other hexadecimal numbers of eight digits and more that have a decimal digit. */
+/** Matches ids: UUIDs, and other hexadecimal numbers of at least eight digits that have a decimal digit. */
 const HEX = /^(?=.*\d)[0-9a-f]{8,}$/i;
-/** Numbers of records, such as the end of `order-10023`; years and versions are shorter. */
+/** Matches numbers of records, such as the end of `order-10023`; years and versions are shorter. */
 const LONG_NUMBER = /^\d{5,}$/;
-/** Changes between letters and digits that no word has: `oauth2` has one, `base64url` two, `8f3kd02m` five. */
+/**
+ * With this many changes between letters and digits, a text is not a word: `oauth2` has one, `base64url` two,
+ * `8f3kd02m` five.
+ */
 const CHANGE = /[a-z](?=\d)|\d(?=[a-z])/gi;
 const [TOKEN_CHARS, TOKEN_CHANGES] = [8, 3];
-/** Words with a digit are shorter than this. */
+/** A text with a digit that is at least this long is not a word. */
 const LONG_TOKEN = /^(?=.*\d).{20,}$/;
 
 /**
- * The route of a path: its first two segments, with `*` for ids and for all further segments.
+ * The route of a path, which is its first two segments, with `*` for ids and for all further segments.
  *
  * @example routeOf('/api/users/7') // '/api/users/*'
  * @example routeOf('/v2/oauth2') // '/v2/oauth2'
@@ -30,7 +33,9 @@ export function routeOf(path: string): string {
   return `/${shown.join('/')}`;
 }
 
-/** Whether a segment is a name, and not an id: a number, a UUID, a long hexadecimal number or a mixed token. */
+/**
+ * Whether a segment is a name. Otherwise, it is an id: a number, a UUID, a long hexadecimal number or a mixed token.
+ */
 function isName(segment: string): boolean {
   if (!NAME.test(segment) || !LETTER.test(segment)) return false;
   return segment.split(/[._~-]/).every((word) => !HEX.test(word) && !LONG_NUMBER.test(word) && !isToken(word));

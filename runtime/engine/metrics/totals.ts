@@ -1,5 +1,5 @@
-// The supervisor's sums over the reports of all engines, including dead ones: totals never decrease. The number of rows
-// for single deployments is limited. Further deployments are summed as `other`.
+// The supervisor's sums of the reports of all engines, including dead ones, so that totals never decrease. The number
+// of rows for single deployments is limited. Further deployments are summed as `other`.
 import { keyOf, labels, otherDeployments, type DeploymentReport, type MetricsReport, type Sample } from './report.ts';
 
 interface Row {
@@ -9,7 +9,7 @@ interface Row {
   readonly retained: Sums;
 }
 
-/** Values by name and labels. */
+/** Values by metric name and labels. */
 class Sums {
   #values = new Map<string, [name: string, labels: string, value: number]>();
 
@@ -34,13 +34,15 @@ export class MetricsTotals {
   #deploymentsMax: number;
   #live = new Map<string, MetricsReport>();
   #retained = new Sums();
-  /** Deployments with a row of their own. */
+  /** Deployments with a separate row. */
   #rows = new Map<string, Row>();
-  /** Deployments that arrived when all rows were taken. */
+  /** Deployments that appeared when all rows were in use. */
   #unnamed = new Set<string>();
   #retainedOthers = new Sums();
 
-  /** @param options.deploymentsMax rows of single deployments; the rest is summed as `other`. */
+  /**
+   * @param options.deploymentsMax number of rows for single deployments; all other deployments are summed as `other`.
+   */
   constructor(options: { readonly deploymentsMax: number }) {
     this.#deploymentsMax = options.deploymentsMax;
   }
@@ -50,13 +52,14 @@ export class MetricsTotals {
     const before = this.#live.get(engine)?.deployments ?? [];
     this.#live.set(engine, report);
     const now = new Map(report.deployments.map((deployment) => [keyOf(deployment.id, deployment.serves), deployment]));
-    // The engine has dropped it, and counts from zero if it returns, which may have happened since its last report.
+    // The engine has dropped the deployment. If the deployment returns, it is counted from zero, which may have
+    // happened since the last report.
     for (const deployment of before)
       if (hasRestarted(deployment, now.get(keyOf(deployment.id, deployment.serves)))) this.#retain(deployment);
     for (const deployment of report.deployments) this.#giveRow(deployment);
   }
 
-  /** The engine has exited: its counts are kept. */
+  /** Called when the engine has exited: its counts are kept. */
   retire(engine: string): void {
     const report = this.#live.get(engine);
     if (report === undefined) return;
@@ -69,7 +72,7 @@ export class MetricsTotals {
     (this.#rows.get(keyOf(id, serves))?.retained ?? this.#retainedOthers).addAll(counters);
   }
 
-  /** Everything: sums of counters, gauges by engine, rows of deployments. */
+  /** All samples: sums of counters, gauges by engine, and rows of deployments. */
   samples(): Sample[] {
     const sums = new Sums();
     sums.addAll(this.#retained.samples());
@@ -98,8 +101,8 @@ export class MetricsTotals {
     return samples;
   }
 
-  // First come, first served, and kept while any engine reports it: a deployment that moved between its row and
-  // `other` would make both jump.
+  // The first deployments get the rows, and keep them while any engine reports them. If a deployment moved between its
+  // row and `other`, both values would jump.
   #giveRow({ id, project, serves }: DeploymentReport): void {
     const key = keyOf(id, serves);
     if (id === otherDeployments.id || this.#rows.has(key) || this.#unnamed.has(key)) return;
@@ -118,7 +121,7 @@ export class MetricsTotals {
   }
 }
 
-/** Whether the counters restarted since the previous report. */
+/** Whether the counters have restarted since the previous report. */
 function hasRestarted(before: DeploymentReport, now: DeploymentReport | undefined): boolean {
   if (now === undefined) return true;
   const values = new Map(now.counters.map(([name, given, value]) => [`${name}{${given}`, value]));

@@ -1,7 +1,6 @@
-// Usage of deployments since it was last taken: invocations, failures, status classes, latency and CPU by kind and
-// route, for the ledger of the control plane. Counted at the end of each invocation. main.ts sends the counts to the
-// supervisor once a second, so that a dying engine loses at most one second. Requests with a known path cause no
-// allocation.
+// Usage of deployments since the last report: invocations, failures, status classes, latency and CPU by kind and route,
+// for the control plane. Counted at the end of each invocation. main.ts sends the counts to the supervisor once a
+// second, so that a dying engine loses at most one second. For requests with a known path, nothing is allocated.
 import { bucketOf, cpuScale, latencyScale, NO_COUNTS, toSparse } from '#core/histogram.ts';
 import type { MeasuredKind } from '#core/bindings/kinds.ts';
 import type { InvocationKind } from '#core/plans.ts';
@@ -9,22 +8,24 @@ import { ofPreview } from '#core/preview.ts';
 import { statusClasses, type UsageKind, type UsageRow } from '#core/usage-row.ts';
 import { routeOf } from './routes.ts';
 
-/** Routes of a deployment with rows of their own, and names of events; others are `*`. */
+/**
+ * Maximum number of routes and names of events of a deployment that have separate rows; all others are summed as `*`.
+ */
 const ROUTES_MAX = 50;
 const EVENTS_MAX = 200;
-/** Paths whose route is cached, and their maximum length. */
+/** Maximum number of paths whose route is cached, and their maximum length. */
 const PATHS_MAX = 512;
 const PATH_CHARS_MAX = 200;
-/** Rows taken at a time; others wait for the next time. */
+/** Maximum number of rows in one report; other rows wait for the next report. */
 const ROWS_MAX = 5000;
-/** Row of static files, which have no worker and no route of their own. */
+/** Name of the row for static files, which have no worker and no route. */
 const FILES = '(files)';
-/** Row of code that no request started. */
+/** Name of the row for code that no request started. */
 const NO_REQUEST = '(no request)';
-/** Unused histograms that are kept, so that none is allocated for each report. */
+/** Number of unused histograms that are kept, so that none is allocated for each report. */
 const SPARE_MAX = 256;
 
-/** Invocations of one route by their CPU and latency. */
+/** The invocations of one route, by their CPU and latency. */
 class Histograms {
   readonly cpu = new Uint32Array(cpuScale.buckets);
   readonly firstByte = new Uint32Array(latencyScale.buckets);
@@ -57,7 +58,7 @@ class Count {
   worstAt = 0;
   worstIsFailure = false;
   readonly statuses = statusClasses.map(() => 0);
-  /** Null until an invocation ends, because only used routes have one. */
+  /** The histograms; null until an invocation ends, so that only used routes have them. */
   histograms: Histograms | null = null;
   /** Whether the row is queued to be reported. */
   isWaiting = false;
@@ -70,25 +71,25 @@ class Count {
   }
 }
 
-/** An invocation that has ended. */
+/** What is counted about an invocation that has ended. */
 interface EndedInvocation {
   readonly kind: InvocationKind;
-  /** Read only for the most expensive invocation. */
+  /** Id of the invocation, which is only read for the most expensive one. */
   readonly uid: string;
-  /** 0 if there is no response. */
+  /** Status of the response; 0 if there is none. */
   readonly status: number;
   readonly cpuMs: number;
   readonly hostCpuMs: number;
 }
 
-/** One deployment's part of {@link EngineUsage}. */
+/** The usage of one deployment in {@link EngineUsage}. */
 export interface DeploymentUsage {
   /**
    * @param target the target of a request; for another event, the name of its queue, timer, schedule or workflow; ''
    * for an object's event. @param isFailure whether the status is 5xx, or the outcome is not `ok`.
-   * @param budgetMs CPU of its last budget. @param firstByteMs the time from its arrival to the head of its response;
-   * negative if it has no response. @param answerMs the time from its arrival to the end of its response; negative if
-   * this is not counted.
+   * @param budgetMs CPU limit of its last budget. @param firstByteMs the time from its arrival to the first byte of its
+   * response; negative if it has no response. @param answerMs the time from its arrival to the end of its response;
+   * negative if this is not counted.
    */
   ended(
     invocation: EndedInvocation,
@@ -99,28 +100,28 @@ export interface DeploymentUsage {
     answerMs: number,
   ): void;
   /**
-   * Code that continued after its invocation, or ran without one. @param target the target of a request; '' for other
-   * events, and if there is no event.
+   * Counts code that continued after its invocation, or ran without one. @param target the target of a request; '' for
+   * other events, and if there is no event.
    */
   burnt(kind: InvocationKind, target: string, cpuMs: number): void;
-  /** A file was served, or a redirect or an error instead. */
+  /** Counts a served file, or a redirect or an error instead. */
   served(status: number): void;
   /** Counts calls of bindings. @param resource the resource of the binding. */
   calls(kind: MeasuredKind, resource: string): ResourceUsage;
 }
 
-/** Calls of one resource. */
+/** The counter for calls of one resource. */
 interface ResourceUsage {
-  /** A call has ended. */
+  /** Called when a call has ended. */
   ended(ms: number, isFailure: boolean): void;
 }
 
-/** Usage of all deployments of an engine. */
+/** The usage of all deployments of an engine. */
 export class EngineUsage {
   #waiting: Count[] = [];
   #spare: Histograms[] = [];
 
-  /** @param preview slug of the branch whose resources it uses; null means production's. */
+  /** @param preview slug of the branch whose resources the deployment uses; null means production's resources. */
   open(project: string, deployment: string, preview: string | null = null): DeploymentUsage {
     const routes = new Map<string, Count>();
     const paths = new Map<string, Count>();
@@ -146,7 +147,7 @@ export class EngineUsage {
       const count = ofRoute(routeOf(path));
       if (path.length <= PATH_CHARS_MAX) {
         if (paths.size >= PATHS_MAX) paths.clear();
-        // A copy: a substring would retain the whole text of the request.
+        // The path is copied, because a substring would retain the whole text of the request.
         paths.set(Buffer.from(path, 'latin1').toString('latin1'), count);
       }
       return count;
@@ -216,7 +217,7 @@ export class EngineUsage {
     };
   }
 
-  /** Usage since the last call. */
+  /** Returns the usage since the last call. */
   take(): UsageRow[] {
     if (this.#waiting.length === 0) return [];
     const taken = this.#waiting.slice(0, ROWS_MAX);

@@ -11,8 +11,8 @@ import { proxyProblem } from '../http/client-address.ts';
 
 /**
  * V8 13.6 has one table for the code of all functions in a process, and gives an isolate one of its 4,096 segments, or
- * one for each 4,096 functions. When no segment is left, the process crashes (at about 4,060 hello workers). A quarter
- * is reserved for workers with many functions.
+ * one for each 4,096 functions. When no segment is left, the process crashes (at about 4,060 minimal workers). A
+ * quarter of the segments is reserved for workers with many functions.
  */
 const ISOLATES_MAX = 3072;
 
@@ -33,7 +33,7 @@ export interface EngineConfig {
   readonly egress: EgressPolicy;
   /** `WORKER_DNS_SERVERS`: name servers for workers' requests. By default, these are the system's name servers. */
   readonly nameServers: readonly string[];
-  /** `TRUSTED_PROXIES`: addresses and CIDR ranges of proxies whose client addresses are believed. */
+  /** `TRUSTED_PROXIES`: addresses and CIDR ranges of proxies whose headers with client addresses are trusted. */
   readonly trustedProxies: readonly string[];
   /** `DB_MIGRATIONS_EXECUTOR`: which process applies the migrations of deployments. */
   readonly migrationsExecutor: MigrationsExecutor;
@@ -42,19 +42,20 @@ export interface EngineConfig {
   /** `EDGE_TOKEN`: identifies requests that came through the edge; '' if it is not set. */
   readonly edgeToken: string;
   /**
-   * `ENGINE_AI_SOCKET`, or `ENGINE_AI_ORIGIN` of an API elsewhere, and `ENGINE_AI_URL`, the workers' PLATFORM_AI_URL;
-   * null if there is no AI gateway.
+   * The AI gateway: `ENGINE_AI_SOCKET`, or `ENGINE_AI_ORIGIN` of an API elsewhere, and `ENGINE_AI_URL`, which workers
+   * get as PLATFORM_AI_URL. Null if there is no AI gateway.
    */
   readonly ai: { readonly socket: string; readonly origin: string; readonly url: string | null } | null;
   /** `ENGINE_SANDBOX_URL` and `ENGINE_SANDBOX_TOKEN`: the sandbox service, or null. */
   readonly sandboxes: { readonly origin: string; readonly token: string } | null;
-  /**
-   * `ENGINE_SSR_SOCKET`: socket of the process that runs servers of ssr projects; '' means no such servers run here.
-   */
+  /** `ENGINE_SSR_SOCKET`: socket of the process that runs servers of ssr projects; '' if no such servers run here. */
   readonly ssrSocket: string;
-  /** `ENGINE_SSR_CALLS`: prefix of the path of the socket for their calls; '' uses the prefix of its own socket. */
+  /**
+   * `ENGINE_SSR_CALLS`: prefix of the path of the socket on which servers call bindings; '' means the prefix of the
+   * engine's own socket.
+   */
   readonly ssrCalls: string;
-  /** Set by the supervisor; null for a standalone engine. */
+  /** Settings from the supervisor; null for a standalone engine. */
   readonly supervision: Supervision | null;
 }
 
@@ -98,7 +99,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     if (!isNameServer(server))
       throw new Failure(
         'configuration',
-        `WORKER_DNS_SERVERS must be IP addresses, comma-separated, each with a port where it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), but has "${server}"`,
+        `WORKER_DNS_SERVERS must be IP addresses, comma-separated, each with a port if it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), but has "${server}"`,
       );
   }
   const trustedProxies = list(get('TRUSTED_PROXIES'));

@@ -13,7 +13,7 @@ import type { createEngineReports } from './reports.ts';
 import type { RouteWaits } from './route-waits.ts';
 import type { EngineStores } from './stores.ts';
 
-/** Overhead around a file in a request about bindings. */
+/** Size of a request about bindings in addition to the file in it. */
 const DATA_HEAD_BYTES = 64 * 1024;
 
 /** Dependencies. */
@@ -27,7 +27,7 @@ interface EngineRouteDeps {
   readonly waits: RouteWaits;
   readonly recent: RecentLog;
   readonly reports: ReturnType<typeof createEngineReports>;
-  /** Whether a project is served by the record with this hash; '' asks whether the project is not served. */
+  /** Whether a project is served according to the record with this hash; '' asks whether the project is not served. */
   readonly isRouted: (project: string, hash: string) => boolean;
 }
 

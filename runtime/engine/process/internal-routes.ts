@@ -1,4 +1,4 @@
-// Routes of an engine's Unix socket besides its health: status, metrics, deliveries. For the supervisor and clients
+// Routes of an engine's Unix socket, except its health: status, metrics, deliveries. Used by the supervisor and clients
 // of its private port. Created by main.ts, served by internal-server.ts.
 import { errorMessage } from '#core/errors.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';
@@ -18,10 +18,10 @@ import { answerJson, answerText, type InternalRoutes } from './internal-server.t
 interface InternalRouteDeps {
   readonly handler: Pick<Handler, 'deliver' | 'check'>;
   readonly recent: Pick<RecentLog, 'read'>;
-  /** Whether a project is served by the record with this hash; '' asks whether the project is not served. */
+  /** Whether a project is served according to the record with this hash; '' asks whether the project is not served. */
   readonly isRouted: (project: string, hash: string) => boolean;
   readonly reports: ReturnType<typeof createEngineReports>;
-  /** Limit for a delivery. */
+  /** Maximum size of a delivery. */
   readonly bodyBytesMax: number;
 }
 
@@ -76,7 +76,10 @@ export function internalRoutes({
   };
 }
 
-/** Parses a check: that a route record is loaded, by its hash, or that the worker of an artifact starts. */
+/**
+ * Parses a check, which asks whether a route record with this hash is loaded, or whether the worker of an artifact
+ * starts.
+ */
 function parseCheck(text: string): { project: string; record: string } | { route: Route } | null {
   let value: unknown;
   try {
@@ -92,7 +95,7 @@ function parseCheck(text: string): { project: string; record: string } | { route
   const texts = Object.fromEntries(
     Object.entries(vars).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
-  // A separate preview, which cannot reach production's data.
+  // The worker is started as a separate preview, which cannot reach production's data.
   const id = `check-${artifact.slice(0, 12)}`;
   const own = { branch: id, preview: id };
   return { route: { project, deployment: id, artifact, plan: plan as Plan, vars: texts, ...own } };

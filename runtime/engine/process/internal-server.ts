@@ -1,11 +1,12 @@
 // An engine's private HTTP server: `/_platform/...` on a Unix socket that only the supervisor's processes can reach.
-// Never on the public port. main.ts passes the routes.
+// These routes are never on the public port. main.ts passes the routes.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-// Not imported, because an import reads all exports and so loads Node's HTTP client: 67 ms of CPU in every process.
+// `node:http` is not imported, because an import reads all exports and so loads Node's HTTP client, which costs every
+// process 67 ms of CPU.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** Handles one route; an exception becomes a 500. */
+/** Handles one route; an exception becomes a response with status 500. */
 type InternalRoute = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 /** Key of a route: method and path without query, such as `GET /_platform/health`. */
 export type InternalRoutes = Readonly<Record<`${'GET' | 'POST'} /_platform/${string}`, InternalRoute>>;

@@ -1,5 +1,5 @@
 // An engine's log: lines of workers and ends of invocations, with fields to search by. Made by main.ts. Query strings
-// are omitted: they may contain secrets.
+// are omitted, because they may contain secrets.
 import type { Logger } from 'pino';
 import { requestLogFrom } from '#core/log/log-level.ts';
 import { openLog, type LogDestination } from '#core/log/log.ts';

@@ -15,28 +15,28 @@ interface MigrationError {
   readonly message: string;
   /** Set for a migration that failed, or was changed after it was applied. */
   readonly file?: string;
-  /** From 1, with the first 500 characters of the failed statement. */
+  /** The line, from 1, and the first 500 characters of the failed statement. */
   readonly line?: number;
   readonly statement?: string;
 }
 
-/** Result for one database. */
+/** The result for one database. */
 export interface MigratedDatabase {
   /** Name in platform.yaml. */
   readonly resource: string;
-  /** Whether the database was created now as a copy of production's. */
+  /** Whether the database was created now, as a copy of that of production. */
   readonly copied: boolean;
-  /** File names: applied now, applied before, and pending. */
+  /** File names of migrations that were applied now, had been applied before, and are pending. */
   readonly applied: readonly string[];
   readonly present: readonly string[];
   readonly pending: readonly string[];
   readonly error: MigrationError | null;
 }
 
-/** Parameters of a migration. */
+/** The parameters of a migration of databases. */
 interface MigrationOrder {
   readonly namespace: string;
-  /** Slug of the branch whose databases are migrated; null means production's. */
+  /** Slug of the branch whose databases are migrated; null means the databases of production. */
   readonly preview: string | null;
   /** Whether a preview's databases start as copies of production's. */
   readonly copies: boolean;
@@ -78,7 +78,7 @@ export async function migrateArtifact(
         copied = made;
       }
       let known = await databases.migrations(place, own);
-      // A copy that does not exist yet has production's state.
+      // A copy that does not exist yet has the same state as production.
       if (dryRun && isCopied && !known.there) known = await databases.migrations(origin, own);
       ({ applied: before, pending } = known);
       if (dryRun || pending.length === 0)
@@ -97,7 +97,7 @@ export async function migrateArtifact(
 
 function toMigrationError(error: unknown): MigrationError {
   const { code, message, details } = error as { code?: unknown; message: string; details?: Record<string, unknown> };
-  // SQLite's errors have codes of their own.
+  // Errors of SQLite have their own codes.
   if (!isErrorCode(code)) return { code: 'database_unavailable', message };
   const { file, line, statement } = details ?? {};
   return {

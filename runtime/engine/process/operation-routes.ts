@@ -1,6 +1,6 @@
 // Routes of an engine's Unix socket for releases: start a deployment before its first request, migrate and copy
 // databases, and remove a branch or a project. docs/operating.md describes requests and responses. The supervisor's
-// private port (operations.ts there) runs only one at a time per project.
+// private port (private-port/operations.ts) runs only one operation at a time per project.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -30,21 +30,21 @@ export interface OperationDeps {
   readonly databases: DatabaseClient | null;
   readonly stores: Omit<BranchStores & ProjectStores, 'databases'>;
   readonly resources: ResourceDeps;
-  /** Limit for a request about bindings, which may contain a file. */
+  /** Maximum size of a request about bindings, which may contain a file. */
   readonly dataBytesMax: number;
-  /** Waits briefly until the routes match; null if they do not. */
+  /** Waits briefly until the routes match a condition; null if they do not. */
   readonly waitFor: <Found>(find: () => Found | null) => Promise<Found | null>;
   readonly findDeployment: (id: string) => Route | null;
   readonly routesOf: (project: string) => readonly Route[];
   readonly isProduction: (route: Route) => boolean;
   readonly snapshotsMax: number;
-  /** Stored bytes of files and databases. */
+  /** The stored bytes of files and databases. */
   readonly kept: () => Promise<KeptBytes>;
 }
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** Limit for a manifest's bindings, and lists in them. */
+/** Maximum length of a manifest's lists of bindings, and of lists in them. */
 const BODY_BYTES_MAX = 1024 * 1024;
 const BRANCH_CHARS_MAX = 255;
 
@@ -91,7 +91,7 @@ export function operationRoutes(deps: OperationDeps): InternalRoutes {
       const production = deps.routesOf(own).find((route) => deps.isProduction(route));
       if (production !== undefined && branchSlug(production.branch, own) === branchSlug(name, own))
         throw new PlatformError('branch_in_use', { project: own, branch: name, reason: 'it is the production branch' });
-      // The record may not be read yet if the route is being removed at this moment.
+      // If the route is being removed at this moment, the engine may not have read the record yet.
       const inUse = (): Route | undefined => deps.routesOf(own).find((route) => route.branch === name);
       const isGone = await deps.waitFor(() => (inUse() === undefined ? true : null));
       if (isGone === null) {
@@ -176,7 +176,7 @@ async function answer(
     const { code, details, message } = error as PlatformError;
     if (Object.hasOwn(errorTable, code))
       return answerJson(response, errorTable[code].status, { error: errorMessage(code, details), code });
-    // SQLite's errors have codes of their own.
+    // Errors of SQLite have their own codes.
     answerJson(response, 503, { error: message, code: 'database_unavailable' });
   }
 }

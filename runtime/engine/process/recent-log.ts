@@ -1,5 +1,5 @@
-// The last lines of each project that this engine served, for `platform logs`: in memory, limited, oldest dropped
-// first. main.ts adds lines next to the log, and the engine's Unix socket serves them.
+// The last log lines of each project that this engine served, for `platform logs`. They are in memory and limited; the
+// oldest lines are dropped first. main.ts adds lines next to the log, and the engine's Unix socket serves them.
 import { errorMessage } from '#core/errors.ts';
 import type { RequestRecord } from '../invocation/request-record.ts';
 import type { LogLine } from '../invocation/log.ts';
@@ -7,7 +7,7 @@ import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
 
 /** A line as `platform logs` shows it. */
 interface RecentLine {
-  /** Increases over all lines of the engine. */
+  /** Number of the line, which increases over all lines of the engine. */
   readonly seq: number;
   /** Milliseconds since 1970. */
   readonly time: number;
@@ -17,7 +17,7 @@ interface RecentLine {
   readonly text: string;
 }
 
-/** Approximate memory of a line besides its text. */
+/** Approximate memory of a line in addition to its text. */
 const LINE_BYTES = 200;
 
 interface Project {
@@ -32,7 +32,7 @@ export class RecentLog {
   #projectsMax: number;
   #seq = 0;
 
-  /** @param bounds bytes per project, and the number of projects (those that wrote last). */
+  /** @param bounds maximum bytes per project, and maximum number of projects (those that wrote last). */
   constructor(bounds: { readonly bytesMax: number; readonly projectsMax: number }) {
     this.#bytesMax = bounds.bytesMax;
     this.#projectsMax = bounds.projectsMax;
@@ -42,7 +42,7 @@ export class RecentLog {
     this.#add(project, { deployment, level, text, invocation });
   }
 
-  /** Records an invocation that failed, or any if all are recorded. */
+  /** Records a failed invocation, or any invocation if all are recorded. */
   ended({
     project,
     deployment,
@@ -76,13 +76,13 @@ export class RecentLog {
       project = { lines: [], bytes: 0 };
       if (this.#projects.size >= this.#projectsMax) this.#projects.delete(this.#projects.keys().next().value!);
     } else this.#projects.delete(name);
-    // In the order of their last line.
+    // The projects are in the order of their last line.
     this.#projects.set(name, project);
     const text = line.text.length > this.#bytesMax / 2 ? `${line.text.slice(0, this.#bytesMax / 2)} ...` : line.text;
     project.lines.push({ seq: ++this.#seq, time: Date.now(), ...line, text });
     project.bytes += text.length + LINE_BYTES;
     if (project.bytes <= this.#bytesMax) return;
-    // A quarter is removed at a time, because removing one from the front moves all others.
+    // A quarter of the lines is removed at a time, because removing a line from the front moves all others.
     let count = 0;
     while (project.bytes > this.#bytesMax * 0.75 && count < project.lines.length - 1)
       project.bytes -= project.lines[count++]!.text.length + LINE_BYTES;

@@ -1,17 +1,17 @@
 // An engine's reports to the supervisor: its status for people and its metrics for /metrics. Served over the engine's
-// Unix socket (internal-routes.ts); this code does not run on the path of a request.
+// Unix socket (internal-routes.ts); this code never runs while a request is served.
 import type { Engine } from '../serving/engine.ts';
 import type { Handler } from '../handler.ts';
 import { watchEventLoop } from '../metrics/event-loop.ts';
 import { labels, type MetricsReport, type Sample } from '../metrics/report.ts';
 
-/** Sources of the reports. */
+/** The sources of the reports. */
 interface ReportDeps {
   readonly engine: Engine;
   readonly handler: Pick<Handler, 'load' | 'objectCounts'>;
   /** The HTTP listener; null until the engine listens. */
   readonly listener: () => 'node' | 'uws' | null;
-  /** Requests forwarded to other engines. */
+  /** Number of requests that were forwarded to other engines. */
   readonly forwarded: () => number;
   /** Routed deployments. */
   readonly routes: () => number;
@@ -22,20 +22,23 @@ interface EngineStatus {
   readonly pid: number;
   readonly uptimeMs: number;
   readonly listener: 'node' | 'uws' | null;
-  /** Clock that measures CPU budgets. */
+  /** The clock that measures CPU budgets. */
   readonly cpuClock: string;
   readonly snapshotBytes: number;
   readonly isolates: { readonly live: number; readonly blank: number };
-  /** Isolates that run, and that wait for a slot. */
+  /** Number of isolates that run, and that wait for a slot. */
   readonly entries: { readonly running: number; readonly waiting: number };
-  /** Entries with new requests, and the number of those requests. */
+  /** Number of entries with new requests, and of those requests. */
   readonly joined: { readonly entries: number; readonly requests: number };
   readonly load: number;
-  /** Threads lost to code that V8 cannot end or to heap overflows inside V8, and their CPU since. */
+  /**
+   * Number of threads that were lost to code that V8 cannot end, or to heap overflows inside V8, and the CPU that they
+   * have used since.
+   */
   readonly lostThreads: number;
   readonly lostThreadsCpuMs: number;
   readonly rssBytes: number;
-  /** Memory held for workers outside isolates; `most`: the largest holders. */
+  /** Memory that is held for workers outside isolates. `most` lists the deployments with the most memory. */
   readonly hostMemory: {
     readonly bytes: number;
     readonly bytesMax: number;
@@ -43,11 +46,11 @@ interface EngineStatus {
     readonly most: readonly { readonly name: string; readonly bytes: number }[];
   };
   readonly routes: number;
-  /** CPU ms by kind; `none`: no invocation ran; `entries`: total. */
+  /** CPU ms by kind. `none` is the CPU of entries in which no invocation ran, and `entries` the total. */
   readonly cpuMs: Readonly<Record<string, number>>;
 }
 
-/** Deployments listed in the status. */
+/** Maximum number of deployments in the status. */
 const HEAVIEST_MAX = 10;
 
 /** The reports of an engine, until `close`. */
@@ -64,7 +67,7 @@ export function createEngineReports(deps: ReportDeps): {
       pid: process.pid,
       uptimeMs: Math.round(process.uptime() * 1000),
       listener: deps.listener(),
-      // runtime/engine/isolates/native: no engine starts without it.
+      // The value is constant, because no engine starts without the native half (runtime/engine/isolates/native).
       cpuClock: 'native thread clock',
       snapshotBytes: engine.snapshotBytes,
       isolates: { live: engine.pool.live, blank: engine.pool.blank },

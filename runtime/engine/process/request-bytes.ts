@@ -1,7 +1,7 @@
 // Reads the body of a request on an engine's Unix socket. Used by its routes.
 import type { IncomingMessage } from 'node:http';
 
-/** The whole body; null if it is larger. */
+/** The whole body; null if it is larger than allowed. */
 export async function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,19 +1,22 @@
-// Waits until the routes of this engine match a condition: a client that changed a record may ask before the engine has
-// read it. Created by main.ts, used by operation-routes.ts.
+// Waits until the routes of this engine match a condition, because a client that has changed a record may ask before
+// the engine has read it. Created by main.ts, used by operation-routes.ts.
 
-/** A record is read within moments; within two seconds if the file system does not report changes. */
+/**
+ * Timeout. A record is usually read within moments, but may take two seconds if the file system does not report
+ * changes.
+ */
 const WAIT_MS_MAX = 2500;
 
-/** Conditions that wait for the next change of the routes. */
+/** Waits for conditions on the routes. */
 export class RouteWaits {
   #waiting = new Set<() => void>();
 
-  /** The routes have changed. */
+  /** Called when the routes have changed. */
   changed(): void {
     for (const look of this.#waiting) look();
   }
 
-  /** The result of `find` once it is not null; null after a timeout. */
+  /** Resolves with the result of `find` when it is not null; null after a timeout. */
   waitFor<Found>(find: () => Found | null, waitMs = WAIT_MS_MAX): Promise<Found | null> {
     const found = find();
     if (found !== null) return Promise.resolve(found);

@@ -1,4 +1,5 @@
-// From a ready handler to its end: opens the listener, alone or on orders of a supervisor, and drains. Made by main.ts.
+// Runs a ready handler until its end: opens the listener, alone or on request of a supervisor, and drains. Made by
+// main.ts.
 import { superviseEngine } from './supervised.ts';
 import type { Forwarder } from '../cluster/forwarder.ts';
 import type { Placement } from '../cluster/placement.ts';
@@ -17,11 +18,11 @@ interface ServeEngineDeps {
   readonly handler: Handler;
   readonly forwarder: Forwarder;
   readonly placement: Placement;
-  /** On the engine's Unix socket only. */
+  /** Routes that are only on the engine's Unix socket. */
   readonly routes: InternalRoutes;
   readonly telemetry: TelemetryRecorder;
   readonly onAssigned: (place: number | null) => void;
-  /** @param reason why the listener is node:http; null if it is another listener. */
+  /** @param reason the reason why the listener is node:http; null if it is another listener. */
   readonly onListening: (listener: Listener, reason: string | null) => void;
   readonly onFailure: (error: unknown) => void;
   /** Closes everything and ends the process. */

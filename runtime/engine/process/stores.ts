@@ -34,7 +34,7 @@ import { createMailPostgres } from '../../stores/mail-postgres.ts';
 import { createStatePostgres } from '../../stores/state-postgres.ts';
 import { limitByProject } from '../../stores/project-concurrency.ts';
 
-/** Files, and the stored bytes of each namespace. */
+/** The file store, which also reports the stored bytes of each namespace. */
 type CountedFiles = FileStore & { kept(): Promise<ReadonlyMap<string, number>> };
 
 /** Stores for the handler. */
@@ -42,21 +42,21 @@ export interface EngineStores {
   readonly stores: BindingStores;
   readonly cache: CacheStore;
   readonly signedFiles: SignedFiles | null;
-  /** Null without a database service. */
+  /** Databases of projects; null without a database service. */
   readonly databases: DatabaseClient | null;
-  /** Stored bytes of this engine's files and databases, by namespace; null means unknown here. */
+  /** The stored bytes of this engine's files and databases, by namespace; null if unknown. */
   readonly kept: () => Promise<KeptBytes>;
   /** The stores with data of branches and projects. */
   readonly branchStores: Omit<BranchStores & ProjectStores, 'databases' | 'sandboxes'>;
-  /** Schedules; null without Postgres. */
+  /** The schedules; null without Postgres. */
   readonly cron: EventStores['cron'] | null;
   readonly authRoutes: AuthRoutes | null;
   readonly passGate: PassGate;
-  /** Signs the tokens of events for servers; the same for all engines of a platform. */
+  /** The secret that signs the tokens of events for servers, which is the same for all engines of a platform. */
   readonly eventsKey: Uint8Array;
-  /** Which engine has a durable object; null without Postgres: this engine has all of them. */
+  /** Determines which engine has a durable object; null without Postgres, because this engine then has all objects. */
   readonly objectLeases: ObjectLeases | null;
-  /** Closes connections, without waiting. */
+  /** Closes connections without waiting. */
   close(): void;
 }
 
@@ -71,13 +71,13 @@ interface EngineStoresDeps {
   readonly protocol: 'http' | 'https';
   /** `PUBLIC_PORT`; null means the port of the request. */
   readonly publicPort: number | null;
-  /** Addresses and CIDR ranges. */
+  /** Addresses and CIDR ranges of trusted proxies. */
   readonly trustedProxies: readonly string[];
   readonly edgeToken: string;
   /** Path of this engine's socket for forwarded requests; empty if this engine has none. */
   readonly link?: string;
   readonly log: (level: 'warn' | 'error', message: string) => void;
-  /** N of scrypt, for tests. */
+  /** The parameter N of scrypt, for tests. */
   readonly passwordCost?: number;
   /** Lease of this engine's durable objects, for tests. */
   readonly objectLeaseMs?: number;
@@ -202,7 +202,7 @@ export async function openEngineStores({
     signedFiles: secret === '' ? null : createSignedFiles(files, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     passGate: createGates({
-      // For a standalone engine, signatures are valid until the process exits.
+      // The signatures of a standalone engine are valid until the process exits.
       secret: secret === '' ? randomBytes(32) : keyFor('previews'),
       protocol,
       publicPort,

@@ -1,6 +1,6 @@
 // An engine's half of supervision: it boots, waits for an assignment, opens its sockets, reports running deployments,
-// and hands over or drains on request. main.ts calls it if a supervisor started the process. Concerns the process
-// only, not requests.
+// and hands over or drains on request. main.ts calls it if a supervisor started the process. Only handles the process,
+// not requests.
 import { flushCompileCache } from 'node:module';
 import type { Limits } from '#core/limits.ts';
 import type { Supervision } from './configuration.ts';
@@ -29,29 +29,29 @@ interface SupervisedDeps {
   /** Number of invocations started so far. */
   readonly served: () => number;
   readonly open: (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>) => Promise<Listener>;
-  /** The number among serving engines; null for a quarantine engine. */
+  /** Number of this engine among the serving engines; null for a quarantine engine. */
   readonly onAssigned: (place: number | null) => void;
   readonly onListening: (listener: Listener) => void;
   /** Why the listener is node:http, or null. */
   readonly listenerReason: string | null;
   /** Whether log lines and invocations are to be recorded. */
   readonly onRecording: (isOn: boolean) => void;
-  /** The engine cannot continue. */
+  /** Called when the engine cannot continue. */
   readonly onFailure: (error: Error) => void;
-  /** Everything is served: ends the process. */
+  /** Called when all requests are served: ends the process. */
   readonly onDrained: () => void;
 }
 
 /**
- * Interval of checks of running deployments, and number of checks after which the supervisor is notified even without
- * a change.
+ * Interval at which running deployments are checked, and number of checks after which the supervisor is notified even
+ * without a change.
  */
 const NOTE_MS = 100;
 const NOTES_PER_REPORT = 10;
-/** Limit for deployments listed in a notification. */
+/** Maximum number of deployments in a notification. */
 const RUNNING_MAX = 50;
 const LOAD_MS = 20;
-/** A spare engine is idle after this. */
+/** How long after its start a spare engine is considered idle. */
 const SPARE_QUIET_MS = 3000;
 
 /** Opens the private sockets and reports that the engine can be assigned. `drain` is for signals. */
@@ -61,7 +61,7 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
     if (process.connected) process.send?.(message, (handle ?? undefined) as never, {}, () => {});
   };
   let listener: Listener | null = null;
-  /** Functions to leave the sockets of dead engines, by engine number. */
+  /** Functions that stop accepting connections of dead engines' sockets, by engine number. */
   const adopted = new Map<number, () => void>();
   let draining = false;
   const receiver: Receiver = await openReceiver({
@@ -71,8 +71,8 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
   });
   const internal = await openInternal(`${supervision.sockets}.http`, deps.routes);
 
-  // Makes Node's compile cache available to the next process even if this one is killed. This takes a tenth of a second
-  // the first time, so it runs only while no request is served.
+  // Makes Node's compile cache available to the next process even if this one is killed. The first time, this takes a
+  // tenth of a second, so it only runs while no request is served.
   const keep = setTimeout(flushCompileCache, SPARE_QUIET_MS).unref();
 
   async function assign(message: ToEngine & { type: 'assign' }, handle: object | null): Promise<void> {
@@ -83,7 +83,8 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
       listener = await deps.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
       deps.onListening(listener);
     }
-    // The supervisor keeps a copy: if this engine dies, another engine answers the connections in its queue.
+    // The supervisor keeps a copy of the socket, so that if this engine dies, another engine accepts the waiting
+    // connections.
     const technology = listener?.technology ?? null;
     const opened = { port: listener?.port ?? 0, technology, reason: deps.listenerReason };
     say({ type: 'listening', ...opened }, listener?.handOver());
@@ -98,7 +99,7 @@ export async function superviseEngine(deps: SupervisedDeps): Promise<{ drain(pat
       listener?.drain(limits.drainMs, patient ? 'wait' : 'close'),
       patient ? receiver.drain(limits.drainMs) : null,
     ]);
-    // `waitUntil` work, and events other than requests.
+    // Also waits for `waitUntil` work, and for events other than requests.
     while (handler.load > 0 && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, LOAD_MS));
     clearInterval(notes);

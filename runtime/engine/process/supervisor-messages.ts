@@ -2,17 +2,20 @@
 import type { Engine } from '../serving/engine.ts';
 import type { TelemetryRecorder } from '../telemetry/recorder.ts';
 
-/** Unsent data of a dying engine is lost: at most a second of usage, and a quarter of a second of telemetry. */
+/**
+ * Intervals of the batches. A dying engine loses its unsent data, at most a second of usage and a quarter of a second
+ * of telemetry.
+ */
 const USAGE_MS = 1000;
 const RECORDS_MS = 250;
 
 /** Sends batches until `close`. */
 interface SupervisorMessages {
-  /** Sends the last batches and `report`; resolves once they are written. */
+  /** Sends the last batches and `report`; resolves when they are written. */
   close(report: object): Promise<void>;
 }
 
-/** @param telemetry source of the records. */
+/** @param telemetry the source of the records. */
 export function startSupervisorMessages(
   { usage }: Pick<Engine, 'usage'>,
   telemetry: Pick<TelemetryRecorder, 'take'>,

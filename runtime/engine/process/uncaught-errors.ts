@@ -11,9 +11,9 @@ interface LastResortDeps {
   readonly later?: (callback: () => void, ms: number) => void;
 }
 
-/** Beyond this number the fault is persistent. */
+/** With more exceptions than this, the fault is persistent. */
 const ERRORS_MAX = 10;
-/** By then, the engine has been replaced and drained. */
+/** After this time, the engine has been replaced and drained. */
 const REPLACED_MS = 30_000;
 
 /** The listener of `uncaughtException`. */

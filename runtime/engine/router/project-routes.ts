@@ -16,55 +16,55 @@ export interface Route {
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
   readonly branch: string;
-  /** Slug of the branch whose resources it uses; null means production's. */
+  /** Slug of the branch whose resources the deployment uses; null means production's resources. */
   readonly preview: string | null;
-  /** Owner of the project, with a control plane. */
+  /** Owner of the project, if there is a control plane. */
   readonly owner?: RouteOwner;
 }
 
-/** Gate in front of a host: for previews, for production while it is split, for a redirect. */
+/** The gate of a host: for previews, for production while it is split, or for a redirect. */
 interface Gate {
   readonly project: string;
   /** Whether search engines are told not to index the host. */
   readonly isPreview: boolean;
   readonly protection: RouteProtection | null;
-  /** The deployment that serves this percentage of visitors instead. */
+  /** Another deployment that serves a percentage of the visitors. */
   readonly split: { readonly route: Route; readonly percent: number } | null;
-  /** Host to which visitors are redirected. */
+  /** The host to which visitors are redirected. */
   readonly redirectTo: string | null;
 }
 
-/** A deployment that still has open pages on a host of another one. */
+/** A deployment whose pages may still be open on a host that another deployment serves now. */
 export interface Other {
   readonly route: Route;
-  /** When the deployment was replaced, in milliseconds; Infinity if it is live too, because production is split. */
+  /** When the deployment was replaced, in milliseconds; Infinity if it is also live, because production is split. */
   readonly supersededAt: number;
 }
 
-/** Route match of a host; the gate is null if the host has none. */
+/** The route match of a host; the gate is null if the host has none. */
 export interface RouteMatch {
   readonly route: Route;
   readonly gate: Gate | null;
-  /** Former deployments of the host, latest first; null means that the host permanently serves one deployment. */
+  /** Former deployments of the host, latest first; null if the host always serves the same deployment. */
   readonly others: readonly Other[] | null;
 }
 
-/** Limit for former deployments of a host. */
+/** Maximum number of former deployments of a host. */
 const OTHERS_MAX = 20;
 
-/** Content of a record. */
+/** What a record contains. */
 interface ProjectRoutes {
   readonly routes: readonly Route[];
   readonly production: Route | null;
-  /** Hosts on the platform's own domains, which are reserved for the project. */
+  /** The hosts on the platform's own domains, which are reserved for the project. */
   readonly hosts: ReadonlyMap<string, RouteMatch>;
-  /** Custom hosts with their routes; another project may claim the same host. */
+  /** The custom hosts with their routes; another project may claim the same host. */
   readonly custom: readonly (readonly [host: string, to: RouteMatch])[];
 }
 
 /**
- * @param domains the platform's own. @param before previous routes of the project: unchanged routes stay the same
- * objects.
+ * @param domains the platform's own domains. @param before the previous routes of the project; unchanged routes stay
+ * the same objects.
  */
 export function projectRoutes(
   record: RouteRecord,
@@ -141,7 +141,7 @@ export function projectRoutes(
   }
   for (const [branch, id] of Object.entries(record.branches)) {
     const to = route(id);
-    // Route of production, not of the deployment that serves a share of its visitors.
+    // The route of production, not of the deployment that serves a share of its visitors.
     const match = to === null ? null : matchOf(to);
     add(`${project}--${branchSlug(branch, project)}`, match === own && own !== null ? { ...own, gate: null } : match);
   }
@@ -152,7 +152,7 @@ export function projectRoutes(
     claim(host, to === null ? null : matchOf(to));
   }
   for (const [host, redirectTo] of Object.entries(record.redirects ?? {})) {
-    // Redirects without a worker, so any deployment will do.
+    // A redirect needs no worker, so any deployment can be used.
     const to = production ?? route(Object.keys(record.deployments)[0]);
     const sends = { ...open, split: null, redirectTo };
     claim(host, to === null ? null : { route: to, gate: sends, others: null });

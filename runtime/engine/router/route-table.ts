@@ -1,8 +1,11 @@
-// Host -> deployment: updated per project, looked up per request. Pure: records in, routes out.
+// Finds the deployment of a host: updated per project, looked up per request. Pure: converts records to routes.
 import type { RouteRecord } from '#core/manifest.ts';
 import { projectRoutes, type RouteMatch, type Route } from './project-routes.ts';
 
-/** Two projects claim one custom host (the first by name gets it), or a project claims a host of the platform. */
+/**
+ * A conflict: two projects claim the same custom host, which the first by name gets, or a project claims a host of the
+ * platform.
+ */
 interface RouteConflict {
   readonly host: string;
   /** The project that does not get the host. */
@@ -17,38 +20,38 @@ interface RecordChange {
   readonly record: RouteRecord | null;
 }
 
-/** Result of a change; covers only the changed projects. */
+/** The result of a change, which only covers the changed projects. */
 export interface RouteChanges {
   /** All routes of the changed projects. */
   readonly current: readonly Route[];
   /** Former routes of the projects that no longer exist. */
   readonly gone: readonly Route[];
-  /** Conflicts over hosts that they claim or claimed. */
+  /** Conflicts over hosts that these projects claim or claimed. */
   readonly conflicts: readonly RouteConflict[];
 }
 
 /** The table. */
 export interface RouteTable {
-  /** The route of a Host header: lower case, with or without a port. */
+  /** The route for a Host header in lower case, with or without a port. */
   find(host: string): Route | null;
-  /** The same with its gate. */
+  /** The route for a Host header, with its gate. */
   match(host: string): RouteMatch | null;
   /** The route of a deployment by its id. */
   findDeployment(id: string): Route | null;
   /**
-   * Whether a route is its project's production. Not part of the route, so that a deployment is unchanged when it
-   * becomes production or stops being production.
+   * Whether a route is its project's production. This is not a part of the route, so that a deployment stays the same
+   * when it becomes production or stops being production.
    */
   isProduction(route: Route): boolean;
   /** Applies new records of some projects. */
   change(changes: Iterable<RecordChange>): RouteChanges;
-  /** Replaces the records of all projects; unchanged objects cost nothing. */
+  /** Replaces the records of all projects; for unchanged objects, nothing is done. */
   replace(records: readonly RouteRecord[]): RouteChanges;
   routes(): Iterable<Route>;
-  /** Routes of one project. */
+  /** The routes of one project. */
   routesOf(project: string): readonly Route[];
   /**
-   * The deployment that other projects call: the latest deployment of a branch if there is one, else production.
+   * The deployment that other projects call: the latest deployment of a branch if there is one, otherwise production.
    *
    * @param branch null: production.
    */
@@ -62,22 +65,22 @@ interface Entry {
   readonly record: RouteRecord;
   readonly routes: readonly Route[];
   readonly production: Route | null;
-  /** On the platform's own domains. */
+  /** The project's hosts on the platform's own domains. */
   readonly hosts: readonly string[];
   /** Custom hosts that it claims, or null. */
   readonly claims: ReadonlyMap<string, RouteMatch> | null;
 }
 
 /**
- * @param domains the platform's own: projects are served on `<project>.<domain>`, `<project>--<branch>.<domain>` and
- * `<project>--<deployment id>.<domain>`.
+ * @param domains the platform's own domains: projects are served on `<project>.<domain>`,
+ * `<project>--<branch>.<domain>` and `<project>--<deployment id>.<domain>`.
  */
 export function createRouteTable(domains: readonly string[]): RouteTable {
   const hosts = new Map<string, RouteMatch>();
   const projects = new Map<string, Entry>();
-  /** Custom host -> projects that claim it, sorted; the first project gets it. */
+  /** The sorted projects that claim each custom host; the first one gets it. */
   const claimants = new Map<string, readonly string[]>();
-  /** Two projects with the same artifact may have the same id: the latest is found. */
+  /** Two projects with the same artifact may have the same id; then the latest is found. */
   const deployments = new Map<string, readonly Route[]>();
   let size = 0;
 

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Exchange } from '../http/listener.ts';
 import type { Route } from '../router/project-routes.ts';
 
-/** Reserved: no other host has a name below this host. */
+/** This host is reserved: no other host has a name below it. */
 const APP_DOMAIN = '.app.platform.internal';
 const EVENTS = '/__platform/';
 
@@ -14,12 +14,12 @@ interface AppEvents {
   variablesOf(route: Pick<Route, 'project' | 'deployment'>): Readonly<Record<string, string>>;
   /** Whether a URL belongs to a server. */
   has(target: URL): boolean;
-  /** Serves a worker's fetch. Only the worker with the deployment's token is let through, and only to its route. */
+  /** Serves a worker's fetch. Only the worker with the deployment's token has access, and only to its own route. */
   serve(exchange: Exchange): void;
 }
 
 interface AppEventsDeps {
-  /** The same for all engines. */
+  /** The secret, which is the same for all engines. */
   readonly secret: Uint8Array;
   /** @param key `<project>/<deployment>` */
   readonly serveHere: (key: string, exchange: Exchange) => void;

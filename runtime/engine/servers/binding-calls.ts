@@ -1,6 +1,6 @@
-// Socket on which servers of ssr projects call their bindings: a Unix socket that only the server process reaches,
-// which names the caller in a header. Each call goes to the worker of that deployment, in its isolate. Opened by
-// main.ts.
+// The Unix socket on which servers of ssr projects call their bindings. Only the process that runs the servers can
+// reach it, and names the calling server in a header. Each call goes to the worker of that deployment, in its isolate.
+// Opened by main.ts.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { SERVER_KEY_HEADER } from '#core/ssr/protocol.ts';
 import { HeadCache } from '../http/header-block.ts';
@@ -12,7 +12,7 @@ import { blockOf } from './proxied-request.ts';
 interface BindingCallsDeps {
   readonly path: string;
   readonly bodyBytesMax: number;
-  /** False if this engine does not know the deployment. */
+  /** Serves a call; returns false if this engine does not know the deployment. */
   readonly call: (key: string, exchange: Exchange) => boolean;
 }
 

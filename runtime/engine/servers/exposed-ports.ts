@@ -1,6 +1,6 @@
 // Exposed ports of sandboxes on the public listener: proxies requests to their hosts to the sandbox service, and its
-// responses to the visitor, as streams with back-pressure. The service decides who has access and what each side sees
-// (sandbox/routes/port-visits.ts). Called for hosts without a deployment.
+// responses to the visitor, as streams with back-pressure. The service decides who has access, and which data each side
+// sees (sandbox/routes/port-visits.ts). Called for hosts without a deployment.
 import { Readable } from 'node:stream';
 import { errorTable, isErrorCode, type ErrorCode } from '#core/errors.ts';
 import { exposedNameOf, PORTS_PATH, type PortVisit } from '#core/sandbox/exposed-port.ts';
@@ -16,18 +16,18 @@ import { openProxiedSocket, type ProxiedSocket } from './proxied-socket.ts';
 /** Dependencies. */
 interface ExposedPortsDeps {
   readonly transport: Pick<SandboxTransport, 'request' | 'handshake'>;
-  /** The platform's own domains, below which their hosts are. */
+  /** The platform's own domains, which contain the hosts of exposed ports. */
   readonly domains: readonly string[];
   readonly protocol: 'http' | 'https';
   /** `PUBLIC_PORT`; null means the port of the request. */
   readonly publicPort: number | null;
-  /** Request headers for a server, with the visitor's address and without forged headers. */
+  /** Returns the request headers for a server, with the visitor's address and without forged headers. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
   readonly webSocketMessageBytesMax: number;
 }
 
 export interface ExposedPorts {
-  /** Answers a request to a host of an exposed port; false if it is another host. */
+  /** Responds to a request to a host of an exposed port; returns false if it is another host. */
   take(exchange: Exchange): boolean;
 }
 
@@ -50,7 +50,7 @@ export function createExposedPorts(deps: ExposedPortsDeps): ExposedPorts {
 async function visit(deps: ExposedPortsDeps, exchange: Exchange, name: string): Promise<void> {
   const args = encodeURIComponent(JSON.stringify(visitOf(deps, exchange)));
   if (args.length > SANDBOX_LIMITS.headerArgumentsCharsMax) return refusePort(exchange, 'headers_too_large', '');
-  // Listeners keep this header only for valid handshakes.
+  // Listeners only keep this header for valid handshakes.
   if (exchange.header('upgrade') !== null) return open(deps, exchange, `${PORTS_PATH}${name}`, args);
   const gone = new AbortController();
   const leave = (): void => gone.abort();
@@ -68,7 +68,10 @@ async function visit(deps: ExposedPortsDeps, exchange: Exchange, name: string): 
   refusePort(exchange, isErrorCode(code) ? code : 'sandbox_unavailable', String(message));
 }
 
-/** A WebSocket: the handshake goes through the service to the server in the sandbox, whose answer decides. */
+/**
+ * Proxies a WebSocket: the handshake goes through the service to the server in the sandbox, which accepts or refuses
+ * it.
+ */
 async function open(deps: ExposedPortsDeps, exchange: Exchange, path: string, args: string): Promise<void> {
   let socket: ProxiedSocket | null = null;
   let isGone = false;
@@ -102,7 +105,7 @@ function visitOf(
 function bodyOf(exchange: Exchange, gone: AbortSignal): Readable | null {
   if (exchange.bodyBytes === 0) return null;
   const body = new Readable({ read: () => exchange.resumeBody() });
-  // Until the body is read, and after its reader has left.
+  // Handles errors before the body is read, and after its reader has ended.
   body.on('error', () => {});
   gone.addEventListener('abort', () => body.destroy(new Error('the visitor disconnected')));
   exchange.readBody({
@@ -112,7 +115,7 @@ function bodyOf(exchange: Exchange, gone: AbortSignal): Readable | null {
   return body;
 }
 
-/** The head comes from an untrusted server through the service, so it is validated like a worker's. */
+/** The headers come from an untrusted server through the service, so they are validated like those of a worker. */
 function pass(exchange: Exchange, { headers, body }: FetchedResponse): void {
   const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === RESPONSE_HEADER);
   const head = JSON.parse(decodeURIComponent(headers[at + 1] ?? '')) as {
@@ -157,7 +160,7 @@ async function refusalIn({ body }: FetchedResponse): Promise<{ readonly code?: u
 
 function codeOf(error: unknown): ErrorCode {
   const { code } = error as { code?: unknown };
-  // The code of an unreachable service.
+  // The error code of an unreachable service.
   return isErrorCode(code) && code !== 'fetch_failed' && errorTable[code].blame !== 'platform'
     ? code
     : 'sandbox_unavailable';

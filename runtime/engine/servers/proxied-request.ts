@@ -6,19 +6,19 @@ import type { ServerConnector } from './server-connector.ts';
 
 /** Events of the proxied request. */
 interface ProxyEvents {
-  /** The head of the response was sent. */
+  /** Called when the status and headers of the response were sent. */
   begun(status: number): void;
   done(): void;
   /**
-   * The server cut the response, or sent an invalid response.
+   * Called when the server cut the response, or sent an invalid response.
    *
-   * @param untouched whether the server has not received the request: then it may be sent again.
+   * @param untouched whether the server has not received the request, which may then be sent again.
    */
   failed(error: NodeJS.ErrnoException, untouched: boolean): void;
 }
 
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE', 'TRACE']);
-/** Errors of a connection that was never made. */
+/** Error codes of a connection that could not be opened. */
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOENT']);
 
 export class ProxiedRequest {
@@ -57,7 +57,7 @@ export class ProxiedRequest {
     this.#request.once('close', () => this.#response === null && this.#fail(new Error('it ended without a response')));
   }
 
-  /** The client has disconnected. */
+  /** Called when the client has disconnected. */
   abort(): void {
     this.#isOver = true;
     this.#request.destroy();
@@ -116,14 +116,14 @@ export class ProxiedRequest {
   }
 }
 
-/** Framing of a body if the client's headers do not declare it. */
+/** The framing of a body that the client's headers do not declare. */
 function framing(method: string, bodyBytes: number, headers: readonly string[]): string[] {
   if (bodyBytes < 0) return ['transfer-encoding', 'chunked'];
   if (headers.some((name, at) => at % 2 === 0 && name === 'content-length')) return [];
   return bodyBytes === 0 && BODILESS.has(method) ? [] : ['content-length', String(bodyBytes)];
 }
 
-/** Headers in a listener's format. */
+/** Converts headers to the format of a listener. */
 export function blockOf(rawHeaders: readonly string[]): string {
   let block = '';
   for (let at = 0; at + 1 < rawHeaders.length; at += 2)

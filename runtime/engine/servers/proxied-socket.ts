@@ -1,5 +1,5 @@
-// A WebSocket between a visitor and a server: the handshake goes to the server first, whose answer decides. Made by
-// server-lane.ts. Loads `ws` on first use.
+// A WebSocket between a visitor and a server. The handshake goes to the server first, which accepts or refuses it. Made
+// by server-lane.ts. Loads `ws` on first use.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { handshakeHeaders } from '../http/handshake.ts';
@@ -10,7 +10,7 @@ import { blockOf } from './proxied-request.ts';
 /** Events of the proxied socket. */
 interface ProxiedSocketEvents {
   opened(): void;
-  /** The server refused the handshake with its own response, whose head was sent. */
+  /** Called when the server refused the handshake with its own response, whose headers were sent. */
   refused(status: number): void;
   /** Called when the socket is closed, or the refusal was sent. */
   done(): void;
@@ -18,7 +18,7 @@ interface ProxiedSocketEvents {
 }
 
 const HANDSHAKE_MS = 30_000;
-/** Bytes that one side has not received, above which the other side is paused, and how often this is checked. */
+/** When one side has not received this many bytes, the other side is paused; and how often this is checked. */
 const BUFFERED_BYTES_MAX = 1024 * 1024;
 const LOOK_MS = 20;
 
@@ -29,13 +29,13 @@ export interface ProxiedSocket {
   cut(): void;
 }
 
-/** Address of a server for `ws`, and how to connect if the address is not enough. */
+/** Address of a server for `ws`, and how to connect if the address is not sufficient. */
 interface SocketTarget {
   readonly url: string;
   readonly connect?: () => Socket;
 }
 
-/** @param headers names and values alternating, for the server */
+/** @param headers the headers for the server, names and values alternating */
 export async function openProxiedSocket(
   { url, connect }: SocketTarget,
   exchange: Exchange,
@@ -64,7 +64,7 @@ export async function openProxiedSocket(
   });
   let isOver = false;
   let block = '';
-  /** The visitor's side sends no messages before the server's side is open, because it opens later. */
+  /** The visitor's side sends no messages before the server's side is open, because it is opened after it. */
   let outer: SocketWire | null = null;
   const over = (tell: () => void): void => {
     if (isOver) return;

@@ -1,18 +1,18 @@
-// An engine's connections to a server: its Unix socket, opened once and safely, and kept connections. The server's
-// own code may replace its socket, for example by a link to a socket of the platform, so connections go to the file
-// that was checked, by its descriptor. Made by server-lane.ts.
+// An engine's connections to a server: opens the server's Unix socket once and safely, and keeps connections open. The
+// server's own code may replace its socket, for example by a link to a socket of the platform, so connections go to the
+// file that was checked, by its descriptor. Made by server-lane.ts.
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import type { Agent } from 'node:http';
 
-/** Node has no constant for this flag: a descriptor that only refers to a file (Linux). */
+/** The flag for a descriptor that only refers to a file (Linux), for which Node has no constant. */
 const O_PATH = 0o10000000;
 /** Maximum number of connections to one server; further requests wait. */
 const CONNECTIONS_MAX = 256;
 
 export class ServerConnector {
-  /** Path in the server process. */
+  /** Path of the socket in the server process. */
   readonly socket: string;
-  /** Path to connect to. */
+  /** Path to which connections are opened. */
   readonly path: string;
   readonly agent: Agent;
   #descriptor: number;

@@ -1,6 +1,6 @@
-// The lane of an ssr deployment's requests: they go to its server, a process beside the engine, which is acquired
-// with the first request and held while there are any. Made by lanes.ts. The invocations that the lane reports end in
-// serving/invocation-ends.ts.
+// The lane for requests of an ssr deployment. They go to its server, a process next to the engine, which is acquired
+// with the first request and held while there are requests. Made by lanes.ts. The invocations that the lane reports end
+// in serving/invocation-ends.ts.
 import { connect } from 'node:net';
 import { PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
@@ -21,13 +21,13 @@ interface ServerLaneDeps {
   readonly limits: Limits;
   /** Scheme that visitors use. */
   readonly protocol: 'http' | 'https';
-  /** Headers with the client's true address. */
+  /** Returns the headers with the client's true address. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
 }
 
 /** How long a server is held after its last request, so that it is not acquired for each request. */
 const HELD_MS = 1000;
-/** How often a request that no server received is sent again. */
+/** How many times a request that no server received is sent again. */
 const ATTEMPTS = 3;
 
 interface Running {
@@ -37,7 +37,7 @@ interface Running {
   socket: ProxiedSocket | null;
 }
 
-/** The deployment that the server belongs to. */
+/** The deployment to which the server belongs. */
 interface ServerOwner {
   log(level: LogLine['level'], text: string, invocation: null): void;
   readonly ends: { end(invocation: HttpInvocation, outcome: Outcome): void };
@@ -58,12 +58,12 @@ export class ServerLane implements ServerListener {
     this.#deps = deps;
   }
 
-  /** Running requests and open WebSockets. */
+  /** Number of running requests and open WebSockets. */
   get load(): number {
     return this.#running.size;
   }
 
-  /** Requests, except those whose response is an open WebSocket. */
+  /** Number of requests, except those whose response is an open WebSocket. */
   get busy(): number {
     let busy = 0;
     for (const { socket } of this.#running) if (socket === null) busy++;
@@ -78,7 +78,7 @@ export class ServerLane implements ServerListener {
     void this.#send(running, ATTEMPTS);
   }
 
-  /** Checks whether its server starts. */
+  /** Checks whether the deployment's server starts. */
   async start(): Promise<Outcome> {
     try {
       await this.#open();
@@ -141,7 +141,7 @@ export class ServerLane implements ServerListener {
     }
   }
 
-  /** The next request acquires a server again. */
+  /** Forgets the server, so that the next request acquires one again. */
   #drop(): void {
     if (this.#opened !== null) this.#left.add(this.#opened);
     this.#opened = null;
@@ -215,7 +215,7 @@ export class ServerLane implements ServerListener {
     this.#drop();
   }
 
-  /** Headers for the server. */
+  /** The request headers for the server. */
   #headers(exchange: Exchange): string[] {
     const { clientHeaders, protocol } = this.#deps;
     const fields = clientHeaders(exchange.headerBlock, exchange.remoteAddress).split('\0');

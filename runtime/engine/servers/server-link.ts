@@ -5,25 +5,25 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { PlatformError } from '#core/errors.ts';
 import { readLines, type FromEngine, type ServerSpec, type ToEngine } from '#core/ssr/protocol.ts';
 
-/** A user of a server. */
+/** The user of a server. */
 export interface ServerListener {
-  /** A line that the server wrote, or about the server. */
+  /** Called with a line that the server wrote, or that is about the server. */
   line(level: 'info' | 'error', text: string): void;
-  /** The server no longer responds. */
+  /** Called when the server no longer responds. */
   ended(socket: string): void;
 }
 
 /** Dependencies of a link. */
 interface ServerLinkDeps {
-  /** Socket of the process; '' if there is none. */
+  /** Socket of the process that runs servers; '' if there is none. */
   readonly socket: string;
   /** Socket on which this engine answers binding calls. */
   readonly calls: string;
-  /** Requests the process; called repeatedly until it listens. */
+  /** Requests the start of the process; called repeatedly until it listens. */
   readonly want: () => void;
 }
 
-/** How long the process may take to listen, and the interval of checks. */
+/** How long the process may take until it listens, and the interval of checks. */
 const START_MS = 20_000;
 const LOOK_MS = 50;
 
@@ -64,12 +64,12 @@ export class ServerLink {
     void this.#connection?.then((connection) => this.#say(connection, { type: 'release', key })).catch(() => {});
   }
 
-  /** The server accepts no connections. */
+  /** Reports that the server accepts no connections. */
   lost(key: string, socket: string): void {
     void this.#connection?.then((connection) => this.#say(connection, { type: 'lost', key, socket })).catch(() => {});
   }
 
-  /** The listener no longer uses the server. */
+  /** Called when a user no longer uses the server. */
   forget(key: string, listener: ServerListener): void {
     if (this.#listeners.get(key) === listener) this.#listeners.delete(key);
   }
@@ -126,7 +126,7 @@ export class ServerLink {
   }
 }
 
-/** For engines without servers. */
+/** The link of engines without servers. */
 export const noServers = new ServerLink({ socket: '', calls: '', want: () => {} });
 
 function unavailable(reason: string): PlatformError {

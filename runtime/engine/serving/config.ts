@@ -19,17 +19,20 @@ export interface DeploymentConfig {
   readonly organization: string | null;
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
-  /** Binding name -> module of guest/bindings/; `assets`: the static files; null means an unknown kind. */
+  /**
+   * The module of guest/bindings/ for each binding name. `assets` stands for the static files; null means an unknown
+   * kind.
+   */
   readonly bindings: Readonly<Record<string, string | null>>;
   /** The bundle and its hash. */
   readonly code: () => { readonly text: WorkerText; readonly hash: string };
   readonly sourceMap: () => string | null;
   /**
-   * Work to complete before the worker is loaded: its migrations. Null if there is no retry, or none left. Rejects with
-   * a PlatformError.
+   * Returns work that must be completed before the worker is loaded, such as migrations; null if there is none. Rejects
+   * with a PlatformError.
    */
   readonly prepare?: (() => Promise<void>) | null;
-  /** The owner of its durable objects; null if none are declared. */
+  /** The project that owns its durable objects; null if none are declared. */
   readonly objects?: {
     readonly namespace: string;
     readonly branch: string;
@@ -48,15 +51,15 @@ export interface ServingDeps {
   readonly engineCounters: EngineCounters;
   readonly hostFunctions: HostFunctions;
   readonly limits: Limits;
-  /** Headers as the worker receives them, with the client's true address. */
+  /** Returns the headers as the worker receives them, with the client's true address. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
   /** Scheme that workers see in `request.url`. */
   readonly protocol: 'http' | 'https';
   /**
    * Called when a fetch handler that called `passThroughOnException` throws. Returns the status with which the request
-   * was answered another way, or 0 if it was not.
+   * was answered instead, or 0 if it was not.
    */
   readonly fallBackToAssets: (exchange: Exchange, deployment: DeploymentConfig) => number;
-  /** Sends the project's own page for a failure; false if it has none, and nothing was sent. */
+  /** Sends the project's own page for a failure; returns false if it has none, and nothing was sent. */
   readonly sendErrorPage: (exchange: Exchange, deployment: DeploymentConfig, failure: FailureResponse) => boolean;
 }

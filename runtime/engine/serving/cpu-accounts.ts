@@ -1,6 +1,6 @@
-// Accounts for the CPU of the invocations in one isolate: the used part of each budget, by its own code and by host
-// work. Made by serving.ts. The isolate detects when its own code exceeds a budget
-// (isolates/native/guest/cpu-watch.cc); this file detects when host work does.
+// Accounts for the CPU of the invocations in one isolate: how much of each budget their own code and host work have
+// used. Made by serving.ts. The isolate detects when code exceeds a budget (isolates/native/guest/cpu-watch.cc); this
+// file detects when host work exceeds it.
 import { PlatformError } from '#core/errors.ts';
 import { budgetOf } from '#core/plans.ts';
 import type { Link } from '../bridge/link.ts';
@@ -12,7 +12,7 @@ import type { ServedDeployment } from './served-deployment.ts';
 
 /** How often an open WebSocket gets a new budget without a message. */
 const RENEWAL_MS = 10_000;
-/** Host CPU below this is not reported to the isolate yet. */
+/** Host CPU below this amount is not reported to the isolate yet. */
 const UNREPORTED_MS_MAX = 1;
 
 export class CpuAccounts implements CpuMeter {
@@ -38,7 +38,7 @@ export class CpuAccounts implements CpuMeter {
     return this.#deps.limits.cpu[budgetOf(kind)][this.#deployment.config.plan];
   }
 
-  /** Charges an invocation its share of an entry, unless the entry charged it separately. */
+  /** Charges an invocation for its share of an entry, unless the entry charged it separately. */
   chargeShare(invocation: AnyInvocation, shareMs: number): void {
     if (invocation.charged) return;
     invocation.cpuMs += shareMs;
@@ -81,8 +81,8 @@ export class CpuAccounts implements CpuMeter {
    * Makes the last charge of an invocation whose own code exceeded its budget; null means code that belongs to no
    * invocation.
    *
-   * @param cpuMs used of the current budget. For a socket, this is the budget of its last message; earlier usage is
-   * already charged. @returns the budget and how much CPU of this budget was used.
+   * @param cpuMs how much of the current budget was used. For a socket, this is the budget of its last message; earlier
+   * usage is already charged. @returns the budget and how much CPU of this budget was used.
    */
   chargeBreach(invocation: AnyInvocation | null, cpuMs: number): { readonly limitMs: number; readonly usedMs: number } {
     if (invocation === null)
@@ -131,9 +131,9 @@ export class CpuAccounts implements CpuMeter {
   }
 
   /**
-   * Ends an invocation whose host work exceeded its budget. The isolate is not at fault and continues to serve.
+   * Ends an invocation whose host work exceeded its budget. The isolate is not the cause, and continues to serve.
    *
-   * @param moreMs CPU that the invocation requested in addition.
+   * @param moreMs the additional CPU that the invocation requested.
    */
   #exceeded(invocation: AnyInvocation, moreMs: number): void {
     const limitMs = this.limitMs(invocation);
@@ -148,7 +148,7 @@ export class CpuAccounts implements CpuMeter {
   }
 }
 
-/** CPU used of the current budget. */
+/** How much CPU of the current budget was used. */
 function usedOf({ totalCpuMs, cpuBefore, hostCpuBefore }: AnyInvocation): number {
   return totalCpuMs - cpuBefore - hostCpuBefore;
 }

@@ -12,13 +12,13 @@ import type { DeploymentConfig } from './config.ts';
 export interface ProjectDatabases {
   /** Applies pending migrations. */
   migrate(place: DatabasePlace, files: DatabaseMigrations['files']): Promise<unknown>;
-  /** Creates a database with the content of another. */
+  /** Creates a database with the content of another one. */
   branch(place: DatabasePlace, resource: string, options: { readonly unlessThere: true }): Promise<unknown>;
 }
 
 /**
- * For databases that the migrator prepares: a deployment is served after the migrator has finished, and this code
- * changes nothing.
+ * The preparation if the migrator prepares databases. A deployment is served after the migrator has finished, so
+ * nothing is changed here.
  *
  * @param databases the databases of the database service.
  */
@@ -41,11 +41,11 @@ export function preparedByMigrator(databases: {
 }
 
 /**
- * Migrates the databases of a production deployment, or of a preview, whose databases are copies of production's made
- * at its first request. Null if no preparation is needed.
+ * Migrates the databases of a production deployment, or of a preview, whose databases are created as copies of
+ * production's at its first request. Null if no preparation is needed.
  *
- * @param namespace the namespace that owns the databases. @param isProduction whether the deployment is its project's
- * production, read when the preparation runs.
+ * @param namespace the namespace that owns the databases. @param isProduction tells when the preparation runs whether
+ * the deployment is its project's production.
  */
 export function prepareDatabases(
   databases: ProjectDatabases,
@@ -77,10 +77,10 @@ export function prepareDatabases(
   };
   let done: Promise<void> | null = null;
   return () => {
-    // Checked again once the deployment is production.
+    // This is checked again when the deployment is production.
     if (preview === null && !isProduction()) return Promise.resolve();
     return (done ??= run().catch((error: Error) => {
-      // Retried with the next request: the database may be temporarily unavailable.
+      // The next request tries again, because the database may be temporarily unavailable.
       done = null;
       throw error;
     }));

@@ -1,5 +1,5 @@
-// One deployment on this engine: gives requests, events and durable objects to their lanes (lanes.ts). handler.ts makes
-// one per deployment it serves.
+// One deployment on this engine: passes requests, events and durable objects to their lanes (lanes.ts). handler.ts
+// creates one object per deployment that it serves.
 import { performance } from 'node:perf_hooks';
 import { nameNowOf } from '#core/bindings/object-classes.ts';
 import type { PlatformError } from '#core/errors.ts';
@@ -34,11 +34,14 @@ export interface DeploymentDeps extends LanesDeps, InvocationEndsDeps {
   readonly hostMemory: EngineMemory;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly ids: InvocationIds;
-  /** Null when no proxy is trusted. */
+  /** Reads request ids of trusted proxies; null if no proxy is trusted. */
   readonly proxyRequestId: ProxyRequestIds | null;
 }
 
-/** An object of a class that another project transferred: where it is stored, and the name of its class here. */
+/**
+ * For an object of a class that another project transferred: where it is stored, and the name of its class in this
+ * deployment.
+ */
 export interface StoredElsewhere extends Pick<AlarmOwner, 'namespace' | 'project' | 'branch' | 'preview'> {
   readonly class: string;
 }
@@ -51,13 +54,13 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   readonly openSockets = { count: 0 };
   readonly lanes: Lanes;
   readonly ends: InvocationEnds;
-  /** Requests the deployment may have while the engine is overloaded. */
+  /** How many requests the deployment may have while the engine is overloaded. */
   admitted = Number.POSITIVE_INFINITY;
   #deps: DeploymentDeps;
   #closed = false;
-  /** Requests whose body is being read, and events whose object is not available yet. */
+  /** Number of requests whose body is being read, and of events whose object is not available yet. */
   #arriving = 0;
-  /** Work to complete before the worker is loaded; null when it is done. */
+  /** Work that must be completed before the worker is loaded; null when it is done. */
   #prepare: (() => Promise<void>) | null;
 
   constructor(config: DeploymentConfig, deps: DeploymentDeps) {
@@ -70,17 +73,17 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     this.ends = new InvocationEnds(config, this.mapper, this.lanes.events, deps);
   }
 
-  /** Requests and events that arrive, run or wait, and open WebSockets. */
+  /** Number of requests and events that arrive, run or wait, and of open WebSockets. */
   get load(): number {
     return this.#arriving + this.lanes.load;
   }
 
-  /** Serves a request; every possible end ends the exchange. */
+  /** Serves a request. However it ends, the exchange is ended. */
   fetch(exchange: Exchange): void {
     this.#take(exchange, false);
   }
 
-  /** A binding call from the deployment's own server. */
+  /** Serves a binding call from the deployment's own server. */
   call(exchange: Exchange): void {
     this.#take(exchange, true);
   }
@@ -94,7 +97,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     if (telemetry?.samples() === true) this.#trace(invocation, false);
     invocation.isCall = isCall;
     if (server !== null && !isCall) {
-      // While the databases are prepared, its requests wait in the other lane.
+      // While the databases are prepared, requests wait in the other lane.
       if (!this.#refuses(invocation, server.busy + http.preparing, this.admitted)) this.#start(invocation, null);
       return;
     }
@@ -104,7 +107,7 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     else this.#startWithBody(exchange, invocation);
   }
 
-  /** Starts with a small body whole; a larger one is streamed. */
+  /** Starts a request when its small body is complete; a larger body is streamed. */
   #startWithBody(exchange: Exchange, invocation: HttpInvocation): void {
     const { bodyBytes } = exchange;
     if (bodyBytes > 0 && bodyBytes <= this.#deps.limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
@@ -114,8 +117,9 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
   /**
    * Serves an event of a durable object, as soon as this deployment may have the object.
    *
-   * @param home of an object whose class another project transferred. @param forward sends it to the engine that has
-   * the object; null: that engine sent it here. @param socketEvent of a WebSocket that is kept here.
+   * @param home set for an object whose class another project transferred. @param forward sends the event to the engine
+   * that has the object; null if the event was forwarded to this engine. @param socketEvent set for an event of a
+   * WebSocket that this engine keeps.
    */
   object(
     exchange: Exchange,
@@ -204,11 +208,12 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     if (telemetry !== null && (invocation.trace === null ? telemetry.samples() : isSampled && telemetry.continues()))
       this.#trace(invocation, invocation.trace !== null);
     events.lastUsedAt = invocation.startedAt;
-    // Events give way to requests and are delivered again later; requests never give way to events.
+    // If there are too many requests, events are refused and delivered again later; requests are never refused because
+    // of events.
     if (!this.#refuses(invocation, events.busy, Math.max(0, this.admitted - http.busy))) this.#start(invocation, null);
   }
 
-  /** @param isInside whether the trace continues one of this platform. */
+  /** @param isInside whether the invocation continues a trace of this platform. */
   #trace(invocation: AnyInvocation, isInside: boolean): void {
     const { telemetry, limits } = this.#deps;
     invocation.spans = new InvocationSpans({
@@ -284,13 +289,13 @@ export class Deployment implements ServedDeployment, ObjectDeployment {
     this.#deps.telemetry?.line(line, invocation);
   }
 
-  /** The deployment replaces another: requests the preparation of its databases again. */
+  /** Called when the deployment replaces another one: requests the preparation of its databases again. */
   promote(): void {
     this.lanes.isRetired = false;
     this.#prepare = this.config.prepare ?? null;
   }
 
-  /** Refuses new requests; cuts off running ones unless `load` is 0. */
+  /** Refuses new requests; if `load` is not 0, running requests are cut off. */
   close(): void {
     this.#closed = true;
     this.lanes.close();

@@ -17,7 +17,7 @@ import type { ServedDeployment } from './served-deployment.ts';
 /** After this many consecutive requests that can never be answered, a fresh isolate replaces this isolate. */
 const UNANSWERED_MAX = 2;
 
-/** The isolate, as the dispatcher needs it: serving.ts. */
+/** The isolate, as the dispatcher needs it; implemented by serving.ts. */
 export interface DispatchedIsolate {
   readonly isStarting: boolean;
   readonly isCondemned: boolean;
@@ -35,7 +35,7 @@ interface DispatchDeps {
   readonly running: RunningInvocations;
   readonly accounts: CpuAccounts;
   readonly owners: { owner(id: number): CallOwner };
-  /** Null in all lanes except the lane of durable objects. */
+  /** The objects of the isolate; null in all lanes except that of durable objects. */
   readonly objects: IsolateObjects | null;
 }
 
@@ -80,9 +80,9 @@ export class Dispatch {
       return;
     }
     const exchange = invocation.answer;
-    // Assigned in two steps, here and wherever a request makes a closure: V8 allocates a closure that is directly
-    // assigned to a property in the old generation, where it retains its whole request until the next full collection
-    // (docs/decisions/53-closures-of-a-request.md).
+    // Here and wherever a request creates a closure, it is assigned in two steps. V8 allocates a closure that is
+    // directly assigned to a property in the old generation, where it retains its whole request until the next full
+    // collection (docs/decisions/53-closures-of-a-request.md).
     const onAbort = (): void => this.#running.clientGone(invocation);
     exchange.onAbort = onAbort;
     const { object } = invocation;
@@ -120,16 +120,16 @@ export class Dispatch {
   /**
    * Reads the records of an entry.
    *
-   * @throws {Error} for malformed records: the isolate cannot be trusted any more.
+   * @throws {Error} for malformed records, after which the isolate cannot be trusted.
    */
   read(meta: string, text: string, bytes: readonly Uint8Array[]): void {
     this.readRest(new RecordReader(meta, text, bytes));
   }
 
   /**
-   * Reads the storage of objects, which comes first in an entry. The caller has seen that there is some.
+   * Reads the storage records of objects, which come first in an entry. The caller has checked that there are some.
    *
-   * @returns a promise that resolves when the rest may be read; null means immediately.
+   * @returns a promise that resolves when the other records may be read; null means immediately.
    * @throws {Error} for malformed records.
    */
   readStorage(reader: RecordReader, count: number): Promise<unknown> | null {
@@ -148,7 +148,7 @@ export class Dispatch {
     return gates.length === 0 ? null : Promise.all(gates);
   }
 
-  /** Like `read`, after the storage has committed. */
+  /** Like `read`, when the storage has committed. */
   readRest(reader: RecordReader): void {
     this.#link.beginTurn();
     for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
@@ -206,8 +206,8 @@ export class Dispatch {
           const untoldMs = milliseconds(reader.number());
           const invocation = this.#running.find(id);
           if (invocation !== undefined) this.#accounts.charge(invocation, cpuMs);
-          // CPU of a failed top level is charged to the invocations that waited for it; CPU of ended invocations, to
-          // the deployment.
+          // The CPU of a failed top level is charged to the invocations that waited for it. The CPU of ended
+          // invocations is charged to the deployment.
           else this.#accounts.chargeAlike(id === 0 ? this.#running.all() : [], untoldMs);
           break;
         }
@@ -237,7 +237,9 @@ export class Dispatch {
     }
   }
 
-  /** A record about WebSockets that the engine keeps for objects. @throws {Error} outside of the objects' lane. */
+  /**
+   * Handles a record about WebSockets that the engine keeps for objects. @throws {Error} outside of the objects' lane.
+   */
   #held(letter: string, reader: RecordReader): void {
     const objects = this.#objects;
     if (objects === null) throw new Error('a WebSocket outside of an object');
@@ -300,7 +302,7 @@ export class Dispatch {
         return;
       }
     } else this.#deployment.log('error', errorMessage(outcome.code, outcome.details), invocation);
-    // An event is retried: its `waitUntil` work is not awaited.
+    // The event will be retried, so its `waitUntil` work is not awaited.
     if (isOver || !isHttp(invocation)) this.#running.end(id, outcome);
     else this.#running.fail(invocation, outcome);
   }
@@ -310,7 +312,7 @@ export class Dispatch {
     this.#deployment.log(known, text, this.#running.find(id) ?? null);
   }
 
-  /** @param at when the isolate must be entered for its timers: ms of the monotonic clock; -1 means never. */
+  /** @param at when the isolate must be entered for its timers, in ms of the monotonic clock; -1 means never. */
   #wakeAt(at: number): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -326,8 +328,8 @@ export class Dispatch {
   }
 
   /**
-   * The code of an invocation, or of no invocation (0), exceeded a budget: the isolate takes no new work, and
-   * invocations that it loses run again.
+   * Called when the code of an invocation, or of no invocation (0), exceeded a budget: the isolate takes no new work,
+   * and the other invocations that are lost with the code run again.
    */
   #breach(id: number, cpuMs: number, lost: readonly number[]): void {
     if (this.#isolate.isStarting) {
@@ -337,7 +339,7 @@ export class Dispatch {
     const invocation = this.#running.get(id) ?? null;
     const { plan } = this.#deployment.config;
     const { limitMs, usedMs } = this.#accounts.chargeBreach(invocation, cpuMs);
-    // An invocation that the host ended earlier is already logged.
+    // An invocation that the host has ended before is already logged.
     if (invocation !== null || id === 0)
       this.#deployment.log(
         'error',
@@ -362,7 +364,7 @@ export class Dispatch {
     if (this.#running.unanswered >= UNANSWERED_MAX) this.#isolate.condemn();
   }
 
-  /** The isolate has ended. */
+  /** Called when the isolate has ended. */
   close(): void {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);

@@ -36,25 +36,27 @@ import { Pool } from '../isolates/pool.ts';
 import { ResidentGrowth } from '../isolates/resident-growth.ts';
 import { loadSnapshot } from '../isolates/snapshot.ts';
 
-/** Options set by a root. */
+/** Options from the root module. */
 interface EngineOptions {
   readonly limits: Limits;
   readonly egress: EgressPolicy;
   /** Name servers for workers' requests; by default those of the system. */
   readonly nameServers?: readonly string[];
-  /** Hosts whose fetches are served internally, if there are any. */
+  /** The hosts whose fetches are served internally, if there are any. */
   readonly platformHosts?: PlatformHosts;
-  /** The AI gateway, if there is one. */
+  /** The transport to the AI gateway, if there is one. */
   readonly ai?: AiAddress;
-  /** The sandbox service, if there is one. Closed with the engine. */
+  /** The transport to the sandbox service, if there is one. It is closed with the engine. */
   readonly sandboxes?: SandboxTransport | null;
-  /** Private folder for the snapshot. */
+  /** The private folder for the snapshot. */
   readonly cacheFolder: string;
-  /** Isolates kept ready for the next deployment that starts. */
+  /** Number of isolates that are kept ready for the next deployments that start. */
   readonly blanks: number;
-  /** Shared with other code that works for workers; closed with the engine. */
+  /** Threads for host work, which other code may share; closed with the engine. */
   readonly work?: HostWork;
-  /** Descriptor on which a crash of the process names the deployment whose code was running; none by default. */
+  /**
+   * Descriptor on which a crash of the process names the deployment whose code was running; by default, there is none.
+   */
   readonly crashDescriptor?: number;
 }
 
@@ -67,7 +69,7 @@ export interface Engine {
   readonly work: HostWork;
   readonly ai: AiTransport;
   readonly sandboxes: SandboxTransport | null;
-  /** Connections to the servers of projects, and how their names are looked up. */
+  /** The connections to Postgres servers of projects, and the lookup of their names. */
   readonly pooled: { readonly pools: Pools; readonly lookupOf: (isolate: object) => LookupFunction };
   /** Slots for fetches, and for calls of the AI gateway and of sandboxes. */
   readonly openFetches: OpenFetches;
@@ -75,10 +77,10 @@ export interface Engine {
   readonly growth: ResidentGrowth;
   readonly counters: EngineCounters;
   readonly usage: EngineUsage;
-  /** Bytes on connections opened by workers. */
+  /** Counts the bytes on connections that workers opened. */
   readonly egressBytes: { readonly received: number; readonly sent: number };
   readonly snapshotBytes: number;
-  /** While there are any, the process cannot exit by itself. */
+  /** The lost threads. While there are any, the process cannot exit normally. */
   readonly lostThreads: LostThreads;
   close(): Promise<void>;
 }
@@ -98,7 +100,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     forms: compiledForms,
     memoryLimitMb: options.limits.isolateMemoryMb,
   });
-  // One entry per core: with more entries, the system would schedule them instead of this scheduler.
+  // There is one entry per core. With more entries, the system would schedule them instead of this scheduler.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
   const growth = new ResidentGrowth(options.limits.isolateMemoryMb);
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });

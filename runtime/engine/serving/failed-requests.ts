@@ -1,5 +1,5 @@
-// The response to a failed request: visitors the project's own page, a page of the platform or JSON; the author of the
-// worker an explanation, in `platform dev`. Called by invocation-ends.ts.
+// The response to a failed request. Visitors get the project's own page, a page of the platform or JSON; in `platform
+// dev`, the author of the worker gets an explanation. Called by invocation-ends.ts.
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import { REFUSED_STATUS } from '#core/object-address.ts';
 import { sendFailure, type FailureResponse } from '../http/error-pages.ts';
@@ -15,27 +15,30 @@ type Failed = Outcome & { kind: 'failed' };
 interface Explained {
   /** The failure in words, without the worker's own message. */
   readonly title: string;
-  /** Name of a thrown error. */
+  /** Name of the thrown error. */
   readonly name?: string;
   readonly message: string;
-  /** Mapped to the sources. */
+  /** Stack of the error, mapped to the sources. */
   readonly stack: string | null;
   readonly place: SourceFrame | null;
 }
 
-/** Makes the response of a failed request. @param plain the response that visitors may see. */
+/** Creates the response to a failed request. @param plain the response that visitors may see. */
 export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Explained) => FailureResponse;
 
-/** Dependencies of one deployment. */
+/** Dependencies for one deployment. */
 export interface FailedRequestDeps {
   readonly config: DeploymentConfig;
   readonly mapper: StackMapper;
-  /** Answers with details for the author of the worker; null means only details that visitors may see. */
+  /**
+   * Creates responses with details for the author of the worker; null if responses only have details that visitors may
+   * see.
+   */
   readonly explain: Explain | null;
   readonly sendErrorPage: ServingDeps['sendErrorPage'];
 }
 
-/** Answers a failed request, unless its client has disconnected; closes its connection if a response has begun. */
+/** Responds to a failed request, unless its client has disconnected; closes the connection if a response has begun. */
 export function answerFailedRequest(
   invocation: HttpInvocation,
   outcome: Failed,
@@ -75,7 +78,7 @@ export function answerFailedRequest(
 function explained({ code, details, thrown }: Failed, mapper: StackMapper): Explained {
   const { reason = '', ...others } = details;
   const title = errorMessage(code, others).replace(/: \{reason\}$/, '');
-  // When a worker does not start, `reason` holds the cause.
+  // If a worker does not start, `reason` contains the cause.
   const stack = thrown === undefined ? String(reason) : (thrown.stack ?? '');
   const [said] = mapper.map(String(reason)).split('\n', 1);
   return {

@@ -1,5 +1,5 @@
-// The end of a deployment's invocations: the response that a failed request still needs, the counters, the telemetry
-// and the record. Made by deployment.ts. Hot path.
+// Ends a deployment's invocations: sends the response that a failed request still needs, and updates counters,
+// telemetry and log. Made by deployment.ts. Hot path.
 import { performance } from 'node:perf_hooks';
 import { thrownIn } from '../invocation/event-record.ts';
 import { isHttp, type AnyInvocation, type HttpInvocation } from '../invocation/invocation.ts';
@@ -12,13 +12,16 @@ import { answerFailedRequest, type Explain, type FailedRequestDeps } from './fai
 
 /** Dependencies of ending invocations. */
 export interface InvocationEndsDeps extends Pick<ServingDeps, 'counters' | 'usage' | 'sendErrorPage'> {
-  /** Null when telemetry is off and only the log is written. */
+  /** The telemetry of the deployment; null if it is off, and only the log is written. */
   readonly telemetry: DeploymentTelemetry | null;
-  /** Null without a listener, so that no record is made. */
+  /** Receives the record of each invocation; null without a receiver, so that no record is created. */
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` also receives successful requests. */
   readonly recordsAll: boolean;
-  /** Answers failed requests with details for the author of the worker; null: only what visitors may see. */
+  /**
+   * Creates responses with details for the author of the worker; null if responses only have details that visitors may
+   * see.
+   */
   readonly explain: Explain | null;
 }
 
@@ -51,7 +54,7 @@ export class InvocationEnds {
       invocation.close();
     } else {
       invocation.close();
-      // The handler's response counts, regardless of how the work in `waitUntil` ended.
+      // The outcome is that of the handler's response, regardless of how the work in `waitUntil` ended.
       const { result, onEnd } = invocation.answer;
       this.#events.lastUsedAt = now;
       onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.totalCpuMs });
@@ -94,7 +97,7 @@ export class InvocationEnds {
     );
   }
 
-  /** Answers a request whose handler failed while its other work continues. */
+  /** Responds to a request whose handler failed while its other work continues. */
   answerFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
     answerFailedRequest(invocation, outcome, this.#failedRequests);
     invocation.failure = outcome;

@@ -13,8 +13,9 @@ interface Death {
 }
 
 /**
- * The outcome of an event whose isolate dies. The delivery counts as an attempt, because the event may have caused the
- * death. If the isolate was replaced because of another invocation, the event is delivered again without counting.
+ * The outcome of an event whose isolate dies. The delivery is counted as an attempt, because the event may have caused
+ * the death. If the isolate was replaced because of another invocation, the event is delivered again, and the delivery
+ * is not counted.
  */
 export function endOfEvent(outcome: Outcome): Outcome {
   return outcome.kind === 'failed' && outcome.code === 'isolate_replaced'
@@ -23,8 +24,8 @@ export function endOfEvent(outcome: Outcome): Outcome {
 }
 
 /**
- * @param error the thrown value if the reason is `fault`.
- * @param limitMb memory limit of the isolate.
+ * @param error the thrown value, if the reason is `fault`.
+ * @param limitMb the memory limit of the isolate.
  * @example deathOf('stuck', null, 128).outcome // failed('isolate_replaced', { reason: 'its code could not be ended'
  * })
  */

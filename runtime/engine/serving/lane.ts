@@ -1,6 +1,6 @@
 // One of a deployment's lanes, for its requests, its events or its durable objects. Owns the isolate that takes new
-// work, made on demand, and the condemned isolates that finish their work. The pool schedules, evicts and condemns each
-// lane separately. lanes.ts makes them.
+// work, which is created on demand, and the condemned isolates that finish their work. The pool schedules, evicts and
+// condemns each lane separately. lanes.ts creates the lanes.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import type { AnyInvocation } from '../invocation/invocation.ts';
@@ -21,7 +21,7 @@ export interface LaneDeps extends ServingDeps {
 export class Lane implements Tenant, ServingLane {
   lastUsedAt = 0;
   readonly conduct = { slowUntil: 0, isBurning: false };
-  /** Invocations that wait until the worker may be loaded. */
+  /** The invocations that wait until the worker may be loaded. */
   preparing = 0;
   #deployment: ServedDeployment;
   #deps: LaneDeps;
@@ -31,14 +31,14 @@ export class Lane implements Tenant, ServingLane {
   #retired = new Set<Serving>();
   #startPause = new StartPause();
   #closed = false;
-  /** Called when the worker has started or failed to. */
+  /** Called when the worker has started, or has failed to start. */
   #onStarted: ((outcome: Outcome) => void)[] = [];
 
   #objects: LiveObjects | null;
 
   /**
-   * @param memoryShare the part of the deployment's memory that is outside its isolates.
-   * @param objects null in all lanes but the durable objects'.
+   * @param memoryShare the lane's share of the deployment's memory outside isolates.
+   * @param objects null in all lanes except that of durable objects.
    */
   constructor(deployment: ServedDeployment, deps: LaneDeps, memoryShare: number, objects: LiveObjects | null = null) {
     this.#objects = objects;
@@ -47,14 +47,14 @@ export class Lane implements Tenant, ServingLane {
     this.#memory = deployment.hostMemory.part(memoryShare);
   }
 
-  /** Invocations that run or wait, and open WebSockets. */
+  /** Number of invocations that run or wait, and of open WebSockets. */
   get load(): number {
     let load = this.preparing + (this.#serving?.load ?? 0);
     if (this.#retired.size > 0) for (const serving of this.#retired) load += serving.load;
     return load;
   }
 
-  /** Running and waiting invocations, except those whose response is an open WebSocket. */
+  /** Number of running and waiting invocations, except those whose response is an open WebSocket. */
   get busy(): number {
     let open = this.#serving?.upgraded ?? 0;
     if (this.#retired.size > 0) for (const serving of this.#retired) open += serving.upgraded;
@@ -109,7 +109,7 @@ export class Lane implements Tenant, ServingLane {
   #open(): Serving {
     const isolate = this.#deps.pool.take(this);
     const serving = new Serving(this.#deployment, this, this.#deps, isolate, this.#memory, this.#objects);
-    // Deferred until the isolate is registered here, because it may have ended before `loadWorker` returns.
+    // This is deferred until the isolate is registered, because it may have ended before `loadWorker` returns.
     this.#deps.pool.loads.add(() => serving.loadWorker());
     return serving;
   }
@@ -121,7 +121,7 @@ export class Lane implements Tenant, ServingLane {
 
   startFailed(outcome: Outcome & { kind: 'failed' }): void {
     this.#tellStarted(outcome);
-    // An isolate evicted to make room is not a failed start of its worker.
+    // If an isolate is evicted to make room, its worker has not failed to start.
     if (!this.#closed && outcome.details['reason'] !== 'evicted') this.#startPause.failed(outcome, performance.now());
   }
 
@@ -135,7 +135,7 @@ export class Lane implements Tenant, ServingLane {
   forget(serving: Serving): void {
     this.#retired.delete(serving);
     if (this.#serving === serving) this.#serving = null;
-    // The isolate died because of requests that arrived while it started.
+    // The isolate may have died because of requests that arrived while it started.
     if (this.#serving === null) this.#tellStarted(failed('isolate_replaced', { reason: 'it ended during its start' }));
     if (this.#serving === null && this.#retired.size === 0) this.#deps.pool.release(this);
   }

@@ -1,6 +1,6 @@
-// The lanes of a deployment: its requests, its events and its durable objects run apart, each in isolates of their own,
-// so that CPU use and failures of one do not delay the others. Requests of ssr projects go to their server instead.
-// Made by deployment.ts.
+// The lanes of a deployment. Requests, events and durable objects run in separate isolates, so that CPU use and
+// failures of one lane do not delay the others. Requests of ssr projects go to their server instead. Made by
+// deployment.ts.
 import { isHttp, type AnyInvocation } from '../invocation/invocation.ts';
 import type { Outcome } from '../invocation/outcome.ts';
 import { ServerLane } from '../servers/server-lane.ts';
@@ -21,13 +21,13 @@ const EVENTS_MEMORY_SHARE = 0.75;
 
 export class Lanes {
   readonly http: Lane;
-  /** Queues, timers, schedules and workflows. */
+  /** The lane for queues, timers, schedules and workflows. */
   readonly events: Lane;
   /** Serves the requests of an ssr project; null otherwise. */
   readonly server: ServerLane | null;
-  /** Another deployment has replaced this one: its isolates are released early. */
+  /** Whether another deployment has replaced this one, whose isolates are then released early. */
   isRetired = false;
-  /** Null before the first event of a durable object. */
+  /** The lane of durable objects; null before their first event. */
   #objects: Lane | null = null;
   #deployment: ServedDeployment;
   #deps: LanesDeps;
@@ -46,23 +46,23 @@ export class Lanes {
     return (this.#objects ??= new Lane(this.#deployment, this.#deps, EVENTS_MEMORY_SHARE, this.#deps.objects!));
   }
 
-  /** The lane of an invocation that runs in an isolate. */
+  /** Returns the lane of an invocation that runs in an isolate. */
   of(invocation: AnyInvocation): Lane {
     if (invocation.kind === 'object') return this.objects;
     return isHttp(invocation) ? this.http : this.events;
   }
 
-  /** Requests and events that run or wait, and open WebSockets. */
+  /** Number of requests and events that run or wait, and of open WebSockets. */
   get load(): number {
     return this.http.load + this.events.load + (this.#objects?.load ?? 0) + (this.server?.load ?? 0);
   }
 
-  /** Requests and events that run or wait. */
+  /** Number of requests and events that run or wait. */
   get busy(): number {
     return this.http.busy + this.events.busy + (this.#objects?.busy ?? 0) + (this.server?.busy ?? 0);
   }
 
-  /** Whether its code runs on a thread at this moment. */
+  /** Whether the deployment's code is running on a thread at this moment. */
   get isEntered(): boolean {
     return this.http.isEntered || this.events.isEntered || this.#objects?.isEntered === true;
   }
@@ -72,7 +72,10 @@ export class Lanes {
     return this.server !== null || this.http.hasIsolate;
   }
 
-  /** Starts the worker unless it runs, and returns the outcome: its top level has run, or the reason it failed. */
+  /**
+   * Starts the worker unless it is running, and returns the outcome: its top level has run, or the reason why it
+   * failed.
+   */
   start(): Promise<Outcome> {
     return this.server?.start() ?? this.http.start();
   }
@@ -82,7 +85,7 @@ export class Lanes {
     if (this.http.isIdle) this.http.evict();
   }
 
-  /** Another deployment replaces this one: asks clients of open WebSockets to reconnect. */
+  /** Called when another deployment replaces this one: asks clients of open WebSockets to reconnect. */
   retire(): void {
     this.isRetired = true;
     this.http.closeSockets(1012, 'Service restart');
@@ -106,7 +109,7 @@ export class Lanes {
     if (this.isRetired) this.http.evictAfter(eventIsolateIdleMs, now);
   }
 
-  /** Called often while entries run: detects isolates that died without an event. */
+  /** Called often while entries run, to detect isolates that died without an event. */
   checkAlive(): void {
     this.http.checkAlive();
     this.events.checkAlive();

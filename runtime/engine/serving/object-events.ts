@@ -26,7 +26,7 @@ interface ObjectEventsDeps {
   readonly bodyBytesMax: number;
   readonly namespaceOf: (project: string) => string;
   readonly findDeployment: (id: string) => Route | null;
-  /** The route of a project's branch if it has one, else the route of production (null). */
+  /** Returns the route of a project's branch; with null, the route of production. */
   readonly branchRoute: (project: string, branch: string | null) => Route | null;
   readonly homes: Pick<
     ObjectHomes<{
@@ -36,11 +36,11 @@ interface ObjectEventsDeps {
     'code'
   >;
   readonly alarms: ObjectAlarms | null;
-  /** Sends an event to the engine that has its object; null if there are no others. */
+  /** Sends an event to the engine that has its object; null if there are no other engines. */
   readonly forward: ((link: string, key: string, exchange: Exchange) => void) | null;
 }
 
-/** Content of the key. */
+/** The content of a key on the link between engines. */
 interface ForwardedObject {
   readonly deployment: string;
   readonly address: ObjectAddress;
@@ -63,7 +63,7 @@ export class ObjectEvents {
     return fetchInside({ serve, bodyBytesMax, heads, isOfObject: true, socket }, target, request);
   }
 
-  /** Opens an RPC session with a durable object of a route's project; resolves at its end. */
+  /** Opens an RPC session with a durable object of a route's project; resolves when the session ends. */
   connect(route: Route, address: ObjectAddress, session: WorkerSession): Promise<void> {
     return connectObject(address.class, session, (exchange) => this.#enter(route, address, exchange));
   }
@@ -96,7 +96,7 @@ export class ObjectEvents {
     return { deployment, home: { namespace: namespaceOf(project), project, branch, preview, class: name } };
   }
 
-  /** Serves an event that another engine forwarded; false when this engine does not know its deployment. */
+  /** Serves an event that another engine forwarded; returns false when this engine does not know its deployment. */
   serve(key: string, exchange: Exchange): boolean {
     const { deployment: id, address, frame } = JSON.parse(key.slice(OBJECT_KEY.length)) as ForwardedObject;
     const asked = this.#deps.findDeployment(id);
@@ -116,13 +116,13 @@ export class ObjectEvents {
     return this.#routeOf(owner) === null;
   }
 
-  /** The code that an object has now. */
+  /** The current code of an object. */
   #routeOf({ project, preview, branch }: AlarmOwner): Route | null {
     const route = this.#deps.branchRoute(project, preview === null ? null : branch);
     return route?.preview === preview ? route : null;
   }
 
-  /** Gives an event of a kept WebSocket to the code that its object has now. */
+  /** Passes an event of a kept WebSocket to the current code of its object. */
   deliver(owner: AlarmOwner, event: SocketEvent): void {
     const { id, class: className, name } = owner;
     const route = this.#routeOf(owner);
@@ -140,7 +140,7 @@ export class ObjectEvents {
     }
   }
 
-  /** Wakes an object for its alarm. */
+  /** Delivers an alarm to its object. */
   async ring(route: Route, due: DueAlarm): Promise<DeliveryEnd> {
     const { alarms, namespaceOf } = this.#deps;
     const { project, branch, preview } = route;
@@ -166,7 +166,7 @@ function objectKey({ deployment }: Route, address: ObjectAddress, exchange: Exch
   return OBJECT_KEY + JSON.stringify(key);
 }
 
-/** The caller's stub throws the error, because a response would look like one that the object gave. */
+/** The error is thrown by the caller's stub, because a response would look like a response of the object. */
 function refuse(exchange: Exchange, error: PlatformError): void {
   exchange.send(REFUSED_STATUS, '', JSON.stringify({ code: error.code, message: error.message }));
 }

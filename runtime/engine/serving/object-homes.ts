@@ -1,27 +1,30 @@
-// Decides where the objects of a class are stored, and whose code runs them: these are two projects if the class moved
-// to another project. Production of the project that stores them decides, so its promotion is the moment of the move.
-// Made by handler.ts.
+// Decides which project stores the objects of a class, and which project's code runs them. These differ if the class
+// moved to another project. The production deployment of the project that stores the objects decides, so the move
+// happens when it is promoted. Made by handler.ts.
 import { firstNameOf, nameNowOf, type DeclaredClasses, type ObjectClasses } from '#core/bindings/object-classes.ts';
 import { receivedFrom, transferAgrees, transferredTo } from '#core/bindings/object-transfers.ts';
 import type { ServiceTarget } from '#core/bindings/service.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Route } from '../router/project-routes.ts';
 
-/** Chains of transfers that a binding follows: a class that was received cannot be transferred. */
+/** Maximum number of transfers that a binding follows; a class that was received cannot be transferred. */
 const TRANSFERS_MAX = 2;
 
 interface ObjectHomesDeps<Found> {
-  /** @throws {PlatformError} when the route cannot be served. */
+  /** Opens the deployment of a route. @throws {PlatformError} when the route cannot be served. */
   readonly find: (route: Route) => Found;
-  /** @throws {PlatformError} `service_not_found`, also for a project of another organization. */
+  /** Finds another project. @throws {PlatformError} `service_not_found`, also for a project of another organization. */
   readonly calledRoute: (caller: Route, target: Pick<ServiceTarget, 'project' | 'previews'>) => Route;
   /** The production of a project; null if it has none. */
   readonly production: (project: string) => Route | null;
-  /** Whether routes have a production deployment: in `platform dev`, a received class has its own objects. */
+  /**
+   * Whether routes have a production deployment. They have none in `platform dev`, where a received class has its own
+   * objects.
+   */
   readonly hasProduction: boolean;
 }
 
-/** A class of objects, as a binding reaches it. */
+/** A class of objects, as a binding refers to it. */
 interface ObjectHome {
   /** Namespace of the project that stores the objects. */
   readonly route: Route;
@@ -36,16 +39,21 @@ interface ObjectHome {
 interface ObjectCode<Found> {
   readonly route: Route;
   readonly found: Found;
-  /** The name of the class there; null means the project that stores the object runs it. */
+  /** The name of the class in that code; null if the project that stores the object runs it. */
   readonly class: string | null;
 }
 
 export interface ObjectHomes<Found = unknown> {
-  /** The class of a deployment's own binding. @throws {PlatformError} `service_failed` when no project transfers it. */
+  /**
+   * Finds the class of a deployment's own binding. @throws {PlatformError} `service_failed` when no project transfers
+   * it.
+   */
   own(route: Route, classes: ObjectClasses, name: string): ObjectHome;
-  /** The class of another project. @throws {PlatformError} `service_not_found`; `service_failed` without the class. */
+  /**
+   * Finds a class of another project. @throws {PlatformError} `service_not_found`; `service_failed` without the class.
+   */
   of(caller: Route, owner: Pick<ServiceTarget, 'project' | 'previews'>, name: string): ObjectHome;
-  /** The code for an object that the project of the route stores. @param first name of its class. */
+  /** Finds the code for an object that the project of the route stores. @param first the first name of its class. */
   code(route: Route, first: string): ObjectCode<Found>;
 }
 
@@ -61,7 +69,7 @@ export function createObjectHomes<Found extends { readonly artifact: { readonly 
     const now = nameNowOf(classes, name);
     const firstName = firstNameOf(classes, now);
     const from = receivedFrom(classes, firstName);
-    // A preview, like `platform dev`, has its own objects.
+    // A preview has its own objects, as in `platform dev`.
     if (from === null || route.preview !== null || !hasProduction)
       return { route, class: now, firstName, isReceived: false };
     const home = calledRoute(route, { project: from.project, previews: 'production' });

@@ -23,8 +23,8 @@ export interface OperatedObject {
 }
 
 /**
- * The operation. `remove`: like `empty`, for an object whose class was deleted. `steps`: a JSON list of
- * core/object-storage.ts, which become a transaction of their own.
+ * The operation. `remove` is like `empty`, for an object whose class was deleted. `steps` is a JSON list of steps
+ * (core/object-storage.ts), which run in a separate transaction.
  */
 type ObjectAction =
   | { readonly do: 'state' | 'reset' | 'empty' | 'remove' }
@@ -33,14 +33,15 @@ type ObjectAction =
 /** Operations on the objects of a project. */
 export interface ObjectOperator {
   /**
-   * @returns the results of `steps`, whether there was an instance for `reset`, and the {@link LiveState} for `state`.
+   * Runs an operation. @returns for `steps`, the results; for `reset`, whether there was an instance; for `state`, the
+   *   {@link LiveState}.
    */
   act(route: Route, object: OperatedObject, action: ObjectAction): Promise<unknown>;
-  /** The objects of the route's project, or preview, that any engine has, by id. */
+  /** The objects of the route's project or preview that any engine has, by id. */
   live(route: Route): Promise<Readonly<Record<string, LiveState>>>;
-  /** The class of a deployment's own binding, where it is stored. @throws {PlatformError} */
+  /** The class of a deployment's own binding, in the project that stores it. @throws {PlatformError} */
   readonly home: ObjectHomes['own'];
-  /** Serves an operation that another engine forwarded. @returns false if the key is not of an operation. */
+  /** Serves an operation that another engine forwarded. @returns false if the key does not belong to an operation. */
   serve(key: string, exchange: Exchange): boolean;
 }
 
@@ -52,11 +53,11 @@ interface ObjectOperatorDeps {
   readonly namespaceOf: (project: string) => string;
   readonly findDeployment: (id: string) => Route | null;
   readonly homes: Pick<ObjectHomes, 'own'>;
-  /** Undefined if there are no other engines. */
+  /** Sends operations to other engines; undefined if there are none. */
   readonly forward: ((link: string, key: string, exchange: Exchange) => void) | undefined;
 }
 
-/** Start of the key of a forwarded operation. */
+/** Prefix of the key of a forwarded operation. */
 const KEY = 'operate ';
 
 export function createObjectOperator(deps: ObjectOperatorDeps): ObjectOperator {

@@ -1,5 +1,5 @@
 // Collects small request bodies on the host, so that they enter the isolate together with their request. Used by
-// deployment.ts. ASCII is passed as text: a string costs a fraction of a byte array, on both sides and for the
+// deployment.ts. ASCII is passed as text, because a string costs a fraction of a byte array, on both sides and for the
 // garbage collector.
 import { isAscii } from 'node:buffer';
 import type { Part } from '../bridge/protocol.ts';
@@ -8,7 +8,7 @@ import type { Exchange } from '../http/listener.ts';
 /** Above this size, copying characters costs more than transferring bytes. */
 const TEXT_BYTES_MAX = 16 * 1024;
 
-/** Reads a body with a declared length. `onAbort`: the client disconnected before its end. */
+/** Reads a body with a declared length. `onAbort` is called if the client disconnects before the end. */
 export function collectBody(exchange: Exchange, onAbort: () => void, onBody: (body: Part) => void): void {
   const { bodyBytes } = exchange;
   let body: Uint8Array | null = null;

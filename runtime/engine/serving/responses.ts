@@ -1,5 +1,5 @@
-// Sends the responses of one isolate's workers to clients: from the guest's record to the exchange in one step,
-// complete, as a stream, or as an open WebSocket. Made by dispatch.ts.
+// Sends the responses of one isolate's workers to clients: passes each from the guest's record to the exchange in one
+// step, complete, as a stream, or as an open WebSocket. Made by dispatch.ts.
 import { performance } from 'node:perf_hooks';
 import type { ErrorDetails, PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
@@ -24,7 +24,7 @@ interface ResponseDeps {
   readonly running: RunningInvocations;
   /** The worker's isolate. */
   readonly isolate: { readonly isCondemned: boolean };
-  /** Null in all lanes except the lane of durable objects. */
+  /** The objects of the isolate; null in all lanes except that of durable objects. */
   readonly objects: IsolateObjects | null;
 }
 
@@ -77,7 +77,8 @@ export class Responses {
       if (body !== undefined) {
         exchange.send(status, headerBlock, body, true);
         invocation.phase = 'answered';
-        // Its `waitUntil` work continues; otherwise the end is now, which saves a look at the clock.
+        // Only an invocation with `waitUntil` work needs the time; otherwise, the end is now, which saves a reading of
+        // the clock.
         if (!isOver) {
           invocation.firstByteAt = invocation.answeredAt = performance.now();
           this.#answered(invocation);
@@ -140,7 +141,10 @@ export class Responses {
     this.#link.cancelStream(id);
   }
 
-  /** A response with a WebSocket that a call of the worker has opened: the two are joined, and it is over. */
+  /**
+   * Handles a response with a WebSocket that a call of the worker has opened: the two sockets are joined, and the
+   * invocation is over.
+   */
   join(reader: RecordReader): void {
     const id = reader.number();
     const headerBlock = reader.part(reader.field()) as string;
@@ -160,8 +164,8 @@ export class Responses {
   }
 
   /**
-   * A response with a WebSocket that a durable object has accepted: its engine keeps the socket, so the exchange ends
-   * here.
+   * Handles a response with a WebSocket that a durable object has accepted. The object's engine keeps the socket, so
+   * the exchange ends here.
    */
   hold(reader: RecordReader): void {
     const id = reader.number();
@@ -185,11 +189,11 @@ export class Responses {
     else if (invocation !== undefined) this.#answered(invocation);
   }
 
-  /** What an object still does holds no other event back. */
+  /** Remaining work of an object does not hold back other events. */
   #answered(invocation: AnyInvocation): void {
     const { object } = invocation;
     if (object === null) return;
-    // How long the object lets an event of a socket run.
+    // How long an event of a socket may run, as set by the object.
     invocation.wallMsMax = 0;
     this.#running.workLeft(invocation);
     object.socketEvent?.ended(ok);
@@ -233,7 +237,7 @@ export class Responses {
     this.#running.end(invocation.id, isBound ? failed(code, details) : failed('worker_threw', { reason: message }));
   }
 
-  /** A response that opens a WebSocket. */
+  /** Handles a response that opens a WebSocket. */
   upgrade(reader: RecordReader): void {
     const id = reader.number();
     const headerBlock = reader.part(reader.field()) as string;
@@ -265,7 +269,7 @@ export class Responses {
   }
 }
 
-/** The end of an invocation whose response the listener refuses. */
+/** Ends an invocation whose response the listener refuses. */
 function unsent(error: Error): Outcome & { kind: 'failed' } {
   const { code, details, message } = error as Partial<PlatformError> & Error;
   return code === 'illegal_response' ? failed(code, details) : failed('worker_threw', { reason: message });

@@ -1,6 +1,6 @@
 // Creates the deployment of a route: its configuration, its host functions with the bindings of its project, and the
-// shared dependencies of the engine. handler.ts calls it for deployments that are served, and for those that are
-// checked first.
+// shared dependencies of the engine. handler.ts calls it for deployments that it serves, and for deployments that it
+// only checks.
 import { createHash } from 'node:crypto';
 import { descriptorOf } from '#core/bindings/kinds.ts';
 import { parseObject } from '#core/bindings/object.ts';
@@ -45,52 +45,55 @@ import { prepareDatabases, type ProjectDatabases } from './database-preparation.
 import { Deployment, type DeploymentDeps } from './deployment.ts';
 import type { Explain } from './failed-requests.ts';
 
-/** For deployments without a worker. */
+/** Used for deployments without a worker. */
 const NO_TEXT = toWorkerText(Buffer.alloc(0));
 
-/** Dependencies for making deployments. */
+/** Dependencies for creating deployments. */
 export interface RouteDeploymentDeps {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly protocol: 'http' | 'https';
   /** Port in public URLs; null means the port of the request. */
   readonly publicPort?: number | null;
-  /** Addresses and CIDR ranges. */
+  /** Addresses and CIDR ranges of trusted proxies. */
   readonly trustedProxies: readonly string[];
   readonly assets: AssetServer;
   readonly cache: CacheStore;
   readonly stores: BindingStores;
-  /** Null without a database service, and when deployments are published with their databases ready. */
+  /**
+   * Prepares databases; null without a database service, or if databases are ready before a deployment is published.
+   */
   readonly databases: ProjectDatabases | null;
   /** Whether a route is its project's production; if absent, no route is. */
   readonly isProduction?: (route: Route) => boolean;
-  /** Null means no signed file URLs. */
+  /** Signed file URLs; null if there are none. */
   readonly signedFiles: SignedFiles | null;
-  /** Production host of a project. */
+  /** The production host of a project. */
   readonly hostOf: (project: string) => string;
   /** The namespace of a project's bindings: its own name, or that of the workspace whose bindings it shares. */
   readonly namespaceOf: (project: string) => string;
   /**
-   * Answers failed requests with details for the worker's author; if absent, only with details that visitors may see.
+   * Creates responses with details for the author of the worker; if absent, responses only have details that visitors
+   * may see.
    */
   readonly explain?: Explain;
-  /** Undefined if no servers of ssr projects run with this engine. */
+  /** The link to servers of ssr projects; undefined if none run with this engine. */
   readonly servers?: ServerLink;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` receives only failed requests. */
   readonly onlyFailures?: boolean;
-  /** How events reach the server of an ssr deployment. Without these variables, events do not reach the server. */
+  /** How events reach the server of an ssr deployment; if absent, they do not. */
   readonly appVariablesOf?: (route: Route) => Readonly<Record<string, string>>;
   /** Records log lines, invocations and spans for the control plane; if absent, nothing is recorded. */
   readonly telemetry?: Pick<TelemetryRecorder, 'open'>;
 }
 
-/** Deployments by their routes. */
+/** Creates the deployments of routes. */
 export interface RouteDeployments {
-  /** Opens a deployment to serve it: its migrations run before its first request. */
+  /** Opens a deployment to serve it. Its migrations run before its first request. */
   open(route: Route, artifact: OpenArtifact, counters: DeploymentCounters, usage: DeploymentUsage): Deployment;
-  /** Opens a deployment to check it: nothing is prepared, and its log lines are returned to the caller. */
+  /** Opens a deployment to check it. Nothing is prepared, and its log lines are returned to the caller. */
   openForCheck(
     route: Route,
     artifact: OpenArtifact,
@@ -101,7 +104,7 @@ export interface RouteDeployments {
 
 /**
  * @param serving dependencies shared by all deployments.
- * @param workersOf how the worker of a route calls others.
+ * @param workersOf how the worker of a route calls other workers.
  */
 export function createRouteDeployments(
   deps: RouteDeploymentDeps,
@@ -194,7 +197,8 @@ export function createRouteDeployments(
         if (known !== undefined) return known;
         if (!Object.hasOwn(objects, binding)) return null;
         const found = classIn(objects[binding]!);
-        // The branch of another project that has its objects may change, and a transfer may end.
+        // Objects of another project are looked up each time, because the branch that has them may change, and a
+        // transfer may end.
         if (!found.isForeign) own.set(binding, found);
         return found;
       },
@@ -303,12 +307,12 @@ function configOf(
   };
 }
 
-/** Accounts of pools stay out of the isolate. */
+/** The accounts of pools are not passed to the isolate. */
 function without(vars: Route['vars'], names: ReadonlySet<string>): Route['vars'] {
   return Object.fromEntries(Object.entries(vars).filter(([name]) => !names.has(name)));
 }
 
-/** Different variables require a different process. */
+/** With other variables, the deployment needs another process. */
 function serverOf({ project, deployment, artifact, vars }: Route, server: ServerRules): ServerSpec {
   const seen = createHash('sha256').update(JSON.stringify(vars)).digest('hex').slice(0, 16);
   return { key: `${project}/${deployment}/${seen}`, project, deployment, artifact, server, vars };

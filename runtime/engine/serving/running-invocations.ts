@@ -1,4 +1,4 @@
-// The invocations that one isolate runs, and every way in which they can end: answered, failed, cut off, restarted in
+// The invocations that one isolate runs, and all ways in which they can end: answered, failed, cut off, restarted in
 // another isolate, or lost with this isolate. Created by serving.ts, which decides about the isolate itself.
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
@@ -12,7 +12,7 @@ import type { ServedDeployment } from './served-deployment.ts';
 
 type Failed = Outcome & { kind: 'failed' };
 
-/** The listener stops reading after the response is sent. */
+/** The listener stops reading when the response is sent. */
 const BODY_GONE: Failure = {
   code: 'invocation_ended',
   name: 'TypeError',
@@ -34,15 +34,21 @@ export class RunningInvocations {
   /** Called when an invocation has ended, which may have been the last one. */
   #onEnded: () => void;
   #running = new InFlight<AnyInvocation>();
-  /** Invocations that ended in the entry that is being read: their CPU is known when the whole entry is read. */
+  /** Invocations that ended in the entry that is being read. Their CPU is known when the whole entry is read. */
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
   /** Whether the records of an entry are being read. */
   #isReading = false;
-  /** Invocations whose response is an open WebSocket, and answered ones of objects: they hold no request back. */
+  /**
+   * Number of invocations that hold no request back: those whose response is an open WebSocket, and answered events of
+   * objects.
+   */
   upgraded = 0;
   #withWorkLeft = 0;
   readonly #workLeftMax: number;
-  /** Consecutive requests that could never be answered: the worker may have broken a global that responses need. */
+  /**
+   * Number of consecutive requests that could never be answered; the worker may have broken a global that responses
+   * need.
+   */
   unanswered = 0;
 
   constructor(
@@ -71,7 +77,7 @@ export class RunningInvocations {
     return this.#running.get(id);
   }
 
-  /** An invocation that runs, or that ended in the entry being read. */
+  /** An invocation that is running, or that ended in the entry that is being read. */
   find(id: number): AnyInvocation | undefined {
     return this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
   }
@@ -91,7 +97,7 @@ export class RunningInvocations {
   }
 
   /**
-   * Ends reading an entry: invocations that ended in it are completed and charged their share.
+   * Ends reading an entry: invocations that ended in it are completed, and charged for their share.
    *
    * @returns the number of invocations that ended.
    */
@@ -130,7 +136,7 @@ export class RunningInvocations {
     if (invocation.object?.sockets !== undefined) invocation.object.sockets.open--;
   }
 
-  /** An event of an object was answered, and goes on. */
+  /** Called when an event of an object was answered, and continues. */
   workLeft(invocation: AnyInvocation): void {
     if (invocation.hasWorkLeft || this.#withWorkLeft >= this.#workLeftMax) return;
     invocation.hasWorkLeft = true;
@@ -145,7 +151,7 @@ export class RunningInvocations {
     this.upgraded--;
   }
 
-  /** Ends an invocation with the outcome in the entry being read. */
+  /** Ends an invocation with the outcome, in the entry that is being read. */
   end(id: number, outcome: Outcome): void {
     const invocation = this.#running.remove(id);
     if (invocation === undefined) return;
@@ -161,7 +167,7 @@ export class RunningInvocations {
     this.socketClosed(invocation);
   }
 
-  /** Answers the client with the failure. `waitUntil` work continues. */
+  /** Sends the failure to the client. `waitUntil` work continues. */
   fail(invocation: HttpInvocation, outcome: Failed): void {
     this.#deployment.ends.answerFailed(invocation, outcome);
     this.breakBody(invocation.id);
@@ -196,14 +202,14 @@ export class RunningInvocations {
   }
 
   /**
-   * The client disconnected: `request.signal` fires, a streamed response is cancelled, and the handler and its
-   * `waitUntil` work run to their end.
+   * Called when the client disconnected: `request.signal` fires, a streamed response is cancelled, and the handler and
+   * its `waitUntil` work run to their end.
    */
   clientGone(invocation: HttpInvocation): void {
     const { id, phase } = invocation;
     if (phase === 'over') return;
     if (phase !== 'answered') invocation.isClientGone = true;
-    // An invocation that is about to run in another isolate is registered there.
+    // An invocation that will run in another isolate is registered there.
     if (this.#running.get(id) !== invocation) return;
     this.#link.clientGone(id, CLIENT_GONE);
     if (phase === 'answered') this.#link.cancelStream(id);
@@ -212,7 +218,7 @@ export class RunningInvocations {
   /**
    * Restarts a request in a fresh isolate; if it may have had an effect, it fails as lost instead.
    *
-   * @param counted how many of its allowed restarts this uses.
+   * @param counted how many of its allowed restarts this one uses.
    */
   restart(id: number, counted: 0 | 1): void {
     const invocation = this.#running.get(id);
@@ -243,7 +249,8 @@ export class RunningInvocations {
     }
     const isReceiving = this.#link.isReceiving(id);
     if (invocation.phase === 'answered' && isReceiving) this.#deployment.log('error', NEVER_ENDS, invocation);
-    // After the response, only `waitUntil` remains, which can never settle: ending the invocation loses nothing.
+    // After the response, only `waitUntil` remains, which can never settle, so nothing is lost when the invocation
+    // ends.
     this.end(id, invocation.phase === 'answered' && !isReceiving ? ok : failed('never_answered'));
   }
 
@@ -257,13 +264,13 @@ export class RunningInvocations {
     }
   }
 
-  /** The isolate was disposed: every running invocation ends with the outcome. */
+  /** Called when the isolate was disposed: every running invocation ends with the outcome. */
   endAll(outcome: Outcome, ofEvents: Outcome): void {
     for (const invocation of this.#running.values()) {
       this.#running.remove(invocation.id);
       this.#deployment.ends.end(invocation, isHttp(invocation) ? outcome : ofEvents);
     }
-    // Invocations that ended before the malformed record.
+    // First come the invocations that ended before the malformed record.
     for (const ended of this.#ended.splice(0)) this.#deployment.ends.end(ended.invocation, ended.outcome);
   }
 }

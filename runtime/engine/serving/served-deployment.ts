@@ -1,4 +1,4 @@
-// A deployment as its lanes and isolates see it: deployment.ts. Types only.
+// A deployment, as its lanes and isolates see it; implemented by deployment.ts. Types only.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { AnyInvocation } from '../invocation/invocation.ts';
 import type { LogLine, StackMapper } from '../invocation/log.ts';
@@ -8,11 +8,11 @@ import type { InvocationEnds } from './invocation-ends.ts';
 /** The deployment that is served. */
 export interface ServedDeployment {
   readonly config: DeploymentConfig;
-  /** Maps positions in its bundle to the sources. */
+  /** Maps positions in its bundle to positions in the sources. */
   readonly mapper: StackMapper;
   /** Memory held for the deployment outside its isolates. */
   readonly hostMemory: HostMemory;
-  /** Open WebSockets in all its isolates. */
+  /** Number of open WebSockets in all its isolates. */
   readonly openSockets: { count: number };
   readonly ends: InvocationEnds;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;

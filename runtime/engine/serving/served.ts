@@ -1,5 +1,5 @@
-// The deployments that this engine serves, by route: opened by the first request, updated when routes change, retired
-// with their route and closed once they are idle.
+// The deployments that this engine serves, by route. A deployment is opened by its first request, retired when its
+// route is removed, and closed when it is idle.
 import type { Limits } from '#core/limits.ts';
 import type { OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { Placed, Remote } from '../cluster/placement.ts';
@@ -15,11 +15,11 @@ import { startUpkeep, type Upkeep } from './upkeep.ts';
 export interface Served {
   readonly route: Route;
   readonly artifact: OpenArtifact;
-  /** Null for static projects. */
+  /** The deployment with the worker; null for static projects. */
   readonly deployment: Deployment | null;
   readonly counters: DeploymentCounters | null;
   readonly usage: DeploymentUsage;
-  /** The engine that its requests are forwarded to; null means this engine serves them. */
+  /** The engine to which its requests are forwarded; null if this engine serves them. */
   remote: Remote | null;
   isProduction: boolean;
 }
@@ -33,7 +33,7 @@ export interface ServedDependencies {
   /** Whether a route is its project's production; if absent, no route is. */
   readonly isProduction?: (route: Route) => boolean;
   /**
-   * The engine to which requests of a deployment are forwarded. Without this function, all requests are served here.
+   * Determines the engine to which requests of a deployment are forwarded; if absent, all requests are served here.
    * `before`: the previous result.
    */
   readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
@@ -42,7 +42,8 @@ export interface ServedDependencies {
 }
 
 /**
- * Keyed by route object: a route whose variables, plan or artifact change is a new object, and so a new deployment.
+ * The deployments by route object. If the variables, plan or artifact of a route change, it is a new object, and so a
+ * new deployment.
  *
  * @example const { deployment } = served.find(route);
  */
@@ -75,7 +76,7 @@ export class ServedDeployments {
   }
 
   /**
-   * A route's deployment, opened on first use.
+   * The deployment of a route, which is opened on first use.
    *
    * @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`.
    */
@@ -83,7 +84,7 @@ export class ServedDeployments {
     return this.#served.get(route) ?? this.#open(route);
   }
 
-  /** The deployment of a route if it is open, also after the route is gone; null if it is closed. */
+  /** The deployment of a route if it is open, even if the route was removed; null if it is closed. */
   open(route: Route): Deployment | null {
     const served = this.#served.get(route);
     if (served !== undefined) return served.deployment;
@@ -128,13 +129,13 @@ export class ServedDeployments {
     return this.#dependencies.remoteOf?.(keyOf(route), deployment.lanes, before) ?? null;
   }
 
-  /** Determines every remote again, after engines started or stopped. */
+  /** Determines again which engine serves each deployment, after engines have started or stopped. */
   replace(): void {
     for (const [route, served] of this.#served)
       if (served.deployment !== null) served.remote = this.#remoteOf(route, served.deployment, served.remote);
   }
 
-  /** Closes deployments whose route is gone, once they are idle, and compiles those of new routes. */
+  /** Closes deployments whose route was removed when they are idle, and compiles those of new routes. */
   changeRoutes({ current, gone }: { readonly current: readonly Route[]; readonly gone: readonly Route[] }): void {
     for (const route of current) {
       const served = this.#served.get(route);
@@ -153,7 +154,7 @@ export class ServedDeployments {
     }
   }
 
-  /** A deployment keeps its isolate when it becomes production or stops being it. */
+  /** A deployment keeps its isolate when it becomes production, or stops being production. */
   #updateProduction(route: Route, served: Served): void {
     const isProduction = this.#dependencies.isProduction?.(route) ?? false;
     if (served.isProduction === isProduction) return;
@@ -162,7 +163,7 @@ export class ServedDeployments {
     else served.deployment?.lanes.retire();
   }
 
-  /** The artifact is read when the deployment is next, not while routes change. */
+  /** The artifact is read when the deployment's turn comes, not while routes change. */
   #compileLater(route: Route): void {
     const { engine, openArtifact } = this.#dependencies;
     engine.compileAhead.add(() => {
@@ -177,7 +178,7 @@ export class ServedDeployments {
     if (!this.#closed) this.find(route).deployment?.warm();
   }
 
-  /** Deployments whose code is running at this moment, as keys. */
+  /** Keys of the deployments whose code is running at this moment. */
   running(): string[] {
     const running: string[] = [];
     for (const { lanes, config } of this.#deployments())
@@ -185,7 +186,7 @@ export class ServedDeployments {
     return running;
   }
 
-  /** Requests that run or wait. */
+  /** Number of running and waiting requests. */
   get load(): number {
     let load = 0;
     for (const deployment of this.#deployments()) load += deployment.load;

@@ -1,6 +1,6 @@
 // One isolate that serves a deployment, from start to end: its state, when it stops taking work, and the consequences
-// of its death. Its parts: worker-start.ts (start), dispatch.ts (requests in, responses out), running-invocations.ts
-// (ends), cpu-accounts.ts. lane.ts makes one when it has none.
+// of its death. Its parts are worker-start.ts (start), dispatch.ts (requests and responses), running-invocations.ts
+// (ends) and cpu-accounts.ts. lane.ts creates the object when it has none.
 import type { InvocationKind } from '#core/plans.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
@@ -24,7 +24,7 @@ import { WorkerStart } from './worker-start.ts';
 const HANDLES_MAX = 1000;
 const CALLS_MAX = 10_000;
 
-/** Begins a record of objects' storage. */
+/** The beginning of a record of objects' storage. */
 const STORAGE = toHost.storage + FIELD;
 
 /** An entry that was read up to its record of storage. */
@@ -35,12 +35,12 @@ interface HeldEntry {
   isOpen: boolean;
 }
 
-/** The lane that owns the isolate: lane.ts. */
+/** The lane that owns the isolate (lane.ts). */
 export interface ServingLane {
-  /** The worker is loaded. */
+  /** Called when the worker is loaded. */
   started(): void;
   startFailed(outcome: Outcome & { kind: 'failed' }): void;
-  /** The isolate takes no new work and finishes its current work. */
+  /** Called when the isolate takes no new work and finishes its current work. */
   retire(serving: Serving): void;
   /** It is gone. */
   forget(serving: Serving): void;
@@ -57,23 +57,23 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   #running: RunningInvocations;
   #accounts: CpuAccounts;
   #dispatch: Dispatch;
-  /** Owner of host work that belongs to no invocation. */
+  /** The owner of host work that belongs to no invocation. */
   #topLevel: UnattributedOwner;
   #unattributed: UnattributedOwner;
-  /** Entries since the last heap trim, and invocations that ended in them. */
+  /** Number of entries since the last heap trim, and of invocations that ended in them. */
   uses = 0;
   /** Whether the isolate's heap was trimmed after a long time without work, and no entry has run since. */
   isResting = false;
-  /** The isolate died in an entry that also had requests, so its top level may not be the cause. */
+  /** Whether the isolate died in an entry that also had requests, so that its top level may not be the cause. */
   #diedServing = false;
-  /** CPU of the entry whose records are being read. */
+  /** The CPU of the entry whose records are being read. */
   #unreadMs = 0;
-  /** The invocation during which it died, with the URL of a request; null: none. */
+  /** The invocation during which the isolate died, with the URL of its request; null if there is none. */
   #burning: { readonly kind: InvocationKind; readonly target: string } | null = null;
-  /** Null in all lanes except the lane of durable objects. */
+  /** The objects of the isolate; null in all lanes except that of durable objects. */
   #objects: IsolateObjects | null = null;
   /**
-   * Entries of objects whose remaining records wait until the writes of this entry, or of an earlier one, are on disk.
+   * Entries of objects whose remaining records wait until their own writes and those of earlier entries are on disk.
    */
   #held: HeldEntry[] = [];
 
@@ -144,7 +144,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     return this.#running.size;
   }
 
-  /** Invocations whose response is an open WebSocket, and answered ones of objects. */
+  /** Number of invocations whose response is an open WebSocket, and of answered events of objects. */
   get upgraded(): number {
     return this.#running.upgraded;
   }
@@ -197,7 +197,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
         held.isOpen = true;
         this.#readHeld();
       },
-      // The record is dropped with the isolate.
+      // The record is dropped together with the isolate.
       () => {},
     );
   }
@@ -223,7 +223,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#start.beginReading();
     this.#running.beginReading();
     this.#dispatch.readRest(reader);
-    // If the isolate died because of its records, that code has charged the entry.
+    // If the isolate died because of its records, the entry is already charged.
     if (this.#unreadMs > 0) this.#deps.counters.entered(cpuMs, shareMs);
     this.#unreadMs = 0;
     if (this.#state === 'starting') this.#start.endReading();
@@ -238,7 +238,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     return this.#link.calls.waiting(this.owner(id), name, args, parts);
   }
 
-  /** The engine holds too much memory, and this isolate holds most of it. */
+  /** Called when the engine holds too much memory, and this isolate holds most of it. */
   disposeForMemory(): void {
     this.died('memory');
   }
@@ -274,7 +274,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     const invocation = this.#running.get(id);
     if (invocation === undefined) return;
     this.#accounts.renew(invocation);
-    // For a session with an object, each call is an event.
+    // In a session with an object, each call is an event.
     invocation.wallFrom = performance.now();
   }
 
@@ -288,7 +288,7 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
   }
 
   overflowed(): void {
-    // Deferred, so that it does not interrupt the link.
+    // This is deferred, so that it does not interrupt the link.
     queueMicrotask(() => this.died('memory'));
   }
 
@@ -296,14 +296,14 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     this.#link.closeSockets(code, reason);
   }
 
-  /** Stops taking new work and finishes what it can; a fresh isolate replaces it. */
+  /** Stops taking new work, and finishes its current work if it can; a fresh isolate replaces it. */
   condemn(): void {
     if (this.#state !== 'ready') return;
     this.#state = 'condemned';
     this.#deps.engineCounters.isolatesCondemned++;
     this.#lane.retire(this);
     if (this.#objects !== null) {
-      // An object must not have two instances, so none continues here.
+      // An object must not have two instances, so no object continues here.
       queueMicrotask(() =>
         this.dispose(failed('isolate_replaced', { reason: 'another event used up its CPU budget' })),
       );
@@ -334,12 +334,14 @@ export class Serving implements IsolateEvents, LinkOwner, DispatchedIsolate {
     if (this.#state === 'ready') await this.#isolate.trim(isResting).catch(() => {});
   }
 
-  /** 0 if the heap cannot be measured. */
+  /** Heap size of the isolate; 0 if it cannot be measured. */
   heapBytes(): Promise<number> {
     return this.#state === 'gone' ? Promise.resolve(0) : this.#isolate.heapBytes().catch(() => 0);
   }
 
-  /** Called often while entries run: detects an isolate that died without an event, and an entry that does not end. */
+  /**
+   * Called often while entries run, to detect an isolate that died without an event, and an entry that does not end.
+   */
   checkAlive(): void {
     this.#isolate.checkAlive();
   }

@@ -1,16 +1,16 @@
 // Limits the requests of each deployment while the engine is overloaded. All deployments get the same limit, so that
-// the busiest are refused first and others are not affected. handler.ts evaluates it a few times a second; a request
-// compares one number. Pure.
+// requests of the busiest are refused first, and others are not affected. handler.ts computes the limit a few times a
+// second; for a request, only one number is compared. Pure.
 
-/** Limits above which an engine counts as overloaded. */
+/** Limits above which an engine is overloaded. */
 interface SheddingLimits {
-  /** Running and waiting requests of all deployments. */
+  /** Maximum number of running and waiting requests of all deployments. */
   readonly engineRequestsMax: number;
-  /** Event loop delay that counts as overload, twice in a row. */
+  /** An event loop delay of this length, twice in a row, is overload. */
   readonly engineLagMsMax: number;
 }
 
-/** If there are fewer requests than this, they are not the cause of a late event loop. */
+/** If there are fewer requests than this, they are not the cause of an event loop delay. */
 const LATE_LOAD_MIN = 64;
 
 /**
@@ -32,14 +32,14 @@ export function fairShare(loads: readonly number[], bound: number): number {
 export class Shedder {
   #limits: SheddingLimits;
   #late = 0;
-  /** Requests allowed per deployment; infinite while no requests are refused. */
+  /** How many requests a deployment may have; infinite while no requests are refused. */
   share = Number.POSITIVE_INFINITY;
 
   constructor(limits: SheddingLimits) {
     this.#limits = limits;
   }
 
-  /** @param loads requests of each deployment. @param lagMs how late this call is. */
+  /** @param loads the number of requests of each deployment. @param lagMs how late this call is. */
   look(loads: readonly number[], lagMs: number): number {
     const total = loads.reduce((sum, load) => sum + load, 0);
     this.#late = lagMs > this.#limits.engineLagMsMax && total >= LATE_LOAD_MIN ? this.#late + 1 : 0;

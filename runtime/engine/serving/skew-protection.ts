@@ -9,11 +9,14 @@ import { AlteredExchange } from '../http/altered-exchange.ts';
 import { cookieIn } from '../http/cookies.ts';
 import type { Exchange } from '../http/listener.ts';
 
-/** Selects the deployment, for programs and for pages that know theirs; takes precedence over query and cookie. */
+/**
+ * Header that selects the deployment, for programs and for pages that know their deployment. It takes precedence over
+ * query and cookie.
+ */
 const HEADER = 'x-deployment-id';
-/** Deployment of the page that was last loaded in this browser. */
+/** Cookie with the deployment of the page that was last loaded in this browser. */
 const COOKIE = '__dpl';
-/** Shared caches may not use these headers where the URL alone does not identify the deployment. */
+/** Headers for shared caches, which are removed if the URL alone does not identify the deployment. */
 const CACHE_HEADERS = [
   'cache-control',
   'expires',
@@ -26,11 +29,11 @@ const CACHE_HEADERS = [
 export interface PinnedTarget {
   /** The route that serves the request. */
   readonly route: Route;
-  /** The same request, with headers added to its response. */
+  /** The same request, whose response gets additional headers. */
   readonly exchange: Exchange;
   /**
-   * An artifact that has the requested file while that deployment does not; null if none has it, or the deployment has
-   * it itself.
+   * An artifact with the requested file, if that deployment does not have the file; null if no artifact has it, or the
+   * deployment itself has it.
    */
   readonly file: OpenArtifact | null;
 }
@@ -45,7 +48,10 @@ interface SkewProtectionDeps {
   readonly now?: () => number;
 }
 
-/** Null if the host decides. @param live the route of the host, whose open artifact is `artifact`. */
+/**
+ * The choice for a request; null if the host decides. @param live the route of the host, whose open artifact is
+ * `artifact`.
+ */
 type FindPinnedTarget = (
   exchange: Exchange,
   live: Route,
@@ -57,7 +63,7 @@ export function createSkewProtection(deps: SkewProtectionDeps): FindPinnedTarget
   const { now = Date.now, windowMs } = deps;
   const cookieEnd = `; Path=/; HttpOnly; SameSite=Lax${deps.protocol === 'https' ? '; Secure' : ''}\0`;
 
-  /** Null if the project opts out, or the artifact no longer exists. */
+  /** Null if the project has disabled skew protection, or the artifact no longer exists. */
   function openProtected(route: Route): OpenArtifact | null {
     try {
       const artifact = deps.openArtifact(route.artifact);
@@ -75,7 +81,7 @@ export function createSkewProtection(deps: SkewProtectionDeps): FindPinnedTarget
     const { assets } = own.manifest;
     // Most requests end at these two checks.
     if ((assets !== null && Object.hasOwn(assets.files, key)) || !isContentName(path)) return null;
-    // A worker that runs before files decides who gets them.
+    // If a worker runs before files, it decides which file a request gets.
     if (assets !== null && assetDecision(assets, exchange) === 'worker') return null;
     for (const route of routes()) {
       const artifact = openProtected(route);
@@ -113,7 +119,7 @@ export function createSkewProtection(deps: SkewProtectionDeps): FindPinnedTarget
   };
 }
 
-/** The deployment that a request names. */
+/** The deployment that a request selects. */
 interface RequestedDeployment {
   readonly deployment: string;
   /** Whether the URL names the deployment, so that caches distinguish it from other deployments. */
@@ -123,7 +129,7 @@ interface RequestedDeployment {
 /** A navigation always gets the live deployment. */
 const DOCUMENT: RequestedDeployment = { deployment: '', isInTarget: false };
 
-/** Reads header, query `dpl` and cookie, in this order; null means none names a deployment. */
+/** Reads the header, the query `dpl` and the cookie, in this order; null if none of them names a deployment. */
 export function requestedDeployment(request: AssetRequest): RequestedDeployment | null {
   const dest = request.header('sec-fetch-dest');
   const isPage = isDocument(request, dest);
@@ -145,15 +151,17 @@ function isDocument(request: AssetRequest, dest: string | null): boolean {
   return dest === null ? isNavigation(request) : dest === 'document';
 }
 
-/** Whether the page in the cookie made the request: not another site, a socket, or an update of a service worker. */
+/**
+ * Whether the page in the cookie made the request, and not another site, a socket, or an update of a service worker.
+ */
 function isOfPage(request: AssetRequest, dest: string | null): boolean {
   const site = request.header('sec-fetch-site');
   return (site === null || site === 'same-origin') && dest !== 'serviceworker' && request.header('upgrade') === null;
 }
 
 /**
- * Whether a bundler named the file by its content, so that it is the same in every deployment. Unlike for caches, names
- * that only look hashed count as well.
+ * Whether a bundler named the file by its content, so that it is the same in every deployment. In contrast to caching,
+ * names that only look hashed are included.
  */
 export function isContentName(path: string): boolean {
   if (isHashedName(path)) return true;

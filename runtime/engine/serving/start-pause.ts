@@ -1,5 +1,5 @@
-// When a worker that exceeded a budget while it was loaded may be started again. Each attempt may use the whole
-// startup budget, so without a pause every request would cost one. lane.ts checks it before it starts an
+// Determines when a worker that exceeded a budget while it was loaded may be started again. Each attempt may use the
+// whole startup budget, so without a pause, every request could use as much. lane.ts checks it before it starts an
 // isolate. Pure: the time is a parameter.
 import { failed, type Outcome } from '../invocation/outcome.ts';
 
@@ -7,7 +7,7 @@ type Failure = Outcome & { kind: 'failed' };
 
 const FIRST_MS = 1000;
 const MOST_MS = 60_000;
-/** Failures that cost little, or that end when another service is back, are retried immediately. */
+/** Failures without a pause, because they cost little, or end when another service is available again. */
 const COSTLY: ReadonlySet<string> = new Set([
   'startup_cpu_limit_exceeded',
   'memory_limit_exceeded',
@@ -31,7 +31,7 @@ export class StartPause {
     this.#outcome = null;
   }
 
-  /** The failure for requests until a retry is allowed; null when it is allowed now. */
+  /** The failure for requests until a retry is allowed; null if it is allowed now. */
   answer(now: number): Failure | null {
     if (this.#outcome === null || now >= this.#until) return null;
     const { code, details } = this.#outcome;

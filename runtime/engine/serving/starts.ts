@@ -10,7 +10,7 @@ import type { Deployment } from './deployment.ts';
 import type { RouteDeploymentDeps, RouteDeployments } from './route-deployments.ts';
 import type { ServedDeployments } from './served.ts';
 
-/** The outcome of a start and the lines logged during it. */
+/** The outcome of a start, and the lines that were logged during it. */
 export interface StartEnd {
   readonly outcome: Outcome;
   /** At most 100. */
@@ -23,7 +23,7 @@ const LINES_MAX = 100;
 export class StartLines {
   readonly #open = new Set<{ readonly route: Route; readonly lines: LogLine[] }>();
 
-  /** Wraps `onLog`: forwards each line and copies it for starts in progress. */
+  /** Wraps `onLog`: forwards each line, and copies it for starts in progress. */
   keep(onLog: RouteDeploymentDeps['onLog']): RouteDeploymentDeps['onLog'] {
     return (config, line) => {
       for (const { route, lines } of this.#open) if (route.deployment === config.id) add(lines, line);
@@ -31,7 +31,7 @@ export class StartLines {
     };
   }
 
-  /** Runs `start` and collects the lines that workers of a route log meanwhile. */
+  /** Runs `start`, and collects the lines that workers of a route log in the meantime. */
   async during(route: Route, start: () => Promise<Outcome>): Promise<StartEnd> {
     const kept = { route, lines: [] };
     this.#open.add(kept);
@@ -46,8 +46,8 @@ export class StartLines {
 }
 
 /**
- * Starts the worker of a route as it will serve. If requests of the deployment go to another engine, the worker is
- * started once and not kept. Never rejects.
+ * Starts the worker of a route in the same way as for a request. If requests of the deployment go to another engine,
+ * the worker is started once and not kept. Never rejects.
  */
 export function startServed(served: ServedDeployments, lines: StartLines, route: Route): Promise<StartEnd> {
   return lines.during(route, async () => {
@@ -64,7 +64,7 @@ export function startServed(served: ServedDeployments, lines: StartLines, route:
 /**
  * Starts the worker of an artifact that is not served, runs its top level and disposes it. Never rejects.
  *
- * @param served ends a start that takes too long.
+ * @param served registers the deployment, so that a start that takes too long is ended.
  * @param route its future route: project, plan, variables.
  */
 export async function startForCheck(
@@ -99,7 +99,7 @@ function outcomeOf(error: unknown): Outcome {
   return isFailureCode(code) ? failed(code, details) : failed('internal');
 }
 
-/** An isolate evicted to make room is not a failure of its worker. */
+/** If an isolate is evicted to make room, its worker has not failed. */
 function withoutEviction(outcome: Outcome): Outcome {
   return outcome.kind === 'failed' && outcome.details['reason'] === 'evicted' ? ok : outcome;
 }

@@ -1,19 +1,20 @@
-// Owner of host work that no running invocation requested: a worker's top level, and code that continues after its
-// invocation. This work has its own budget, so that no work is free. One per isolate, created by serving.ts.
+// The owner of host work that no running invocation requested, but a worker's top level, or code that continues after
+// its invocation. This work has its own budget, so that no work is free. Each isolate has one owner, created by
+// serving.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
 
 /** How often the budget is renewed. */
 const RENEWAL_MS = 10_000;
 
-/** Dependencies of a stray owner. */
+/** Dependencies of the owner. */
 interface UnattributedDeps {
   /** CPU limit of one budget; 0 means no limit. */
   readonly limitMs: () => number;
   readonly settled: (cpuMs: number) => void;
 }
 
-/** Budget of the unattributed work of one isolate. */
+/** The owner and budget of the unattributed work of one isolate. */
 export class UnattributedBudget {
   #deps: UnattributedDeps;
   #usedMs = 0;
@@ -50,7 +51,7 @@ export class UnattributedOwner implements CallOwner {
   #budget: UnattributedBudget;
   #refusal: 'no_invocation' | 'invocation_ended';
 
-  /** @param refusal error for calls that only an invocation may make. */
+  /** @param refusal the error for calls that only an invocation may make. */
   constructor(budget: UnattributedBudget, refusal: 'no_invocation' | 'invocation_ended') {
     this.#budget = budget;
     this.#refusal = refusal;

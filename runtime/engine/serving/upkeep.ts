@@ -1,5 +1,5 @@
 // Periodic checks while deployments serve: entries that do not end, invocations over their wall limit, and an
-// overloaded engine. Started by handler.ts; this code does not run on the path of a request.
+// overloaded engine. Started by handler.ts, and independent of single requests.
 import type { Limits } from '#core/limits.ts';
 import { CHECK_MS } from '../isolates/stuck-entry.ts';
 import type { Deployment } from './deployment.ts';
@@ -12,7 +12,7 @@ const SHED_MS = 250;
 interface UpkeepDeps {
   readonly limits: Pick<Limits, 'engineRequestsMax' | 'engineLagMsMax'>;
   readonly deployments: () => Iterable<Deployment>;
-  /** Whether an entry runs in any isolate. */
+  /** Whether an entry is running in any isolate. */
   readonly isEntered: () => boolean;
   /** Called before running entries are checked. */
   readonly beforeAlive: () => void;
@@ -22,7 +22,7 @@ interface UpkeepDeps {
 
 /** The periodic checks, until `close`. */
 export interface Upkeep {
-  /** Requests allowed per deployment while the engine is overloaded; infinite otherwise. */
+  /** How many requests each deployment may have while the engine is overloaded; infinite otherwise. */
   readonly share: number;
   close(): void;
 }

@@ -1,6 +1,6 @@
 // Starts a worker in its isolate: reads its code, passes it to the first entry, and receives the outcome of its top
-// level from the guest. Created by serving.ts, which acts on the result. start-pause.ts has the pause after a failed
-// start.
+// level from the guest. Created by serving.ts, which acts on the result. start-pause.ts determines the pause after a
+// failed start.
 import { errorMessage, type ErrorDetails } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { failed, isFailureCode, type Outcome } from '../invocation/outcome.ts';
@@ -24,9 +24,12 @@ export interface WorkerStartDeps {
 export class WorkerStart {
   #deps: WorkerStartDeps;
   #topLevelTimer: NodeJS.Timeout | undefined;
-  /** The time limit of the top level passed while its code ran. */
+  /** Whether the time limit of the top level was reached while its code was running. */
   #isLate = false;
-  /** The entry being read has answered. While a top-level `await` is pending, every further entry has to ask again. */
+  /**
+   * Whether the entry that is being read contains the answer. While a top-level `await` is pending, every further entry
+   * must ask again.
+   */
   #isAnswered = false;
 
   constructor(deps: WorkerStartDeps) {
@@ -34,7 +37,7 @@ export class WorkerStart {
   }
 
   /**
-   * Reads the worker's code and passes it to the isolate before the first entry; any failure ends the waiting
+   * Reads the worker's code, and passes it to the isolate before the first entry; a failure ends the waiting
    * invocations.
    */
   load(events: IsolateEvents): void {
@@ -66,12 +69,12 @@ export class WorkerStart {
     this.#isAnswered = false;
   }
 
-  /** All records are read and the worker does not serve yet. */
+  /** Called when all records are read, and the worker does not serve yet. */
   endReading(): void {
     if (!this.#isAnswered) this.#deps.link.start();
   }
 
-  /** The guest reports the state of the top level. */
+  /** Called when the guest reports the state of the top level. */
   answered(state: string, said: string): void {
     this.#isAnswered = true;
     const reason = this.#deps.deployment.mapper.map(said);
@@ -89,7 +92,7 @@ export class WorkerStart {
     else this.#fail(failed('worker_start_failed', { reason }));
   }
 
-  /** Running code is limited by CPU instead, because on a busy machine it may get no CPU for that long. */
+  /** Running code is only limited by CPU, because on a busy machine, it may get no CPU for that long. */
   #onLate = (): void => {
     if (this.#deps.isolate.entryState === 'idle') this.#failLate();
     else this.#isLate = true;
@@ -107,7 +110,7 @@ export class WorkerStart {
     this.#deps.onFailed(outcome);
   }
 
-  /** The worker serves, or the isolate has ended. */
+  /** Called when the worker serves, or the isolate has ended. */
   close(): void {
     clearTimeout(this.#topLevelTimer);
   }

@@ -14,7 +14,7 @@ class Bucket {
     this.#at = now;
   }
 
-  /** @param kept minimum that must remain, as a share of the whole. */
+  /** @param kept share of the whole that must remain. */
   take(count: number, now: number, kept: number): boolean {
     const most = 2 * this.#perSecond;
     this.#left = Math.min(most, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
@@ -25,12 +25,12 @@ class Bucket {
   }
 }
 
-/** Shares reserved for warnings, for slow and failed invocations, and for spans of failed ones. */
+/** Shares that are reserved for warnings, for slow and failed invocations, and for spans of failed invocations. */
 const [LINES_KEPT, INVOCATIONS_KEPT, SPANS_KEPT] = [0.2, 0.5, 0.1];
-/** Share that slow invocations leave for failed ones. */
+/** Share that slow invocations must leave for failed ones. */
 const SLOW_KEPT = 0.25;
 
-/** The number is an average: one trace may have more spans, others have fewer. */
+/** Average number of spans of a trace. */
 const SPANS_A_TRACE = 50;
 
 /** Remaining telemetry of a project, and counts of dropped records. */
@@ -68,7 +68,7 @@ export class Allowance {
     return false;
   }
 
-  /** @param isFailure the span of a failed invocation. */
+  /** @param isFailure whether it is a span of a failed invocation. */
   span(isFailure: boolean, now: number): boolean {
     this.usedAt = now;
     if (this.#spans.take(1, now, isFailure ? 0 : SPANS_KEPT)) return true;

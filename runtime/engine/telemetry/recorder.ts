@@ -1,5 +1,5 @@
 // Telemetry of an engine's workers (core/telemetry.ts): log lines, invocations and spans, within each project's limits.
-// main.ts sends the texts to the supervisor once a second; this code never waits, and does not read them back.
+// main.ts sends the texts to the supervisor once a second; this code never waits, and does not parse the texts again.
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
 import type { TelemetryLimits } from '#core/limits.ts';
@@ -22,24 +22,24 @@ import { Allowance } from './allowance.ts';
 import { newSpanId, newTraceId } from '../tracing/invocation-spans.ts';
 import { requestDetails } from './request-details.ts';
 
-/** Limit per batch, in characters. */
+/** Maximum size of a batch, in characters. */
 const TAKEN_CHARS_MAX = 4 * 1024 * 1024;
 const PATH_CHARS_MAX = 1024;
 const ERROR_CHARS_MAX = 1024;
-/** Projects whose allowance is kept. */
+/** Maximum number of projects whose allowance is kept. */
 const PROJECTS_MAX = 10_000;
 const IDLE_MS = 60_000;
-/** From this wall time on, an invocation is kept before others. */
+/** Invocations of at least this wall time are recorded with priority. */
 const SLOW_MS = 1000;
-/** A lone surrogate is not a valid JSON text in Postgres. */
+/** Matches lone surrogates, which are not valid in JSON for Postgres. */
 const [NUL, NO_NUL] = ['\0', '\ufffd'];
 
-/** Telemetry of one deployment. */
+/** The telemetry of one deployment. */
 export interface DeploymentTelemetry {
   line(line: LogLine, invocation: AnyInvocation | null): void;
   /**
-   * An invocation has ended, at `now` of `performance.now()`. @param target the target of a request, `''` for other
-   * events.
+   * Called when an invocation has ended, at `now` of `performance.now()`. @param target the target of a request; `''`
+   * for other events.
    */
   ended(invocation: AnyInvocation, outcome: Outcome, target: string, now: number): void;
   /** Whether to sample an invocation that continues no sampled trace. */
@@ -49,9 +49,9 @@ export interface DeploymentTelemetry {
   span(span: Omit<SpanRecord, 'record' | 'project' | 'deployment'>): void;
 }
 
-/** Records waiting to be sent. */
+/** Records that wait to be sent. */
 export class TelemetryRecorder {
-  /** False if the control plane does not request telemetry, so nothing is recorded. */
+  /** Whether the control plane requests telemetry; otherwise, nothing is recorded. */
   isOn = true;
   #limits: TelemetryLimits;
   #sampleRate: number;
@@ -62,7 +62,7 @@ export class TelemetryRecorder {
 
   /**
    * @param sampleRate share of invocations that are sampled, within `tracesPerSecond`.
-   * @param addressOf the client's address, as reported by trusted proxies.
+   * @param addressOf returns the client's address, as reported by trusted proxies.
    */
   constructor(limits: TelemetryLimits, sampleRate: number, addressOf: (exchange: Exchange) => string) {
     this.#limits = limits;
@@ -93,7 +93,7 @@ export class TelemetryRecorder {
       ended: (invocation, outcome, target, now) => {
         if (!this.isOn) return;
         const hasFailed = isFailure(outcome, invocation.status);
-        // A WebSocket is open for long without being slow.
+        // A WebSocket may be open for long, but is not slow.
         const isSlow = now - invocation.startedAt >= SLOW_MS && invocation.status !== 101;
         const isKept = this.#allowance(project).invocation(hasFailed, isSlow, now);
         if (!isKept && invocation.spans === null) return;
@@ -137,7 +137,7 @@ export class TelemetryRecorder {
     return taken.join('\n');
   }
 
-  /** The control plane does not request telemetry: stops recording and discards waiting records. */
+  /** Called when the control plane does not request telemetry: stops recording, and discards waiting records. */
   stop(): void {
     this.isOn = false;
     this.#waiting = [];
@@ -212,7 +212,7 @@ function invocationRecord(
   };
 }
 
-/** Attributes of an invocation's span, from its record. */
+/** The attributes of an invocation's span, from its record. */
 function rootSpan(
   record: Omit<InvocationRecord, 'project' | 'deployment' | 'request'>,
   hasFailed: boolean,
@@ -241,7 +241,7 @@ function pathOf(target: string): string {
   return end < 0 ? target : target.slice(0, end);
 }
 
-/** Postgres text cannot contain NUL. */
+/** NUL is removed, because text in Postgres cannot contain it. */
 function storable(text: string): string {
   return text.includes(NUL) ? text.replaceAll(NUL, NO_NUL) : text;
 }

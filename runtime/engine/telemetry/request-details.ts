@@ -1,6 +1,6 @@
 // Stored details of a request: the query, some headers, the client, and the sizes of the bodies. recorder.ts calls this
-// for requests that are stored, on the main thread: all work here is limited. Secrets must not leave the engine: only
-// harmless headers are stored, and values of the query that may be secret are replaced.
+// for requests that are stored, on the main thread: all work here is limited. Secrets must not leave the engine, so
+// only harmless headers are stored, and values of the query that may be secret are replaced.
 import type { RequestDetails } from '#core/telemetry.ts';
 import type { Exchange } from '../http/listener.ts';
 
@@ -23,22 +23,22 @@ const STORED = new Set([
   'user-agent',
   'x-requested-with',
 ]);
-/** Headers of which only the name is stored. */
+/** Headers whose values are not stored, but only their names. */
 const SECRET = new Set(['authorization', 'cookie']);
-/** Headers that are looked at. */
+/** Maximum number of headers that are examined. */
 const SCANNED_MAX = 64;
 const VALUE_CHARS_MAX = 256;
-/** Maximum length of all values together. */
+/** Maximum total length of all values. */
 const HEADERS_CHARS_MAX = 1024;
 const QUERY_CHARS_MAX = 1024;
 const HIDDEN = '***';
 
 const SECRET_NAME =
   /pass|secret|token|auth(?!or)|session|credential|signature|jwt|bypass|(?:key|code|sig|otp|pin|sid|hash)$/i;
-/** Long random values are tokens more often than not. */
+/** Matches long random values, which are usually tokens. */
 const LONG_RUN = /[\w.~=-]{24,}/g;
 
-/** @param client address of the client; empty if unknown. */
+/** @param client the address of the client; empty if unknown. */
 export function requestDetails(exchange: Exchange, status: number, client: string): RequestDetails {
   const { target, headerBlock, bodyBytes, sentBytes } = exchange;
   return {
@@ -82,7 +82,7 @@ export function storedHeaders(block: string): RequestDetails['headers'] {
         nameEnd + 1,
         Math.min(valueEnd, nameEnd + 1 + VALUE_CHARS_MAX, nameEnd + 1 + charsLeft),
       );
-      // A referrer is stored without its query.
+      // The URL of a referrer is stored without its query.
       const stored = name === 'referer' ? value.replace(/[?#].*$/, '') : value;
       headers.set(name, stored);
       charsLeft -= stored.length;

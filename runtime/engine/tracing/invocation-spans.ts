@@ -5,11 +5,11 @@ import { performance } from 'node:perf_hooks';
 import { spanKinds, type SpanAttributes, type SpanKind, type SpanRecord } from '#core/telemetry.ts';
 import type { TraceContext } from './trace.ts';
 
-/** Calls with an external effect; others are host work for the worker's code. */
+/** Calls with an external effect; other calls are host work for the worker's code. */
 const TRACED =
   /^(?:ai|fetch|socket\.connect|tcp\.connect|hyperdrive|cache|database|state|files|auth|queue|timer|workflow|service|exports|object|sandbox)\b/;
 const PRODUCERS = /^(?:queue\.send|database\.send|timer\.set|workflow\.trigger)$/;
-/** Calls that report a step of a run: they include the start time of the step. */
+/** Calls that report a step of a run, and contain the start time of the step. */
 const STEPS = /^workflow\.(?:stepDone|stepFailed|sleep|waitForEvent)$/;
 const TEXT_CHARS_MAX = 500;
 
@@ -28,7 +28,7 @@ export class CallSpan {
     this.startedAt = performance.now();
   }
 
-  /** A call of a worker or an object. @param target the binding, or the export. */
+  /** Marks the call as a call of a worker or an object. @param target the binding, or the export. */
   calls(target: unknown, method: string): void {
     this.name = `${String(target)}.${method}`.slice(0, TEXT_CHARS_MAX).toWellFormed();
   }
@@ -46,19 +46,19 @@ interface InvocationSpansDeps {
   readonly invocation: string;
   /** `performance.now()` at its arrival. */
   readonly startedAt: number;
-  /** The trace that it continues; null means that it starts one. */
+  /** The trace that the invocation continues; null if it starts a new trace. */
   readonly parent: TraceContext | null;
-  /** Whether the parent span is of this platform. */
+  /** Whether the parent span belongs to this platform. */
   readonly isInside: boolean;
   readonly links: readonly string[];
   readonly spansMax: number;
 }
 
 export class InvocationSpans {
-  /** Context for requests, messages and lines of the invocation: its own span is their parent. */
+  /** The trace context for requests, messages and log lines of the invocation, whose own span is their parent. */
   readonly context: TraceContext;
   #deps: InvocationSpansDeps;
-  /** From `performance.now()` to milliseconds since 1970. */
+  /** Difference between `performance.now()` and milliseconds since 1970. */
   #offset: number;
   #count = 0;
 
@@ -83,7 +83,7 @@ export class InvocationSpans {
       span.name = `step ${step}`.slice(0, TEXT_CHARS_MAX).toWellFormed();
       span.kind = spanKinds.internal;
       span.set('platform.workflow.step', step);
-      // A step begins at the time of the worker's clock, but not before its invocation.
+      // A step begins at the time that the worker's clock reported, but not before its invocation.
       if (typeof startedAt === 'number') span.startedAt = Math.max(this.#deps.startedAt, startedAt - this.#offset);
     }
     return span;
@@ -96,7 +96,7 @@ export class InvocationSpans {
     this.#hand({ spanId, parentId, isRoot: false, name, kind, error, attributes, startedAt, links: [] });
   }
 
-  /** The invocation has ended. */
+  /** Called when the invocation has ended. */
   end(name: string, kind: SpanKind, error: string | null, attributes: SpanAttributes): void {
     const { parent, isInside, startedAt, links } = this.#deps;
     this.#hand({
@@ -142,7 +142,7 @@ export function newTraceId(): string {
   return randomUUID().replaceAll('-', '');
 }
 
-/** Uses only the random digits of a UUID. */
+/** Creates an id from the random digits of a UUID. */
 export function newSpanId(): string {
   const id = randomUUID();
   return id.slice(0, 8) + id.slice(28);

@@ -6,19 +6,22 @@
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits: the parent span. */
+  /** Id of the parent span, 16 hex digits. */
   readonly parentId: string;
-  /** Two hex digits: whether it is sampled. */
+  /** Flags in two hex digits, which say whether the trace is sampled. */
   readonly flags: string;
-  /** `tracestate` as received, or empty. */
+  /** The received `tracestate`, or empty. */
   readonly state: string;
 }
 
 const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** W3C Trace Context requires at least 512 to be forwarded; longer ones are dropped as a whole. */
+/**
+ * Maximum length of `tracestate`. W3C Trace Context requires that at least 512 characters are forwarded; longer values
+ * are dropped.
+ */
 const STATE_CHARS_MAX = 512;
 
-/** The trace in a request's header block; null without a valid one. */
+/** The trace in a request's header block; null if there is no valid one. */
 export function traceFrom(headerBlock: string): TraceContext | null {
   if (!headerBlock.includes('traceparent\0')) return null;
   const fields = headerBlock.split('\0');
@@ -26,7 +29,7 @@ export function traceFrom(headerBlock: string): TraceContext | null {
   const states: string[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     if (fields[at] === 'traceparent') {
-      // Two headers: it is unknown which one is right.
+      // If there are two headers, it is unknown which one is correct.
       if (parent !== null) return null;
       parent = fields[at + 1]!.trim();
     } else if (fields[at] === 'tracestate') {

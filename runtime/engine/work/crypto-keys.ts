@@ -1,4 +1,5 @@
-// Asymmetric keys of workers on the threads that use them: parsed from DER for each operation, validated, described.
+// Asymmetric keys of workers, on the threads that use them: parses keys from DER for each operation, validates and
+// describes them.
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { tooMuch, type Fields } from './fields.ts';
 

@@ -24,18 +24,18 @@ import { checked, derOf, describe, keyOf, KEY_TYPES, MODULUS_BITS_MAX, privateKe
 import { tooMuch, type Fields } from './fields.ts';
 import type { ThreadReply } from './threads.ts';
 
-/** An operation on the thread it blocks. */
+/** An operation, on the thread that it blocks. */
 type ThreadOperation = (fields: Fields) => ThreadReply;
 
-/** Iterations of all blocks of one derived key: about a second of a thread. */
+/** Maximum number of iterations for all blocks of one derived key, which take about a second of a thread. */
 const ITERATIONS_MAX = 2_000_000;
-/** N * r * p of scrypt: OWASP's strongest parameters, about half a second of a thread. */
+/** Maximum of N * r * p of scrypt, for OWASP's strongest parameters, which take about half a second of a thread. */
 const SCRYPT_COST_MAX = 2 ** 20;
 const SCRYPT_MEMORY_BYTES_MAX = 160 * 1024 * 1024;
 const DERIVED_BYTES_MAX = 1024 * 1024;
 const SIGNED_BYTES_MAX = 32 * 1024 * 1024;
 const KEY_BYTES_MAX = 64 * 1024;
-/** Bytes signed per millisecond. */
+/** Number of bytes that are signed per millisecond. */
 const BYTES_PER_MS = 500_000;
 
 const DIGESTS = [
@@ -52,7 +52,7 @@ const DIGESTS = [
   'sha3-512',
 ];
 
-/** Parameters of `sign` and `verify` besides the key. */
+/** Parameters of `sign` and `verify` in addition to the key. */
 function signing(fields: Fields): { digest: string | null; options: object } {
   const [padding, saltLength] = [fields.optional('padding', 1, 6), fields.optional('saltLength', -3, 512)];
   return {
@@ -82,7 +82,7 @@ const importKey: ThreadOperation = (fields) => {
       throw new TypeError('The JWK must be an object');
   } else {
     const bytes = Buffer.from(bounded(fields.bytes(0), KEY_BYTES_MAX, 'The key'));
-    // The file determines how long a password takes to try.
+    // Encrypted keys are refused, because the file itself determines how long its decryption takes.
     if (/ENCRYPTED/.test(bytes.toString('latin1')))
       throw new Error('Encrypted keys are not supported in a worker: decrypt the key first');
     key = format === 'pem' ? bytes.toString('latin1') : bytes;
@@ -173,7 +173,7 @@ function checkedScrypt(fields: Fields): { N: number; r: number; p: number; lengt
   return { N, r, p, length, maxmem };
 }
 
-/** Node's own operations, each on the thread it blocks. */
+/** Node's own operations, each on the thread that it blocks. */
 export const cryptoOperations: Readonly<Record<string, ThreadOperation>> = {
   pbkdf2: (fields) => {
     const { digest, iterations, length } = checkedDerivation(fields);
@@ -224,7 +224,7 @@ export const cryptoOperations: Readonly<Record<string, ThreadOperation>> = {
   },
 };
 
-/** Milliseconds per 1000 iterations of PBKDF2; others are as fast as SHA-256. */
+/** Milliseconds per 1000 iterations of PBKDF2; other hashes are as fast as SHA-256. */
 const iterationCosts: Readonly<Record<string, number>> = {
   sha384: 0.25,
   sha512: 0.25,
@@ -232,13 +232,16 @@ const iterationCosts: Readonly<Record<string, number>> = {
   ripemd160: 0.3,
 };
 
-/** RSA cost grows with the cube of the modulus; a private key's DER is about five times as long as the modulus. */
+/**
+ * The cost of RSA grows with the cube of the modulus. The DER of a private key is about five times as long as the
+ * modulus.
+ */
 function rsaCostMs(modulusBits: number): number {
   return Math.max(0.1, (modulusBits / 4096) ** 3 * 2);
 }
 
 /**
- * Minimum cost of an operation, in milliseconds, computed from its arguments: it decides whether the operation
+ * The minimum cost of an operation in milliseconds, computed from its arguments. It decides whether the operation
  * begins; the measured time is charged.
  *
  * @throws {RangeError} when the cost exceeds a worker's limit.
@@ -269,7 +272,7 @@ export function cryptoCostMs(op: string, fields: Fields): number {
   }
 }
 
-/** Memory of an operation besides its arguments. */
+/** Memory of an operation in addition to its arguments. */
 export function cryptoBytes(op: string, fields: Fields): number {
   if (op !== 'scrypt') return 0;
   const { N, r, p } = checkedScrypt(fields);

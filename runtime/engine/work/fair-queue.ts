@@ -1,11 +1,15 @@
-// A fair queue between deployments: each waiting deployment gets one piece of work done before any gets another. Used
-// by host-work.ts for the threads that work for workers, so that one deployment's queue does not delay others.
+// A queue that is fair between deployments: each waiting deployment gets one piece of work done before any deployment
+// gets another. Used by host-work.ts for the threads that work for workers, so that one deployment's queue does not
+// delay others.
 
 /** Limits of a queue. */
 interface FairQueueLimits {
-  /** Concurrent pieces of work. */
+  /** Maximum number of concurrent pieces of work. */
   readonly runningMax: number;
-  /** Concurrent pieces of one deployment; fewer than the total, so that a slot is always left for others. */
+  /**
+   * Maximum number of concurrent pieces of one deployment; fewer than the total, so that a slot is always left for
+   * others.
+   */
   readonly laneRunningMax: number;
 }
 
@@ -25,7 +29,10 @@ export class FairQueue {
     this.#limits = limits;
   }
 
-  /** Runs a piece of work in its turn; at once if there is room. @param of key of the turn: a deployment. */
+  /**
+   * Runs a piece of work in its turn, or immediately if there is room. @param of the deployment, which is the key for
+   * fairness.
+   */
   async run<Result>(of: object, work: () => Promise<Result>): Promise<Result> {
     let lane = this.#lanes.get(of);
     if (lane === undefined) this.#lanes.set(of, (lane = { waiting: [], running: 0 }));

@@ -1,4 +1,4 @@
-// Validated arguments of an operation requested by a worker, with errors that state the limits: used on the main
+// Validates the arguments of an operation that a worker requested, with errors that name the limits. Used on the main
 // thread and on worker threads.
 
 /** The arguments of one operation; every field is untrusted. */
@@ -44,7 +44,7 @@ export class Fields {
   }
 }
 
-/** Error for an argument above the cost limit of one call. */
+/** The error for an argument above the cost limit of one call. */
 export function tooMuch(name: string, value: number, allowed: string): RangeError {
   return Object.assign(new RangeError(`${name} is ${value}, but a worker may use ${allowed}`), {
     code: 'ERR_OUT_OF_RANGE',

@@ -1,5 +1,5 @@
-// Host work for workers that takes time, each with a slot, a turn and an account: CPU is reserved before it begins
-// and corrected when it has ended (CallOwner). Made by engine.ts; used by the host halves of bindings.
+// Host work for workers that takes time. Each piece gets a slot in its turn, and its CPU is reserved before it begins
+// and corrected when it has ended (CallOwner). Created by engine.ts; used by the host halves of bindings.
 import { availableParallelism } from 'node:os';
 import type { HostReply } from '../bridge/host-calls.ts';
 import type { CallOwner } from '../bridge/call-owner.ts';
@@ -10,31 +10,34 @@ import { Threads, type ThreadAnswer } from './threads.ts';
 /** The owner charged for the work, for example a host call. */
 export interface WorkFor {
   readonly owner: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'>;
-  /** Key of the turn: a deployment has one account. */
+  /** The account of a deployment, which is also the key for fairness. */
   readonly isolate: { readonly memory: { readonly whole: object } };
   /** Whether the result is no longer needed. */
   readonly isDropped?: boolean;
 }
 
-/** Maximum charge for a piece of work on the main thread: a busy machine must not charge a worker for its neighbors. */
+/**
+ * Maximum charge for a piece of work on the main thread, so that a worker is not charged for its neighbors on a busy
+ * machine.
+ */
 const PIECE_MS_MAX = 0.2;
-/** Node's pool has four threads: one is left for files and DNS. */
+/** Node's pool has four threads, of which one is left for files and DNS. */
 const POOL_RUNNING_MAX = 3;
 
 export class HostWork {
-  /** Turns on the engine's main thread. */
+  /** The turns on the engine's main thread. */
   readonly mainThread = new MainThreadBudget();
   #pool = new FairQueue({ runningMax: POOL_RUNNING_MAX, laneRunningMax: POOL_RUNNING_MAX - 1 });
-  // One more than there are cores, with a slot that no single deployment can occupy.
+  // The number of threads is one more than that of cores, and no single deployment can occupy the last one.
   #threads = new Threads({ threadsMax: availableParallelism() + 1, laneRunningMax: availableParallelism() });
   #keeping = new Threads({ threadsMax: 1, laneRunningMax: 1, keeps: true });
 
   /**
    * Runs an operation of thread.ts on a separate thread; the memory of its parts is transferred.
    *
-   * @param estimateMs expected cost, rather too low than too high, so that nothing that fits is refused.
+   * @param estimateMs the expected cost, which is rather too low than too high, so that no work that fits is refused.
    * @param mostMs maximum charge.
-   * @throws {Error} what the operation threw; {PlatformError} `cpu_limit_exceeded`.
+   * @throws {Error} the error of the operation; {PlatformError} `cpu_limit_exceeded`.
    */
   onThread(
     work: WorkFor,
@@ -47,7 +50,7 @@ export class HostWork {
     return this.#on(this.#threads, work, op, args, parts, estimateMs, mostMs);
   }
 
-  /** As `onThread`, always on the same thread, which keeps state between operations. */
+  /** Like `onThread`, but always on the same thread, which keeps state between operations. */
   onKeepingThread(
     work: WorkFor,
     op: string,
@@ -80,8 +83,8 @@ export class HostWork {
   }
 
   /**
-   * Runs work on Node's thread pool. Such work is charged by elapsed time, up to a maximum: a busy machine must not
-   * charge a worker for its neighbors.
+   * Runs work on Node's thread pool. Such work is charged by elapsed time, up to a maximum, so that a worker is not
+   * charged for its neighbors on a busy machine.
    *
    * @param mostMs maximum charge.
    */
@@ -103,7 +106,7 @@ export class HostWork {
     }
   }
 
-  /** Runs a piece of work on the main thread, in its turn: at most 100 us. The work is charged by elapsed time. */
+  /** Runs a piece of work of at most 100 us on the main thread, in its turn. The work is charged by elapsed time. */
   piece<Result>(work: WorkFor, run: () => Result): Promise<Result> {
     return this.mainThread.piece(work.isolate.memory.whole, () => {
       if (!isWanted(work)) throw new DOMException('The call was aborted', 'AbortError');

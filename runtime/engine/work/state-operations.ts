@@ -3,7 +3,7 @@ import { applyUpdate, fromJson, parseUpdate } from './update-document.ts';
 import type { ThreadReply } from './threads.ts';
 
 export const stateOperations: Readonly<Record<string, (args: unknown, parts: readonly Uint8Array[]) => ThreadReply>> = {
-  /** `{update}` and the value's JSON, or nothing if the key does not exist -> the new JSON. */
+  /** Takes `{update}` and the JSON of the value, or nothing if the key does not exist; returns the new JSON. */
   'state.update': (args, [before]) => {
     const update = parseUpdate((args as { update: unknown }).update);
     const value =

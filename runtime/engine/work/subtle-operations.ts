@@ -1,5 +1,5 @@
-// crypto.subtle with large inputs, on a thread that may copy them: Node's own implementation. The arguments are those
-// of the method.
+// crypto.subtle with large inputs, on a thread that may copy them. Uses Node's own implementation; the arguments are
+// those of the method.
 import { webcrypto } from 'node:crypto';
 import type { ThreadReply } from './threads.ts';
 
@@ -17,7 +17,7 @@ const METHODS = [
 ];
 
 export const subtleOperations: Readonly<Record<string, (args: unknown) => Promise<ThreadReply>>> = {
-  /** `{method, args}` -> the result of its promise. */
+  /** Takes `{method, args}`; returns the result of the method's promise. */
   'subtle.call': async (given) => {
     const { method, args } = given as { method: string; args: unknown[] };
     if (!METHODS.includes(method)) throw new TypeError('The operation is unknown');

@@ -1,11 +1,11 @@
-// Decoders of encodings whose tables the guest does not have, on a thread that keeps open ones. Labels come from a
+// Decoders of encodings whose tables the guest does not have, on a thread that keeps open decoders. Labels come from a
 // worker; the decoder refuses unknown ones.
 import { TextDecoder } from 'node:util';
 import type { ThreadReply } from './threads.ts';
 
 type Operation = (args: unknown, parts: readonly Uint8Array[]) => ThreadReply;
 
-/** By numbers that the host allocates. */
+/** The open decoders, by numbers that the host allocates. */
 const open = new Map<number, TextDecoder>();
 
 export function createTextDecoder(args: unknown): TextDecoder {
@@ -16,8 +16,8 @@ export function createTextDecoder(args: unknown): TextDecoder {
 
 export const textOperations: Readonly<Record<string, Operation>> = {
   /**
-   * `{id, isNew, label, fatal, isLast}` and bytes -> the text in UTF-8. The decoder stays open unless this is the last
-   * piece, or malformed.
+   * Takes `{id, isNew, label, fatal, isLast}` and bytes; returns the text in UTF-8. The decoder stays open unless the
+   * piece is the last one, or malformed.
    */
   'text.decode': (args, [bytes]) => {
     const { id, isNew, isLast } = args as { id: number; isNew: boolean; isLast: boolean };

@@ -18,7 +18,7 @@ const TICK_MS = 4;
 try {
   setPriority(Number(basename(readlinkSync('/proc/thread-self'))), 10);
 } catch {
-  // Not a Linux with /proc.
+  // The system is not a Linux with /proc.
 }
 
 type Operation = (args: unknown, parts: readonly Uint8Array[]) => ThreadReply | Promise<ThreadReply>;
@@ -27,7 +27,7 @@ const operations: Record<string, Operation> = { ...subtleOperations, ...textOper
 for (const [name, run] of Object.entries(cryptoOperations))
   operations[`crypto.${name}`] = (args, parts) => run(new Fields(args, parts));
 
-/** CPU of this thread, in ms. */
+/** The CPU of this thread, in ms. */
 function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -45,14 +45,14 @@ parentPort?.on('message', async ({ op, args, parts }: ThreadRequest) => {
       error: { name: String(name), message: String(message), ...(typeof code === 'string' ? { code } : {}) },
     };
   }
-  // If another thread did the awaited work, only the elapsed time is known.
+  // If another thread did the awaited work, only its elapsed time is known.
   const wallMs = performance.now() - began;
   const cpuMs = op.startsWith('subtle.') ? wallMs : Math.min(wallMs, threadCpuMs() - cpuBefore + TICK_MS);
   const answer: ThreadAnswer = { ...outcome, cpuMs };
   parentPort?.postMessage(answer, transferable(answer.reply?.parts ?? []));
 });
 
-/** Bytes with a buffer of their own: those from Node may share a pool. */
+/** Gives bytes their own buffer, because those from Node may share a pool. */
 function whole(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength && bytes.constructor === Uint8Array
     ? bytes

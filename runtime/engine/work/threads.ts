@@ -1,11 +1,11 @@
-// Threads for work of workers that blocks its thread: operations without an asynchronous version in Node, and those
-// that would fill the pool that files and DNS need. Started on demand, ended after some idle time. thread.ts has
-// their code.
+// Threads for work that blocks its thread: operations without an asynchronous version in Node, and operations that
+// would occupy the pool that files and DNS need. Threads are started on demand, and ended after some idle time. Their
+// code is in thread.ts.
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { FairQueue } from './fair-queue.ts';
 
-/** Result of an operation. */
+/** The result of an operation. */
 export interface ThreadReply {
   readonly value?: unknown;
   readonly parts?: readonly Uint8Array[];
@@ -15,7 +15,7 @@ export interface ThreadReply {
 export interface ThreadAnswer {
   readonly reply?: ThreadReply;
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
-  /** CPU of the operation. */
+  /** The CPU of the operation. */
   readonly cpuMs: number;
 }
 
@@ -41,7 +41,7 @@ export class Threads {
   #all = new Set<Thread>();
   #keeps: boolean;
 
-  /** @param options.keeps threads hold state between operations, so they are not ended. */
+  /** @param options.keeps whether threads keep state between operations, so that they are not ended. */
   constructor(options: { readonly threadsMax: number; readonly laneRunningMax: number; readonly keeps?: boolean }) {
     this.#queue = new FairQueue({ runningMax: options.threadsMax, laneRunningMax: options.laneRunningMax });
     this.#keeps = options.keeps === true;
@@ -77,7 +77,7 @@ export class Threads {
 
   #start(): Thread {
     const script = join(import.meta.dirname, `thread${extname(import.meta.filename)}`);
-    // Without the operator's secrets, and without large objects on the heap.
+    // The thread gets no secrets of the operator, and no large objects of the heap.
     const worker = new Worker(script, {
       env: {},
       name: 'work',
@@ -108,7 +108,7 @@ export class Threads {
   }
 }
 
-/** The buffers to transfer; parts of a buffer and shared ones are copied. */
+/** The buffers that are transferred; parts of a buffer, and shared buffers, are copied. */
 export function transferable(parts: readonly Uint8Array[]): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   for (const { buffer, byteLength } of parts)
@@ -117,5 +117,5 @@ export function transferable(parts: readonly Uint8Array[]): ArrayBuffer[] {
   return [...buffers];
 }
 
-/** Up to this size a copy is cheaper, and the original memory stays available to others. */
+/** Up to this size, a copy is cheaper, and the original memory stays available to other code. */
 const COPIED_BYTES_MAX = 4096;

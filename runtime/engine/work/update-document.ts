@@ -2,7 +2,7 @@
 // inside their transaction.
 import { PlatformError } from '#core/errors.ts';
 
-/** A parsed update: operators in the order in which they apply. */
+/** A parsed update, with operators in the order in which they are applied. */
 type UpdateDocument = readonly {
   readonly operator: Operator;
   readonly path: readonly string[];
@@ -14,7 +14,7 @@ type Operator = (typeof operators)[number];
 
 const PATHS_MAX = 1000;
 const DEPTH_MAX = 100;
-/** Elements that an index may skip: one large index would otherwise create an array of millions. */
+/** How many elements an index may skip, because one large index could create an array of millions. */
 const GAP_MAX = 1000;
 
 /** Checks a worker's update document. @throws {PlatformError} `invalid_argument` naming the operator and field. */
@@ -51,10 +51,10 @@ function isOperator(name: string): name is Operator {
 }
 
 /**
- * The value after an update. An absent value counts as `{}`.
+ * The value after an update. An absent value is treated as `{}`.
  *
- * @param before the old value. It is modified and returned: a value may have 25 MB, so it is not copied. Must not be
- * used afterwards, even after an error.
+ * @param before the old value, which is modified and returned, because a value of up to 25 MB is not copied. It must
+ * not be used afterwards, even after an error.
  * @throws {PlatformError} `invalid_argument` when a field has a type that the operator cannot change.
  * @example applyUpdate({ visits: 1 }, parseUpdate({ $inc: { visits: 1 } })) // { visits: 2 }
  */
@@ -103,14 +103,17 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
 
 type Fields = Record<string, unknown>;
 
-/** Numbers that JSON cannot represent would be stored as null. */
+/** Without this check, numbers that JSON cannot represent would be stored as null. */
 function sumOf(current: number, added: number, name: string): number {
   const sum = current + added;
   if (!Number.isFinite(sum)) throw invalid(`$inc.${name}: ${current} and ${added} are more than a number can be`);
   return sum;
 }
 
-/** A copy that later operators may change without changing the document: a store may have to apply it again. */
+/**
+ * Returns a copy, which later operators may change. The document stays the same, because a store may have to apply it
+ * again.
+ */
 function copied(value: unknown): unknown {
   return value !== null && typeof value === 'object' ? structuredClone(value) : value;
 }
@@ -123,7 +126,7 @@ function fill(array: unknown[], index: string, name: string): void {
   for (let left = gap; left > 0; left--) array.push(null);
 }
 
-/** The container of a path's last step; null if it does not exist and is not to be created. */
+/** The container of a path's last step; null if it does not exist and must not be created. */
 function parentOf(root: Fields, path: readonly string[], create: boolean): Fields | null {
   let at = root;
   for (const step of path.slice(0, -1)) {

@@ -16,19 +16,21 @@ import type { StorageRequest } from './object-store.ts';
 interface IsolateObjectsDeps {
   readonly objects: LiveObjects;
   readonly link: Link;
-  /** Ends what answered events of an object still do. @param id null: of all objects. */
+  /** Ends the remaining work of answered events of an object. @param id null means all objects. */
   readonly leaveWork: (id: string | null) => void;
-  /** A write of an object could not be stored: all objects of the isolate are reset. */
+  /** Called when a write of an object could not be stored: all objects of the isolate are reset. */
   readonly onBroken: (error: PlatformError) => void;
 }
 
-/** By isolate, which host functions know as the scope of their call. */
+/** The objects by isolate, which is the scope of a call for host functions. */
 const isolates = new WeakMap<object, IsolateObjects>();
 
 export class IsolateObjects {
   readonly #deps: IsolateObjectsDeps;
   readonly #live = new Map<string, LiveObject>();
-  /** The WebSockets that the isolate has loaded, by its numbers; the isolate assigns negative numbers itself. */
+  /**
+   * The WebSockets that the isolate has loaded, by the isolate's numbers. The isolate itself assigns negative numbers.
+   */
   readonly #sockets = new Map<number, { readonly live: LiveObject; readonly socket: ObjectSocket }>();
   #lastSocket = 0;
   #isGone = false;
@@ -38,7 +40,7 @@ export class IsolateObjects {
     isolates.set(deps.link, this);
   }
 
-  /** An event of the object enters this isolate. */
+  /** Called when an event of the object enters this isolate. */
   attach(event: ObjectEvent): void {
     const live = this.#deps.objects.of(event);
     if (live === undefined) return;
@@ -55,7 +57,7 @@ export class IsolateObjects {
   }
 
   /**
-   * Storage of an entry.
+   * Runs the storage steps of an entry.
    *
    * @param json `{object, end, writes, unconfirmed, alarm?}`; untrusted. @returns a promise that resolves when the
    * entry's output may be sent; null means immediately.
@@ -63,7 +65,7 @@ export class IsolateObjects {
   store(call: number, owner: CallOwner, json: string, steps: string): Promise<void> | null {
     const { link } = this.#deps;
     const args = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    // No output waits for unconfirmed writes: the event may have ended by then.
+    // Output does not wait for unconfirmed writes, so the event may end before them.
     const done = this.#request(args, steps, args['unconfirmed'] === 1 ? undefined : owner);
     const isGated = args['end'] === 1 && args['writes'] === 1 && args['unconfirmed'] !== 1;
     const answered = done.then(
@@ -71,7 +73,7 @@ export class IsolateObjects {
       (error: unknown) => {
         link.failStorage(call, toFailure(error));
         if (args['writes'] === 1 || args['end'] !== 1) this.#broken(error);
-        // Output that depends on it is not sent: the isolate is disposed.
+        // The isolate is disposed, so that output that depends on the write is not sent.
         if (isGated) throw error;
       },
     );
@@ -108,7 +110,7 @@ export class IsolateObjects {
     }
   }
 
-  /** A request that a thread of the isolate waits for. */
+  /** Runs a request for which a thread of the isolate waits. */
   async wait(call: HostCall): Promise<HostReply> {
     const [part] = call.parts;
     if (!(part instanceof Uint8Array)) throw new PlatformError('invalid_argument', { reason: 'Steps are bytes' });
@@ -130,7 +132,7 @@ export class IsolateObjects {
     if (this.#sockets.get(socket.known)?.socket === socket) this.#sockets.delete(socket.known);
   }
 
-  /** The isolate's number for a socket; the first event describes the socket to the isolate. */
+  /** The isolate's number for a socket, whose first event describes it to the isolate. */
   #introduce(live: LiveObject, socket: ObjectSocket): number {
     if (socket.stay !== live.stay) {
       socket.stay = live.stay;
@@ -147,13 +149,14 @@ export class IsolateObjects {
     const live = this.#live.get(address.id);
     const isNew = socket.stay !== live?.stay;
     const known = live === undefined ? 0 : this.#introduce(live, socket);
-    // Already closed: no other code refers to it.
+    // The socket is already closed, and no other code refers to it.
     if (!sockets.has(socket)) this.#forgetSocket(socket);
     return JSON.stringify({ ...address, ...content, ...(isNew ? described(socket, known) : { socket: known }) });
   }
 
   /**
-   * An object accepts a WebSocket. @param id the number of the socket in the isolate. @param given JSON; untrusted.
+   * Called when an object accepts a WebSocket. @param id the number of the socket in the isolate. @param given JSON;
+   * untrusted.
    *
    * @throws {Error} if the object is not allowed to accept the socket.
    */
@@ -170,7 +173,7 @@ export class IsolateObjects {
     return held;
   }
 
-  /** A message of the guest. @param sender the owner that the message costs. */
+  /** Handles a message of the guest. @param sender the owner that is charged for the message. */
   send(id: number, data: Part, sender: CallOwner): void {
     const found = this.#sockets.get(id);
     if (found !== undefined) found.live.sockets.send(found.socket, data, sender);
@@ -219,39 +222,42 @@ export class IsolateObjects {
     if (this.#isGone) return;
     const reason =
       error instanceof PlatformError ? error : new PlatformError('object_reset', { reason: String(error) });
-    // The object's code may still handle the error and respond.
+    // The request fails, but the object's code may still handle the error and respond.
     setImmediate(() => this.#deps.onBroken(reason));
   }
 
-  /** Newer code, or another engine, waits for an object that only a caller's stub or unawaited work keeps here. */
+  /**
+   * Called when newer code or another engine waits for an object that only a caller's stub or unawaited work keeps
+   * here.
+   */
   leave(live: LiveObject | null): void {
     if (this.#isGone) return;
     this.#deps.link.leaveSessions();
     this.#deps.leaveWork(live?.owner.id ?? null);
   }
 
-  /** An event has been answered, and its code goes on. */
+  /** Called when an event has been answered, and its code continues. */
   answered(event: ObjectEvent): void {
     const live = this.#deps.objects.of(event);
     if (live !== undefined && this.#deps.objects.isAwaited(live)) this.leave(live);
   }
 
-  /** These objects no longer belong to this engine: their events end without a response. */
+  /** Called when these objects no longer belong to this engine: their events end without a response. */
   lapse(): void {
     if (!this.#isGone) this.#deps.onBroken(new PlatformError('object_reset', { reason: 'its engine was held up' }));
   }
 
-  /** An operator ends a running object: its isolate is disposed. */
+  /** Called when an operator ends a running object, whose isolate is then disposed. */
   reset(): void {
     if (!this.#isGone) this.#deps.onBroken(new PlatformError('object_reset', { reason: 'an operator has reset it' }));
   }
 
-  /** Whether output from here is still valid. */
+  /** Whether output of this isolate is still valid. */
   get isValid(): boolean {
     return this.#deps.objects.areValid;
   }
 
-  /** The isolate has ended. */
+  /** Called when the isolate has ended. */
   close(): void {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -262,20 +268,23 @@ export class IsolateObjects {
   }
 }
 
-/** The status that is recorded for a response of an object: an error that it threw has one that HTTP does not have. */
+/**
+ * The status that is recorded for a response of an object. Errors that an object threw have a status that does not
+ * exist in HTTP.
+ */
 export function recordedStatus(status: number): number {
   return status > 599 ? 500 : status;
 }
 
 const none = { sockets: [], next: -1, auto: null, eventMs: 0 };
 
-/** Host functions of WebSockets that a thread waits for. */
+/** The host functions of WebSockets for which a thread waits. */
 export const objectSocketCalls: Readonly<Record<string, SyncHostFunction>> = {
   'object.sockets': (args, _part, isolate) => isolates.get(isolate)?.socketsOf(toRecord(args)) ?? none,
   'object.answered': (args, _part, isolate) => isolates.get(isolate)?.answeredAt(toRecord(args)) ?? null,
 };
 
-/** The host function of storage that a thread waits for. */
+/** The host function of storage for which a thread waits. */
 export const objectStorageCall = {
   'object.storage': (call: HostCall): Promise<HostReply> => {
     const objects = isolates.get(call.isolate);

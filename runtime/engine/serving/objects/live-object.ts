@@ -10,21 +10,21 @@ export interface ObjectDeployment {
   readonly config: { readonly id: string };
 }
 
-/** The isolate of some objects: isolate-objects.ts. */
+/** The isolate of some objects; implemented by isolate-objects.ts. */
 interface ObjectIsolate {
-  /** Called when no code of the object runs there any more. */
+  /** Called when no code of the object runs in the isolate any more. */
   forget(live: LiveObject): void;
-  /** These objects no longer belong to this engine. */
+  /** Called when these objects no longer belong to this engine. */
   lapse(): void;
   /** Ends the isolate and everything that runs in it. */
   reset(): void;
-  /** RPC sessions of callers end as soon as they have no running call, and what answered events still do ends. */
+  /** Ends RPC sessions of callers as soon as they have no running call, and the remaining work of answered events. */
   leave(live: LiveObject | null): void;
 }
 
-/** A waiting event or operator's operation. */
+/** A waiting event, or a waiting operation of an operator. */
 interface Waiting {
-  /** Null means an operator's operation, which runs no code of the object. */
+  /** The deployment; null for an operator's operation, which runs no code of the object. */
   readonly deployment: ObjectDeployment | null;
   start(): void;
   refuse(error: unknown): void;
@@ -44,15 +44,15 @@ export class LiveObject {
   stay: object = {};
   /** Events that run. */
   running = 0;
-  /** Running operations of operators. */
+  /** Number of running operations of operators. */
   operating = 0;
-  /** WebSockets that an isolate has open for the object, apart from accepted ones. */
+  /** Number of WebSockets that an isolate has open for the object, without accepted ones. */
   readonly plainSockets = { open: 0 };
   lastUsedAt = 0;
   isOpening = false;
   waiting: Waiting[] = [];
   readonly sockets: ObjectSockets;
-  /** The engine that has it, and the time until which this is assumed. */
+  /** The engine that has the object, and the time until which this is assumed. */
   elsewhere: { readonly link: string; readonly until: number } | null = null;
 
   /** @param sockets creates the object's sockets. */
@@ -67,7 +67,7 @@ export class LiveObject {
 export interface LiveState {
   readonly isLive: boolean;
   readonly sockets: number;
-  /** Milliseconds since 1970; 0 if it had no event here. */
+  /** Time of its last event, in milliseconds since 1970; 0 if it had no event here. */
   readonly activeAt: number;
 }
 

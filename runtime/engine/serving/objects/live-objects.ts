@@ -1,5 +1,5 @@
-// The durable objects that live in this engine: each is in one isolate of one deployment at a time. If newer code needs
-// an object, its events wait until the older code has finished. Made by handler.ts.
+// The durable objects of this engine. Each is in one isolate of one deployment at a time. If newer code needs an
+// object, its events wait until the older code has finished. Made by handler.ts.
 import { PlatformError } from '#core/errors.ts';
 import { isFailure } from '#core/failure.ts';
 import type { DatabaseStore } from '../../bindings/database.ts';
@@ -15,22 +15,22 @@ import { SocketAccounts } from './socket-accounts.ts';
 
 /** Dependencies. */
 interface LiveObjectsDeps {
-  /** Null means that objects have no storage here. */
+  /** The database service; null if objects have no storage. */
   readonly store: DatabaseStore | null;
   readonly alarms: ObjectAlarms | null;
   readonly leases: ObjectLeases;
   readonly memory: EngineMemory;
   readonly limits: ObjectSocketLimits & { readonly objectIdleMs: number };
-  /** Passes an event of an accepted WebSocket to the object's current code. */
+  /** Passes an event of an accepted WebSocket to the current code of its object. */
   readonly deliver: (owner: AlarmOwner, event: SocketEvent) => void;
 }
 
 /** How long to assume that an engine still has an object. */
 const ELSEWHERE_MS = 250;
-/** The other engine has exited, and its objects become available shortly. */
+/** Delay if the other engine has exited, and its objects become available soon. */
 const [TAKEOVER_MS, TAKEOVER_PAUSE_MS] = [5000, 200];
 
-/** If there are many objects, an idle object leaves its isolate sooner. */
+/** If there are more objects than this, idle objects leave their isolates sooner. */
 const IDLE_MS_OF_MANY = 10_000;
 const MANY = 1000;
 const WAITING_MAX = 1000;
@@ -38,7 +38,7 @@ const WAITING_MAX = 1000;
 export class LiveObjects {
   readonly #deps: LiveObjectsDeps;
   readonly #live = new Map<string, LiveObject>();
-  /** The objects that events are for. */
+  /** The objects of events, by event. */
   readonly #events = new WeakMap<ObjectEvent, LiveObject>();
   readonly #accounts: SocketAccounts;
   #isLeaving = false;
@@ -48,7 +48,7 @@ export class LiveObjects {
     this.#accounts = new SocketAccounts(deps.memory);
   }
 
-  /** Counts of objects in isolates, and of WebSockets that this engine keeps for objects. */
+  /** The number of objects in isolates, and of WebSockets that this engine keeps for objects. */
   get counts(): { readonly inMemory: number; readonly sockets: number } {
     let inMemory = 0;
     for (const { isolate } of this.#live.values()) if (isolate !== null) inMemory++;
@@ -71,7 +71,7 @@ export class LiveObjects {
       readonly deployment: ObjectDeployment;
       readonly start: (live: LiveObject) => void;
       readonly refuse: (error: unknown) => void;
-      /** Null if the event was forwarded to this engine, which must accept it. */
+      /** Sends the event to another engine; null if it was forwarded to this engine, which must accept it. */
       readonly forward: ((link: string) => void) | null;
     },
   ): void {
@@ -141,7 +141,7 @@ export class LiveObjects {
     return false;
   }
 
-  /** Ends the instance in memory; the next event creates a new one. @returns false if there is no such object. */
+  /** Ends the instance in memory; the next event creates a new instance. @returns false if there is no such object. */
   reset(live: LiveObject): boolean {
     const { isolate } = live;
     if (isolate === null) return false;
@@ -204,7 +204,7 @@ export class LiveObjects {
     this.#events.set(event, live);
   }
 
-  /** The object that an event is for. */
+  /** The object of an event. */
   of(event: ObjectEvent): LiveObject | undefined {
     return this.#events.get(event);
   }
@@ -215,7 +215,7 @@ export class LiveObjects {
     return this.#isLeaving || (next !== null && live.deployment !== null && next !== live.deployment);
   }
 
-  /** An event has ended. */
+  /** Called when an event has ended. */
   leave(live: LiveObject): void {
     live.running--;
     live.lastUsedAt = performance.now();
@@ -223,7 +223,7 @@ export class LiveObjects {
     if (this.#isLeaving && this.#isUnused(live)) this.#release(live);
   }
 
-  /** This engine is stopping: it releases each object when no code of the object runs here. */
+  /** Called when this engine is stopping: it releases each object when no code of the object runs here. */
   leaveAll(): void {
     this.#isLeaving = true;
     const isolates = new Set([...this.#live.values()].flatMap(({ isolate }) => isolate ?? []));
@@ -292,7 +292,7 @@ export class LiveObjects {
     if (live.store !== null) this.#drain(live);
   }
 
-  /** After a pause of the process, other engines may have its objects. */
+  /** If the process was paused, other engines may have its objects. */
   #checkLeases(): void {
     if (this.#deps.leases.isValid()) return;
     const all = [...this.#live.values()];
@@ -310,7 +310,7 @@ export class LiveObjects {
     return this.#deps.leases.isValid();
   }
 
-  /** The isolate no longer has the object. */
+  /** Called when the isolate no longer has the object. */
   #letGo(live: LiveObject): void {
     live.isolate?.forget(live);
     live.isolate = null;
@@ -318,7 +318,7 @@ export class LiveObjects {
     live.stay = {};
   }
 
-  /** The isolate of these objects was disposed; their uncommitted writes are lost. */
+  /** Called when the isolate of these objects was disposed; their uncommitted writes are lost. */
   lost(objects: Iterable<LiveObject>): void {
     for (const live of objects) {
       live.isolate = null;
@@ -329,7 +329,7 @@ export class LiveObjects {
     }
   }
 
-  /** Another engine has the object now. */
+  /** Called when another engine has the object. */
   shutOut(live: LiveObject): void {
     this.#forget(live);
     for (const waiting of live.waiting.splice(0)) waiting.refuse(reset('another engine has taken it over'));
@@ -348,7 +348,7 @@ export class LiveObjects {
     const idleMs = this.#live.size > MANY ? Math.min(IDLE_MS_OF_MANY, objectIdleMs) : objectIdleMs;
     for (const live of this.#live.values()) {
       if (!(this.#isLeaving || now - live.lastUsedAt >= idleMs) || !this.#isUnused(live)) continue;
-      // An object with WebSockets stays with this engine: it sleeps until its next event.
+      // An object with WebSockets stays with this engine, and leaves its isolate until its next event.
       if (live.sockets.size > 0 && !this.#isLeaving) this.#letGo(live);
       else this.#release(live);
     }

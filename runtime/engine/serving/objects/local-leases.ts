@@ -1,7 +1,7 @@
-// Leases of durable objects if one process has all of them: `platform dev`, and an engine without Postgres.
+// Leases of durable objects if one process has all objects, as in `platform dev` and an engine without Postgres.
 import type { ObjectLeases } from '../../bindings/object-leases.ts';
 
-/** The number of a holder is the time, which also grows over restarts. */
+/** The number of a holder is the time, so that it also increases with restarts. */
 export function createLocalLeases(now: () => number = Date.now): ObjectLeases {
   let last = 0;
   return {

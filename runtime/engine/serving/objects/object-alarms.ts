@@ -4,13 +4,13 @@ import type { EventContent } from '#core/event.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { TimerStore } from '../../bindings/timer.ts';
 
-/** A name that no binding can have, for these timers and their payload. */
+/** A name for these timers and their payload, which no binding can have. */
 const OBJECT_TIMERS = '~objects';
 /** Number of retries, and the delay before the first, which doubles each time. */
 const ALARM_RETRIES_MAX = 6;
 const RETRY_MS = 2000;
 
-/** The object that a timer wakes. */
+/** The object of a timer. */
 export interface AlarmOwner {
   readonly namespace: string;
   readonly project: string;
@@ -55,7 +55,7 @@ export class ObjectAlarms {
     await this.#timers.delete(this.#place(owner), owner.id);
   }
 
-  /** Retries after a failure. @returns false if that was the last attempt. */
+  /** Schedules a retry after a failure. @returns false if that was the last attempt. */
   async again(owner: AlarmOwner, retries: number): Promise<boolean> {
     if (retries >= ALARM_RETRIES_MAX) return false;
     await this.set(owner, Date.now() + RETRY_MS * 2 ** retries, retries + 1);

@@ -1,6 +1,6 @@
 // The WebSockets that a durable object has accepted, in the engine that has the object. The sockets stay open while the
-// object moves to another isolate or is in none. Stores the attachments and tags of sockets, and passes their events to
-// the object in order, as fast as the object accepts them. Made by live-objects.ts.
+// object moves to another isolate, or is in no isolate. Stores the attachments and tags of sockets, and passes their
+// events to the object in order, as fast as the object accepts them. Made by live-objects.ts.
 import type { CallOwner } from '../../bridge/call-owner.ts';
 import type { Part } from '../../bridge/protocol.ts';
 import { BridgedSocket, type SocketDeps } from '../../bridge/sockets.ts';
@@ -14,7 +14,7 @@ export type ObjectSocketLimits = SocketDeps['limits'] & { readonly webSocketsMax
 
 interface ObjectSocketsDeps {
   readonly limits: ObjectSocketLimits;
-  /** Limit for all objects of the project, or of one preview. */
+  /** Maximum memory for all objects of the project, or of one preview. */
   readonly account: SocketAccount;
   /** Passes an event on; its end is reported to `event.ended`. */
   readonly deliver: (event: SocketEvent) => void;
@@ -30,11 +30,14 @@ interface EventContent {
 }
 
 const SOCKETS_MAX = 32_768;
-/** Limits for the guest's values, the same as in the guest, and for a closing reason. */
+/** Limits for values from the guest, which also enforces them, and for a closing reason. */
 const [TAGS_MAX, TAG_CHARS_MAX, ATTACHMENT_CHARS_MAX, AUTO_CHARS_MAX] = [10, 256, 16 * 1024, 2048];
-/** Memory of a socket besides its tags, its attachment and its messages. */
+/** Memory of a socket in addition to its tags, its attachment and its messages. */
 const SOCKET_BYTES = 16 * 1024;
-/** Memory of each waiting message besides its length, which limits how many wait before the client is paused. */
+/**
+ * Memory of each waiting message in addition to its length. This limits how many messages wait before the client is
+ * paused.
+ */
 const MESSAGE_BYTES = 1024;
 /** Limits of a page of sockets for an isolate. */
 const [PAGE_SOCKETS, PAGE_CHARS] = [1000, 256 * 1024];
@@ -103,7 +106,7 @@ export class ObjectSockets {
   readonly #sockets = new Map<number, ObjectSocket>();
   readonly #queue: SocketEventQueue<SocketEvent>;
   #lastNumber = 0;
-  /** The owner of the sending code, which is charged for sending. */
+  /** The owner of the code that sends, which is charged for it. */
   #sender: CallOwner | null = null;
   auto: readonly [request: string, response: string] | null = null;
   /** How long an event may run; 0 means the default. */
@@ -153,7 +156,7 @@ export class ObjectSockets {
   }
 
   /**
-   * The object accepts a socket. @param given its description from the isolate; untrusted.
+   * Called when the object accepts a socket. @param given its untrusted description from the isolate.
    *
    * @throws {PlatformError} `websocket_limit_exceeded`, `host_memory_exceeded`, `invalid_argument`.
    */
@@ -179,7 +182,7 @@ export class ObjectSockets {
     return socket;
   }
 
-  /** A socket was closed, or its connection was never established. */
+  /** Called when a socket was closed, or its connection was never established. */
   forget(socket: ObjectSocket): void {
     const { account } = this.#deps;
     if (!this.#sockets.delete(socket.number)) return;
@@ -211,7 +214,7 @@ export class ObjectSockets {
     this.#sender = null;
   }
 
-  /** State of all sockets, from an isolate. @throws {Error} for data that a correct isolate never sends. */
+  /** Sets the state of all sockets, from an isolate. @throws {Error} for data that a correct isolate never sends. */
   setState(state: Readonly<Record<string, unknown>>): void {
     const { auto, eventMs, closes } = state;
     if (eventMs !== undefined) {
@@ -226,7 +229,7 @@ export class ObjectSockets {
     if (typeof closes === 'string') this.closeAll(1011, closes);
   }
 
-  /** The object no longer belongs to this engine. */
+  /** Called when the object no longer belongs to this engine. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -271,17 +274,17 @@ export class ObjectSockets {
     socket.bridged.close(1013, 'Too slow');
   }
 
-  /** An event has ended. */
+  /** Called when an event has ended. */
   ended(event: SocketEvent, outcome: Outcome): void {
     if (!this.#queue.ended(event, outcome)) return;
     if (event.content.event === 'message') event.socket.bridged.credit((event.data?.length ?? 0) + MESSAGE_BYTES);
   }
 
   /**
-   * A page of the sockets for the object's isolate.
+   * Returns a page of the sockets for the object's isolate.
    *
    * @param after number of the last socket of the previous page.
-   * @param introduce the isolate's number for a socket.
+   * @param introduce returns the isolate's number for a socket.
    */
   page(
     after: number,

@@ -16,13 +16,13 @@ interface ObjectStoreDeps {
   readonly fence: number;
 }
 
-/** Steps of the object's code. */
+/** Requested steps of the object's code. */
 export interface StorageRequest {
   /** JSON list (core/object-storage.ts); untrusted. */
   readonly steps: string;
   /** Whether the transaction is committed afterwards. */
   readonly commits: boolean;
-  /** A new alarm; -1 means no alarm; undefined if it is unchanged. */
+  /** A new alarm; -1 removes the alarm, undefined leaves it unchanged. */
   readonly alarm: number | undefined;
   readonly owner: StatementOwner | undefined;
 }
@@ -37,11 +37,11 @@ export class ObjectStore {
   readonly #deps: ObjectStoreDeps;
   /** Number of the open transaction; 0 if none is open. */
   #transaction = 0;
-  /** Changes when the instance is lost: its waiting requests are dropped. */
+  /** Changes when the instance is lost, whose waiting requests are then dropped. */
   #instance = 0;
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  /** Time of the alarm's timer; undefined if unknown. */
+  /** The time of the alarm's timer; undefined if unknown. */
   #timerAt: number | null | undefined = undefined;
   /** Operators' requests that wait for a transaction to end. */
   #asides: (() => void)[] = [];
@@ -67,7 +67,7 @@ export class ObjectStore {
 
   /**
    * @returns JSON of the reply.
-   * @throws {PlatformError} `object_reset` with the reason; uncommitted changes are rolled back.
+   * @throws {PlatformError} `object_reset` with the reason; uncommitted changes are then rolled back.
    */
   request(request: StorageRequest): Promise<string> {
     const instance = this.#instance;
@@ -177,12 +177,12 @@ export class ObjectStore {
       else if (this.#timerAt !== alarm) await alarms.set(owner, alarm);
       this.#timerAt = alarm < 0 ? null : alarm;
     } catch {
-      // The timer fires early and finds no due alarm.
+      // If this fails, the timer fires early and finds no due alarm.
       this.#timerAt = undefined;
     }
   }
 
-  /** The timer of the alarm has fired. */
+  /** Called when the timer of the alarm has fired. */
   fired(): void {
     this.#timerAt = undefined;
   }

@@ -6,9 +6,9 @@ import type { BridgedSocket } from '../../bridge/sockets.ts';
 /** One account. */
 export class SocketAccount {
   readonly memory: HostMemory;
-  /** Objects in this engine that share this account. */
+  /** Number of objects in this engine that share this account. */
   objects = 0;
-  /** Bytes that clients have not received, as of the last message of each. */
+  /** Number of bytes that clients have not received, as of the last message of each socket. */
   readonly buffered: HeldBytes;
   readonly #sockets = new Set<BridgedSocket>();
 
@@ -44,7 +44,10 @@ export class SocketAccounts {
     this.#memory = memory;
   }
 
-  /** Adds an object to the account, until it decrements `objects`. @param name `<project>/<preview>`. */
+  /**
+   * Adds an object to the account of its project or preview; the caller decrements `objects` when the object is gone.
+   * @param name `<project>/<preview>`.
+   */
   open(name: string): SocketAccount {
     let account = this.#accounts.get(name);
     if (account === undefined) this.#accounts.set(name, (account = new SocketAccount(this.#memory.open(name))));

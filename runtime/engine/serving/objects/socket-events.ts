@@ -1,10 +1,10 @@
 // Delivers the events of one object's WebSockets, in order of arrival, several at a time. An event that was lost before
-// the object began with it is delivered again. Made by object-sockets.ts.
+// the object began to handle it is delivered again. Made by object-sockets.ts.
 import type { HostMemory } from '../../bridge/host-memory.ts';
 import type { Part } from '../../bridge/protocol.ts';
 import type { Outcome } from '../../invocation/outcome.ts';
 
-/** An event of a socket: object-sockets.ts. */
+/** An event of a socket (object-sockets.ts). */
 interface QueuedEvent {
   readonly content: { readonly event: string };
   readonly socket: { readonly attachment: string | null };
@@ -17,26 +17,26 @@ interface QueuedEvent {
 interface SocketEventQueueDeps<Event> {
   readonly memory: HostMemory;
   readonly deliver: (event: Event) => void;
-  /** The delivery was tried too often. */
+  /** Called when there were too many attempts to deliver the event. */
   readonly lost: (event: Event) => void;
 }
 
-/** Events that the object handles at a time. */
+/** How many events the object handles at a time. */
 const HANDED_MAX = 256;
-/** Memory of an event besides its message. */
+/** Memory of an event in addition to its message. */
 const EVENT_BYTES = 512;
-/** Number of retries, and the delay before the first, which grows with each. */
+/** Number of retries, and the delay before the first retry, which grows with each further one. */
 const [TRIES_MAX, PAUSE_MS] = [10, 20];
-/** The object itself failed: a retry would not help. */
+/** Outcomes for which the object itself is the cause, so that a retry would not help. */
 const final = new Set(['worker_threw', 'cpu_limit_exceeded']);
 
 export class SocketEventQueue<Event extends QueuedEvent> {
   readonly #deps: SocketEventQueueDeps<Event>;
-  /** Events in order; those before `#at` are delivered. */
+  /** The events in order; those before `#at` are delivered. */
   #waiting: Event[] = [];
   #at = 0;
   readonly #handed = new Set<Event>();
-  /** How many events the object may have at a time: few after it was lost while handling some. */
+  /** How many events the object may have at a time; few after it was lost while it handled some. */
   #handedMax = HANDED_MAX;
   #pause: NodeJS.Timeout | null = null;
 
@@ -73,7 +73,7 @@ export class SocketEventQueue<Event extends QueuedEvent> {
     }
   }
 
-  /** An event has ended. @returns false if the event is delivered again, or was dropped. */
+  /** Called when an event has ended. @returns false if the event is delivered again, or was dropped. */
   ended(event: Event, outcome: Outcome): boolean {
     if (!this.#handed.delete(event)) return false;
     if (outcome.kind === 'failed' && !event.isBegun && !final.has(outcome.code)) {

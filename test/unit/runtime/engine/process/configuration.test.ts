@@ -43,7 +43,7 @@ test('each bad variable is named with its value and what it takes', () => {
     [{ FS_PATH: '/srv', HANDLER_DOMAIN: 'a b' }, 'HANDLER_DOMAIN must be host names, comma-separated, but has "a b"'],
     [
       { FS_PATH: '/srv', WORKER_DNS_SERVERS: '192.0.2.1:5353,[2001:db8::1]:53,2001:db8::2,dns.example' },
-      'WORKER_DNS_SERVERS must be IP addresses, comma-separated, each with a port where it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), but has "dns.example"',
+      'WORKER_DNS_SERVERS must be IP addresses, comma-separated, each with a port if it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), but has "dns.example"',
     ],
     [
       { FS_PATH: '/srv', WORKER_EGRESS_ALLOW: 'all' },
