@@ -1,20 +1,22 @@
-// Batches calls to the database: one flush takes the calls of a tick of the event loop, and the next flush takes all
-// calls that arrived since. A single call does not wait. Used by the stores over Postgres, where a round trip and a
-// commit cost more than the data. Independent of the kind of data.
+// Batches calls to the database: one flush takes all calls of a tick of the event loop, and the next flush takes all
+// calls that arrived during the first one. A single call does not wait. Used by the stores over Postgres, where a round
+// trip and a commit cost more than the data. Independent of the kind of data.
 
 interface BatcherOptions<Item> {
   /** Sends these items and settles each; never rejects. */
   readonly flush: (items: readonly Item[]) => Promise<void>;
-  /** Items of one flush. */
+  /** Maximum number of items of one flush. */
   readonly itemsMax: number;
-  /** Concurrent flushes. Further flushes begin only if the first one takes long. */
+  /** Maximum number of concurrent flushes. Further flushes only begin if the first one takes long. */
   readonly flushesMax: number;
   /** How long an item waits for a running flush before it gets a separate flush. */
   readonly waitMs: number;
-  /** Size of an item; one flush takes items up to `sizeMax`, or one item. */
+  /** Returns the size of an item; one flush takes items up to `sizeMax`, or a single larger item. */
   readonly sizeOf?: (item: Item) => number;
   readonly sizeMax?: number;
-  /** Items with the same key are in one flush at a time, so that they keep their order. */
+  /**
+   * Returns the key of an item. Only one flush at a time has items with the same key, so that they keep their order.
+   */
   readonly keyOf?: (item: Item) => string;
 }
 
@@ -65,7 +67,7 @@ export function createBatcher<Item>(options: BatcherOptions<Item>): Batcher<Item
     if (waiting.length > 0) setTimer();
   }
 
-  /** A slow flush must not delay others: it may wait for a lock. */
+  /** A slow flush, which may wait for a lock, must not delay others. */
   function setTimer(): void {
     if (isTimerSet) return;
     isTimerSet = true;

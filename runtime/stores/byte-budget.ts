@@ -1,14 +1,14 @@
-// Limits the memory of one namespace's uploads, independently of their number: above the limit, only the oldest upload
-// continues, and the others wait, as do their clients. Therefore the maximum is the limit plus one upload, and no
-// upload waits for a waiting one. Pure.
+// Limits the memory of one namespace's uploads, independently of their number. Above the limit, only the oldest upload
+// continues, and the others and their clients wait. So at most the limit and one upload are in memory, and no upload
+// waits for a waiting one. Pure.
 
 /** One upload. */
 export interface Share {
-  /** Resolves when this many more bytes may be held. @throws {Error} once it is closed. */
+  /** Resolves when this many more bytes may be held. @throws {Error} after the upload was closed. */
   take(bytes: number): Promise<void>;
   /** Releases bytes. */
   give(bytes: number): void;
-  /** The upload has ended; its remaining bytes are released. */
+  /** Called when the upload has ended; its remaining bytes are released. */
   close(): void;
 }
 
@@ -31,7 +31,7 @@ export class ByteBudget {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes that uploads of a namespace hold. */
+  /** Number of bytes that the uploads of a namespace hold. */
   held(namespace: string): number {
     let held = 0;
     for (const member of this.#namespaces.get(namespace) ?? []) held += member.held;

@@ -1,5 +1,5 @@
-// The in-memory store of the Cache API: limited, least recently used evicted first, and first from the project that
-// holds most, so that no project can evict all others. Opened by the roots.
+// The in-memory store of the Cache API. Its size is limited: the project with the most data loses its least recently
+// used entries first, so that no project can evict all others. Opened by the roots.
 import type { CacheRecord, CacheStore } from '../engine/bindings/cache.ts';
 
 interface Entry {
@@ -14,16 +14,16 @@ interface Shelf {
   bytes: number;
 }
 
-/** A cache with listable entries. */
+/** A cache whose entries can be listed. */
 interface MemoryCache extends CacheStore {
-  /** A project's entries whose keys have a prefix, most recently used last. */
+  /** The entries of a project whose keys have a prefix; the most recently used entry comes last. */
   list(project: string, prefix: string, limit: number): { key: string; bytes: number; expiresAt: number }[];
 }
 
-/** Overhead of an entry besides its texts and bytes. */
+/** Memory of an entry in addition to its texts and bytes. */
 const OVERHEAD_BYTES = 300;
 
-/** @param options.bytesMax limit for all projects together */
+/** @param options.bytesMax maximum size for all projects together */
 export function createMemoryCache(options: { readonly bytesMax: number; readonly now?: () => number }): MemoryCache {
   const now = options.now ?? Date.now;
   const shelves = new Map<string, Shelf>();

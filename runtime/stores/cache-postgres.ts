@@ -5,12 +5,13 @@ import type { CacheStore } from '../engine/bindings/cache.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 
 /**
- * One write in this many deletes expired records, and records above the limit, beginning with those that expire first.
+ * One of this many writes also deletes expired records, and records above the limit, beginning with those that expire
+ * first.
  */
 const SWEEP_EVERY = 200;
 const SWEEP_ROWS = 2000;
 
-/** @param sql the tables of bindings; closed by the caller. */
+/** @param sql access to the tables of bindings; the caller closes it. */
 export function createCachePostgres(
   sql: PostgresSql,
   options: { readonly recordsMax: number; readonly now?: () => number },

@@ -15,7 +15,7 @@ export async function openCacheRedis(
   const client = createClient({
     url,
     disableOfflineQueue: true,
-    // The engines' user is not allowed to do this.
+    // The engines' user is not allowed to send information about the client.
     disableClientInfo: true,
     socket: {
       connectTimeout: CONNECT_MS,
@@ -44,7 +44,7 @@ export async function openCacheRedis(
       const head = value.toString('utf8', 5, 5 + headBytes);
       return { head, body: value[0] === 0 ? null : new Uint8Array(value.subarray(5 + headBytes)) };
     },
-    // A record is one value: whether there is a body, the length of the head, the head, the body.
+    // A record is stored as one value: whether there is a body, the length of the headers, the headers, the body.
     async set(project, key, { head, body }, lifeMs) {
       const start = Buffer.alloc(5);
       start[0] = body === null ? 0 : 1;

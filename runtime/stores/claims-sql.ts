@@ -1,6 +1,6 @@
-// Shared by queues, timers, cron and workflows: lanes, and due rows of a lane, claimed under a lease, renewed and
-// released. Called by the claim loop (postgres/claim-loop.ts); the stores of each kind build on it. `seq` is a row's
-// number in its table.
+// Shared by queues, timers, cron and workflows: manages lanes, and claims due rows of a lane under a lease, renews and
+// releases them. Called by the claim loop (postgres/claim-loop.ts); the stores of each kind build on it. `seq` is a
+// row's number in its table.
 import type { EventKind } from '#core/event.ts';
 import { withoutPreview } from '#core/preview.ts';
 import type { ClaimedRow, ClaimSource } from '#postgres/claim-loop.ts';
@@ -17,16 +17,16 @@ export interface LaneRow extends ClaimedRow {
 export interface Lanes {
   /** The number of a lane, which is created if necessary. */
   open(namespace: string, resource: string, options?: { consumed?: boolean }): Promise<number>;
-  /** The number of a lane, or null. */
+  /** The number of a lane; null if the lane does not exist. */
   find(namespace: string, resource: string): Promise<number | null>;
-  /** Marks a lane as consumed: its dead letters are delivered from then on. */
+  /** Marks a lane as consumed, so that its dead letters are delivered from then on. */
   consume(namespace: string, resources: readonly string[]): Promise<void>;
-  /** Concurrency limit of each resource; 0 means the platform's limit. */
+  /** Sets the concurrency limit of each resource; 0 means the platform's limit. */
   limit(namespace: string, concurrency: Readonly<Record<string, number>>): Promise<void>;
   set(lane: number, settings: { concurrency?: number; paused?: boolean }): Promise<void>;
 }
 
-/** Cached lane numbers; above this, all are dropped and read again. */
+/** Maximum number of cached lane numbers; above it, all are dropped and read again. */
 const REMEMBERED_MAX = 100_000;
 
 export function createLanes(sql: Sql, kind: EventKind): Lanes {
@@ -99,13 +99,13 @@ interface ClaimOptions {
   readonly sql: Sql;
   readonly kind: EventKind;
   readonly table: 'queue_message' | 'timer' | 'workflow_execution';
-  /** Rows of one lane processed concurrently, unless the lane sets its own limit. */
+  /** Maximum number of rows of one lane that are processed concurrently, unless the lane sets its own limit. */
   readonly concurrency: number;
-  /** Rows with the same `ordering_key` are processed one at a time. */
+  /** Whether rows with the same `ordering_key` are processed one at a time. */
   readonly ordered?: boolean;
 }
 
-/** Claims over one table. */
+/** The claims in one table. */
 export type Claims<Row extends LaneRow> = ClaimSource<Row>;
 
 export function createClaims<Row extends LaneRow>({
@@ -131,7 +131,10 @@ export function createClaims<Row extends LaneRow>({
     UPDATE ${table} t SET due_at = $2, lease = $3, attempt = t.attempt + 1
     FROM picked WHERE t.seq = picked.seq RETURNING t.*, picked.namespace, picked.resource, picked.room`;
 
-  /** A claim lost in a server crash is made again. A timer should fire once, so its claim is durable. */
+  /**
+   * A claim that is lost in a crash of the server is made again. A timer should fire only once, so its claim is
+   * durable.
+   */
   const run: Sql['all'] = kind === 'timer' || kind === 'cron' ? sql.all : sql.asyncCommit;
 
   async function claimSqlite(
@@ -175,7 +178,7 @@ export function createClaims<Row extends LaneRow>({
         kind,
         ...(only === null ? [] : [only.value]),
       );
-      // Fairness is per project, however many previews it has.
+      // Fairness is between projects, independent of the number of their previews.
       return rows.map(({ namespace, ...row }) => ({ ...row, namespace: withoutPreview(namespace) }));
     },
     async claim(lanes, perLane, lease, now, until) {
@@ -183,7 +186,7 @@ export function createClaims<Row extends LaneRow>({
         sql.technology === 'sqlite'
           ? await claimSqlite(lanes, perLane, lease, now, until)
           : await run<Row>(claimPostgres, now, until, lease, `{${lanes.join(',')}}`, perLane);
-      // RETURNING has no defined order.
+      // Rows are sorted, because RETURNING has no defined order.
       return rows.sort((a, b) => a.seq - b.seq);
     },
     async renew(seqs, member, until) {

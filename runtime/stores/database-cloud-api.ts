@@ -1,5 +1,5 @@
 // The management API of a libSQL cloud: finds the database of a project, and creates it and its group if necessary.
-// Called by database-cloud.ts. The API token is sent only to that API.
+// Called by database-cloud.ts. The API token is only sent to that API.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import { parseInteger } from '#core/parse-integer.ts';
@@ -21,7 +21,7 @@ export interface DatabaseCloudSettings {
   readonly apiToken: string;
   /** `DBCLOUD_GROUP_AUTH_TOKEN`: grants access to the databases of the group. */
   readonly groupToken: string;
-  /** `DBCLOUD_PITR_RETENTION_DAYS`: how far back a branch may start; null if the cloud decides. */
+  /** `DBCLOUD_PITR_RETENTION_DAYS`: how far in the past a branch may start; null if the cloud decides. */
   readonly retentionDays: number | null;
 }
 
@@ -74,7 +74,7 @@ export function cloudName(prefix: string, { namespace, resource }: DatabasePlace
   return `${prefix}-${words}-${hash}`.replace(/-{2,}/g, '-');
 }
 
-/** Initial content of a new database. */
+/** The initial content of a new database. */
 interface CloudSeed {
   readonly type: 'database';
   readonly name: string;
@@ -83,9 +83,9 @@ interface CloudSeed {
 }
 
 export interface DatabaseCloudApi {
-  /** Address of a database, which is created if necessary. */
+  /** Returns the address of a database, which is created if necessary. */
   addressOf(place: DatabasePlace): Promise<string>;
-  /** @throws {PlatformError} `conflict` when it already exists. */
+  /** Creates a database. @throws {PlatformError} `conflict` when it already exists. */
   create(place: DatabasePlace, seed: CloudSeed): Promise<string>;
   remove(place: DatabasePlace): Promise<boolean>;
 }
@@ -119,7 +119,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     try {
       value = JSON.parse(text) as Record<string, unknown>;
     } catch {
-      // An error page: its status is sufficient.
+      // The response is an error page, of which the status is sufficient.
     }
     return { status: response.status, value };
   }
@@ -157,7 +157,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     if (found.status === 200) return toAddress(found.value);
     if (found.status !== 404) throw refused('the lookup of a database', found.status, found.value);
     const made = await make(name);
-    // Another engine created the database first.
+    // Another engine may have created the database first.
     if (made.status === 409) return toAddress((await ask('GET', `/databases/${name}`)).value);
     if (made.status >= 400) throw refused('the creation of a database', made.status, made.value);
     return toAddress(made.value);

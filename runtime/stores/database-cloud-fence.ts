@@ -15,7 +15,7 @@ export function tooBig(what: string, allowed: string): SqlRefusal {
 
 /**
  * @param savepoints whether savepoint statements are allowed.
- * @throws {SqlRefusal} for statements that the database service also refuses, as far as the first words show it.
+ * @throws {SqlRefusal} for statements that the database service also refuses, if their first words show this.
  */
 export function checkAllowed(sql: string, savepoints = false): void {
   const words: string[] = [];

@@ -11,22 +11,22 @@ import { tooBig } from './database-cloud-fence.ts';
 import { toHranaRefusal, type HranaAnswer, type HranaRequest, type HranaStatement } from './hrana.ts';
 
 interface Stream {
-  /** Database of the stream; the number alone grants no access. */
+  /** The database of the stream, because the number alone must not grant access. */
   readonly name: string;
   readonly address: string;
   baton: string | null;
-  /** Requests of one stream are sequential: each needs the baton of the previous one. */
+  /** The last request. Requests of one stream are sequential, because each needs the baton of the previous one. */
   tail: Promise<unknown>;
   readonly timer: NodeJS.Timeout;
   /** Number of messages that the transaction adds to the outbox. */
   sends: number;
 }
 
-/** Reasons of ended transactions that are kept for later calls. */
+/** How many reasons of ended transactions are kept for later calls. */
 const OVER_KEPT = 1000;
 
 interface DatabaseCloudStreams {
-  /** @returns the result of one request; `transaction` 0 is a request outside of transactions. */
+  /** Sends a request; `transaction` 0 means outside of transactions. @returns the result. */
   ask(place: DatabasePlace, transaction: number, request: HranaRequest): Promise<unknown>;
   /** @returns the id of a new transaction. */
   begin(place: DatabasePlace): Promise<number>;
@@ -37,7 +37,7 @@ interface DatabaseCloudStreams {
   close(): void;
 }
 
-/** A statement of the platform, without rows. */
+/** Runs a statement of the platform, which returns no rows. */
 export const own = (sql: string): HranaStatement => ({ sql, args: [], want_rows: false });
 
 export function createDatabaseCloudStreams(
@@ -46,7 +46,7 @@ export function createDatabaseCloudStreams(
   limits: DatabaseLimits,
 ): DatabaseCloudStreams {
   const streams = new Map<number, Stream>();
-  /** Why a transaction ended. */
+  /** The reason why a transaction ended. */
   const over = new Map<number, string>();
 
   async function post(address: string, baton: string | null, requests: readonly HranaRequest[]): Promise<HranaAnswer> {

@@ -38,10 +38,10 @@ import {
   type HranaValue,
 } from './hrana.ts';
 
-/** Operations in addition to those of every store. */
+/** Operations in addition to those of other stores. */
 export interface DatabaseCloud
   extends DatabaseStore, Pick<DatabaseOwner, 'migrate' | 'migrations' | 'backup' | 'remove'> {
-  /** Creates a new database with the content of another, now or `at` a time within the retention. */
+  /** Creates a new database with the content that another database has now, or had `at` a time within the retention. */
   branch(
     place: DatabasePlace,
     resource: string,
@@ -65,7 +65,7 @@ export function createDatabaseCloud(
   let version = 0;
   const nextVersion = (): number => (version = Math.max(version + 1, Date.now() * 1000));
 
-  /** The statements of a text; only the last has values. */
+  /** The statements of a text, of which only the last one has values. */
   function statementsOf(sql: unknown, values: unknown, savepoints = false): HranaStatement[] {
     if (typeof sql !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
     if (Buffer.byteLength(sql) > limits.statementBytesMax) {
@@ -100,7 +100,7 @@ export function createDatabaseCloud(
     return shape === null ? null : { ...statement, sql: change.spellOut(shape) };
   }
 
-  /** Runs statements in one transaction. @returns the first failure; the results go to `take`. */
+  /** Runs statements in one transaction. @returns the first failure; passes the results to `take`. */
   async function runTogether(
     place: DatabasePlace,
     transaction: number,
@@ -142,7 +142,10 @@ export function createDatabaseCloud(
     return null;
   }
 
-  /** @param texts the statements of each text, whose result is that of the last one with the changes of all. */
+  /**
+   * @param texts the statements of each text. The result of a text is that of its last statement, with the changes of
+   * all.
+   */
   async function batch(
     place: DatabasePlace,
     transaction: number,
@@ -179,7 +182,7 @@ export function createDatabaseCloud(
         fail(index, error as SqlRefusal);
       }
     }
-    // Once, and again starting with each statement that must be rewritten.
+    // Runs once, and again from each statement that must be rewritten.
     const given = statements.map(({ sql }) => own(sql));
     for (let done = 0; done < given.length;) {
       const steps = given.slice(done).map((stmt, index): HranaStep => ({
@@ -356,7 +359,7 @@ export function createDatabaseCloud(
       }
       const name = cloudName(prefix, place);
       const branch = { ...place, resource };
-      // A missing database has no content to start with.
+      // A copy of a missing database would have no content.
       await api.addressOf(place);
       try {
         await api.create(branch, {
@@ -368,7 +371,7 @@ export function createDatabaseCloud(
         if (!unlessThere || (error as PlatformError).code !== 'conflict') throw error;
         return { bytes: 0, shared: true, made: false };
       }
-      // Waiting messages of the original database would be sent from both.
+      // Deletes waiting messages, which the original database and the copy would otherwise both send.
       if ((await owned(branch, 0, findOutbox)).length > 0) await owned(branch, 0, `DELETE FROM ${outboxTable}`);
       return { bytes: 0, shared: true, made: true };
     },

@@ -13,14 +13,14 @@ export type DatabaseAddress =
 interface EndpointDeps {
   readonly address: DatabaseAddress;
   readonly linkLimits: { readonly inFlightMax: number; readonly answerBytesMax: number };
-  /** A service that is being replaced is available again within this time. */
+  /** Time within which a service that is being replaced is available again. */
   readonly connectMs: number;
   /** Addresses of other services, as reported by this one. */
   readonly onPeers?: (peers: readonly string[]) => void;
 }
 
 const PAUSE_MS = 50;
-/** A lost machine does not refuse connections, so connecting has a timeout. */
+/** Timeout of connection attempts, because a lost machine does not refuse connections. */
 const TRY_MS = 2000;
 const KEEP_ALIVE_MS = 2000;
 const ADDRESS = /^(tcp|tls):\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})\/?$/i;
@@ -77,7 +77,7 @@ export class DatabaseEndpoint {
   /**
    * Asks the service.
    *
-   * @param msMax the timeout of a response; a frozen machine does not close its connections.
+   * @param msMax the timeout of a response, because a frozen machine does not close its connections.
    * @throws {Failure} `database_service_away`; {PlatformError} if the service refuses.
    */
   async ask(op: number, name: string, args: unknown, msMax = Number.POSITIVE_INFINITY): Promise<string | Uint8Array> {
@@ -115,7 +115,7 @@ export class DatabaseEndpoint {
     if (peers !== undefined) onPeers?.(peers);
   }
 
-  /** Refreshes the list of other services, if there can be any. */
+  /** Refreshes the list of other services, if other services are possible. */
   async askPeers(): Promise<void> {
     if (this.#hasPeers) await this.#greet(await this.#controlLink());
   }

@@ -1,4 +1,4 @@
-// The tables of homes: the database services, and which of them is the home of each project. Each change of a home
+// The tables of the database services, and of the service that is the home of each project. Each change of a home
 // increments its number. Used by runtime/databases/homes/, which makes the decisions. This module reads no clock.
 import { openPostgres, type Session } from '#postgres/connection.ts';
 
@@ -31,33 +31,34 @@ export interface HomeRow {
   readonly state: 'serving' | 'restoring';
 }
 
-/** The tables. Every method throws a `PostgresError` when the server is unavailable. */
+/** Access to the tables. All methods throw a `PostgresError` when the server is unavailable. */
 export interface HomesTable {
-  /** Starts a new process of a service. @returns its number. */
+  /** Registers a new process of a service. @returns its number. */
   announce(service: Announced): Promise<number>;
-  /** @returns false if another process has the service's folder, or an operator has removed the row. */
+  /**
+   * Renews the row of a service. @returns false if another process has the service's folder, or an operator has removed
+   * the row.
+   */
   renew(service: Announced, fence: number): Promise<boolean>;
   services(): Promise<ServiceRow[]>;
   homesOf(service: string): Promise<HomeRow[]>;
   find(project: string): Promise<HomeRow | null>;
   /** Assigns a project without a home to a service. @returns the home of the project, which may be another service. */
   create(project: string, service: string, state: HomeRow['state']): Promise<HomeRow>;
-  /**
-   * The same for projects that are already on a service's disk. @returns the projects whose home is another service.
-   */
+  /** Registers projects that are already on a service's disk. @returns the projects whose home is another service. */
   register(projects: readonly string[], service: string): Promise<string[]>;
-  /** A page of a service's projects. */
+  /** Returns a page of a service's projects. */
   some(service: string, count: number): Promise<string[]>;
   /**
-   * Takes a project from a service that has not renewed since. @returns null if the other service has renewed its
-   * lease, or a third service was faster.
+   * Takes over a project from a service that has not renewed its lease since then. @returns null if the other service
+   * has renewed its lease, or a third service was faster.
    */
   take(project: string, from: Pick<ServiceRow, 'id' | 'renewals'>, to: string): Promise<HomeRow | null>;
-  /** Records that its databases are restored. @returns false if the project has another home now. */
+  /** Records that the databases of a project are restored. @returns false if the project has another home now. */
   restored(home: HomeRow): Promise<boolean>;
   /** Transfers a project to another service. @returns the new number; null if the project had another home. */
   hand(home: HomeRow, to: string): Promise<number | null>;
-  /** Moves of a service's projects that an operator requested. */
+  /** Returns the moves of a service's projects that an operator has requested. */
   wanted(service: string): Promise<{ readonly project: string; readonly to: string }[]>;
   /** Records that a move has finished, or why it failed. */
   settleMove(project: string, service: string, problem: string | null): Promise<void>;
@@ -70,7 +71,7 @@ const columns = `id, machine, address, boot, fence::float8 AS fence, renewals::f
   has_replicas AS "hasReplicas", is_draining AS "isDraining", is_removed AS "isRemoved",
   disk_free_bytes::float8 AS "diskFreeBytes"`;
 const homeColumns = 'project, service, fence::float8 AS fence, state';
-/** Statement timeout, so that a waiting statement does not delay the renewal of the lease. */
+/** Timeout of statements, so that a waiting statement does not delay the renewal of the lease. */
 const STATEMENT_MS = 3000;
 
 /** @param url the URL for the tables of bindings. */
@@ -173,7 +174,7 @@ export function openHomesTable(url: string): HomesTable {
     },
     take: (project, from, to) =>
       sql.transaction(async (tx) => {
-        // The service's next renewal waits for this lock and then sees the taken projects.
+        // The service's next renewal waits for this lock, and then sees which projects were taken.
         const [row] = await tx.all<{ renewals: number }>(
           'SELECT renewals::float8 AS renewals FROM database_service WHERE id = $1 FOR UPDATE',
           from.id,

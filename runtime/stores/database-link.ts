@@ -1,5 +1,5 @@
-// One connection of the database service's client: sends frames in one write per tick, and matches responses to
-// requests. database-service.ts handles a lost connection.
+// One connection of the client of the database service: sends the frames of a tick in one write, and matches responses
+// to requests. database-service.ts handles a lost connection.
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { InFlight } from '#core/in-flight.ts';
@@ -7,7 +7,7 @@ import { PlatformError, isErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { StatementOwner } from '../engine/bindings/database.ts';
 import { FrameReader, kinds, ops, readAnswer, requestFrame } from '../databases/protocol/frames.ts';
 
-/** A request without a response yet. */
+/** A request that has no response yet. */
 export interface Sent {
   id: number;
   readonly op: number;
@@ -18,7 +18,7 @@ export interface Sent {
   attempts: number;
   /** When the request was first sent to a process that no longer has its database; absent if never. */
   wanderingSince?: number;
-  /** The charged owner; absent for requests of the platform itself. */
+  /** The owner that is charged; absent for requests of the platform itself. */
   readonly owner?: StatementOwner | undefined;
   readonly resolve: (answer: string | Uint8Array) => void;
   readonly reject: (error: unknown) => void;
@@ -69,7 +69,7 @@ export class DatabaseLink {
     return this.#open;
   }
 
-  /** The greeting: must be sent first. */
+  /** Sends the greeting, which must be the first frame. */
   greet(greeting: Readonly<Record<string, unknown>>): Promise<string | Uint8Array> {
     return this.request(ops.hello, '', 0, JSON.stringify({ ...greeting, key: this.key }));
   }
@@ -94,12 +94,12 @@ export class DatabaseLink {
     );
   }
 
-  /** How long requests have been waiting without any response; 0 if none are waiting. */
+  /** How long requests have been waiting without a response; 0 if none are waiting. */
   get silentMs(): number {
     return this.#sent.size === 0 ? 0 : performance.now() - this.#movedAt;
   }
 
-  /** Name of the database of an unanswered request. */
+  /** The name of the database of an unanswered request. */
   get waitsFor(): string | null {
     return this.#sent.values()[0]?.name ?? null;
   }

@@ -1,5 +1,5 @@
-// Locates databases for the client in database-service.ts: the nearest service returns the shard, or the address of the
-// service on another machine, which returns its shard. A result is cached until its connection ends.
+// Locates databases for the client in database-service.ts. The nearest service returns the shard, or the address of a
+// service on another machine, which then returns the shard. A result is cached until its connection ends.
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -28,15 +28,15 @@ export interface FoundShard {
 }
 
 const ATTEMPTS_MAX = 3;
-/** Limit of redirects: services may refer to each other while a database moves. */
+/** Maximum number of redirects, because services may refer to each other while a database moves. */
 const HOPS_MAX = 3;
 const ROUTES_KEPT = 10_000;
 const NEAREST_MS = 5000;
 const PEER_MS = 500;
 const PAUSE_MS = 200;
-/** Interval of looking for new services. */
+/** Interval of checks for new services. */
 const PEERS_MS = 2000;
-/** How long one of several services may take to return a shard; the request is then repeated. */
+/** How long one of several services may take to return a shard, before the request is repeated. */
 const ROUTE_MS = 3000;
 const [LOOK_MS, SILENT_MS] = [1000, 2000];
 
@@ -47,14 +47,12 @@ export class DatabaseRoutes {
   readonly #looking = new Set<DatabaseLink>();
   readonly #found = new Map<string, DatabaseLink>();
   readonly #finding = new Map<string, Promise<DatabaseLink>>();
-  /** By address, beginning with the configured services. */
+  /** The services by address, beginning with the configured ones. */
   readonly #endpoints = new Map<string, DatabaseEndpoint>();
   readonly #given: readonly DatabaseEndpoint[];
-  /** Addresses of services on other machines, from the last request for them. */
+  /** Addresses of services on other machines, from the last time they were requested. */
   #peers: readonly string[] = [];
-  /**
-   * Whether there were other services: one of them may have, or take over, the databases of an unresponsive machine.
-   */
+  /** Whether there were other services, which may have or take over the databases of an unresponsive machine. */
   #hadPeers = false;
   #peersAt = 0;
   readonly #watch: NodeJS.Timeout;
@@ -78,7 +76,7 @@ export class DatabaseRoutes {
       connectMs,
       linkLimits: {
         inFlightMax: limits.inFlightMax,
-        // JSON of a result may be several times larger than its content.
+        // The limit of a frame is high, because the JSON of a result may be several times larger than its content.
         answerBytesMax: 1024 + Math.max(4 * limits.resultBytesMax, limits.dumpBytesMax),
       },
       onPeers: (peers) => {
@@ -155,7 +153,7 @@ export class DatabaseRoutes {
       }
   }
 
-  /** Address of the machine that has a database, unless it is that of the nearest service. */
+  /** Address of the machine that has a database, unless it is the machine of the nearest service. */
   async awayFrom(name: string): Promise<string | null> {
     const [answer] = await this.#askNearest<object>(ops.route, name, {}).catch((error: unknown) => {
       throw toPlatform(error);
@@ -163,7 +161,7 @@ export class DatabaseRoutes {
     return isElsewhere(answer) ? answer.at : null;
   }
 
-  /** Bytes of the files of all services, by namespace; null in a managed cloud. */
+  /** The bytes of all services' files by namespace; null in a managed cloud. */
   async kept(): Promise<Readonly<Record<string, number>> | null> {
     try {
       const [nearest, endpoint] = await this.#askNearest<Kept>(ops.kept, '', {});
@@ -208,8 +206,8 @@ export class DatabaseRoutes {
         this.#found.set(name, found);
         return found;
       } catch (error) {
-        // The process exited between the response and the connection, or the machine was lost and another one takes
-        // over.
+        // The process may have exited between the response and the connection, or the machine was lost and another one
+        // takes over.
         const isOver = this.#hadPeers ? performance.now() - since > this.#deps.limits.homeMs : attempt === ATTEMPTS_MAX;
         if (!isAway(error) || isOver || this.#closed) throw toPlatform(error);
         if (this.#hadPeers) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -247,7 +245,9 @@ export class DatabaseRoutes {
     this.#given[0]!.askPeers().catch(() => {});
   }
 
-  /** A frozen machine keeps its connections, while another machine takes over its projects. */
+  /**
+   * Requests are moved, because a frozen machine keeps its connections while another machine takes over its projects.
+   */
   #lookAtSilent(): void {
     if (this.#opened.size > 0) this.#refreshPeers();
     if (!this.#hadPeers) return;

@@ -1,5 +1,5 @@
-// The client of the database service: finds the process that owns a database, and handles requests whose process ended.
-// Such requests are retried if no effect can happen twice, and otherwise fail with a clear error.
+// The client of the database service: finds the process that owns a database, and handles requests whose process has
+// ended. Such requests are retried if no effect can happen twice, and otherwise fail with a clear error.
 import { join } from 'node:path';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -12,11 +12,11 @@ import { parseServiceAddress, type DatabaseAddress } from './database-endpoint.t
 import { DatabaseLink, type Sent } from './database-link.ts';
 import { DatabaseRoutes, type FoundShard } from './database-routes.ts';
 
-/** How the services of an installation are reached. */
+/** How clients reach the services of an installation. */
 interface ServiceAddresses {
-  /** The nearest first; the others are used while it does not answer. */
+  /** The addresses of services, the nearest first; the others are used while it does not respond. */
   readonly addresses: readonly DatabaseAddress[];
-  /** For services whose address another service returned. */
+  /** The token for services whose address another service returned. */
   readonly token: string;
 }
 
@@ -50,21 +50,23 @@ interface StoredDatabase {
   readonly changedAt: number;
 }
 
-/** Operations of a database's owner, besides {@link DatabaseStore}. */
+/** Operations of a database's owner, in addition to {@link DatabaseStore}. */
 export interface DatabaseOwner {
   /** Applies pending migrations; `files` are names and SQL. @returns the names applied now. */
   migrate(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<string[]>;
   /** Copies the database to a file of the service's machine, while it is in use. */
   backup(place: DatabasePlace, file: string): Promise<{ bytes: number }>;
-  /** Which of these migrations were applied; creates no database. @throws {PlatformError} `migration_changed`. */
+  /**
+   * Returns which of these migrations were applied; creates no database. @throws {PlatformError} `migration_changed`.
+   */
   migrations(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<KnownMigrations>;
   /**
    * Imports a file of the service's machine (SQL or a SQLite file) into the database atomically; continues after the
    * response.
    *
-   * @param what.id identifies the import; without `file`, only its progress is returned.
-   * @param what.replace existing content is deleted first. @param what.waitMs how long the response may wait for the
-   * end.
+   * @param what.id identifies the import; without `file`, only the progress is returned.
+   * @param what.replace whether existing content is deleted first. @param what.waitMs how long the response may wait
+   * for the end.
    * @throws {SqlRefusal} when too many are running, and in a managed cloud.
    */
   import(
@@ -85,31 +87,34 @@ export interface DatabaseOwner {
    * @param keepAs name under which the replaced database is stored, with all commits.
    */
   restoreFrom(place: DatabasePlace, resource: string, keepAs?: string): Promise<void>;
-  /** Which moments its replica has, in milliseconds since 1970, or null. @throws {SqlRefusal} without replicas. */
+  /**
+   * Returns the moments that its replica has, in milliseconds since 1970, or null. @throws {SqlRefusal} without
+   * replicas.
+   */
   replica(place: DatabasePlace): Promise<{ range: { oldest: number; newest: number } | null }>;
   /**
-   * A new database of the same namespace with the content of a moment.
+   * Creates a database in the same namespace with the content of a moment.
    *
    * @returns the size of the database, and the time of the latest change in it.
    * @throws {SqlRefusal} when the replica does not have that moment.
    */
   restoreAt(place: DatabasePlace, at: number, resource: string): Promise<{ bytes: number; time: number }>;
-  /** The databases of a namespace. @throws {SqlRefusal} if the databases are in a managed cloud. */
+  /** Lists the databases of a namespace. @throws {SqlRefusal} if the databases are in a managed cloud. */
   list(namespace: string, after?: string): Promise<readonly StoredDatabase[]>;
   /**
-   * A new database with the same content; `shared` when the file system shares the blocks.
+   * Creates a database with the same content; `shared` says whether the file system shares the blocks.
    *
-   * @param options.unlessThere an existing database is kept, and `made` is false.
+   * @param options.unlessThere whether an existing database is kept; `made` is then false.
    */
   branch(
     place: DatabasePlace,
     resource: string,
     options?: { readonly unlessThere?: boolean },
   ): Promise<{ bytes: number; shared: boolean; made: boolean }>;
-  /** @returns whether there was a database. */
+  /** Deletes a database. @returns whether there was one. */
   remove(place: DatabasePlace): Promise<boolean>;
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
-  /** Bytes of all files by namespace, including branches and snapshots; null in a managed cloud. */
+  /** Returns the bytes of all files by namespace, including branches and snapshots; null in a managed cloud. */
   kept(): Promise<Readonly<Record<string, number>> | null>;
   /**
    * Moves a project's databases and durable objects to the database service of another machine.
@@ -117,9 +122,9 @@ export interface DatabaseOwner {
    * @throws {SqlRefusal} if there is no such machine, or the databases cannot be moved now; they stay where they are.
    */
   move(namespace: string, to: string): Promise<void>;
-  /** Deletes the files of a namespace that are not databases, such as damaged ones that were set aside. */
+  /** Deletes the files of a namespace that are not databases, such as damaged files that were set aside. */
   sweep(namespace: string): Promise<void>;
-  /** Slow statements of the database since it was opened, longest total duration first. */
+  /** Returns the slow statements of the database since it was opened, longest total duration first. */
   slow(place: DatabasePlace): Promise<readonly SlowStatement[]>;
 }
 
@@ -128,15 +133,18 @@ export interface DatabaseClient extends DatabaseStore, DatabaseOwner {
 }
 
 const ATTEMPTS_MAX = 3;
-/** Minimum cost of a statement. */
+/** The minimum cost of a statement. */
 const LEAST_MS = 0.01;
 const ELSEWHERE_PAUSE_MS = 50;
 const VERDICT_MS = 3000;
-/** If the process exits, incomplete statements are rolled back, and scripts continue after the applied statements. */
+/**
+ * Operations that can be retried if the process exits: incomplete statements are rolled back, and scripts continue
+ * after the applied statements.
+ */
 const repeatable = new Set<number>([ops.query, ops.batch, ops.exec, ops.begin, ops.migrate]);
 const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|update|delete|replace)\b))/i;
 
-/** Connects on first use, and again after a service was replaced. */
+/** Opens the client, which connects on first use, and again after a service was replaced. */
 export function createDatabaseClient(
   given: DatabaseAddress | ServiceAddresses,
   limits: DatabaseLimits = defaultLimits.database,
@@ -155,7 +163,7 @@ export function createDatabaseClient(
       );
   }
 
-  /** The request was not started: its database is, or will be, on another machine. */
+  /** Called when a request was not started because its database is, or will be, on another machine. */
   function sendElsewhere(request: Sent): void {
     routes.forget(request.name);
     const isFirst = request.wanderingSince === undefined;
@@ -173,10 +181,10 @@ export function createDatabaseClient(
     try {
       verdict = await verdictOf(endpoint, { shard, key: gone.key, names });
     } catch {
-      // The service itself has exited: the outcome is unknown.
+      // The service itself has exited, so the outcome is unknown.
     }
     for (const request of unanswered) {
-      // If a process is ended because of a statement, the CPU it used is not reported.
+      // A process that is ended because of a statement does not report the CPU that it used.
       if (verdict?.blamed === request.id && verdict.reason === 'time') request.owner?.settleCpu(0, verdict.limitMs);
       const answer = fate(request, verdict);
       if (answer !== 'again') request.resolve(answer);
@@ -202,7 +210,7 @@ export function createDatabaseClient(
       const message = `the request exceeds ${limits.requestBytesMax} bytes`;
       return Promise.resolve(new SqlRefusal('SQLITE_TOOBIG', message).toJson());
     }
-    // An invocation without budget starts no request; the cost is in the response.
+    // An invocation without remaining budget starts no request. The actual cost is in the response.
     owner?.reserveCpu(LEAST_MS);
     owner?.settleCpu(LEAST_MS, 0);
     return new Promise((resolve, reject) => {
@@ -218,7 +226,7 @@ export function createDatabaseClient(
     return answer;
   }
 
-  /** Files are on the machine of the nearest service. */
+  /** The files are on the machine of the nearest service. */
   async function needHere(place: DatabasePlace): Promise<void> {
     const away = await routes.awayFrom(`${place.namespace}/${place.resource}`);
     if (away !== null)
@@ -240,7 +248,7 @@ export function createDatabaseClient(
     },
     async import(place, what) {
       if (what.file !== undefined) await needHere(place);
-      // A restarted service does not know that the import had been started.
+      // A restarted service does not know that the import was started before.
       const attempts = what.file === undefined ? ATTEMPTS_MAX : 1;
       return routes.ask<ImportState>(ops.import, `${place.namespace}/${place.resource}`, what, attempts);
     },
@@ -280,11 +288,12 @@ export function createDatabaseClient(
   };
 }
 
-/** Why a shard ended. @throws {Failure} if the service has exited, too. */
+/** Returns why a shard ended. @throws {Failure} if the service has exited, too. */
 async function verdictOf(endpoint: FoundShard['endpoint'], question: unknown): Promise<Verdict> {
   for (let attempt = 1; ; attempt++)
     try {
-      // A frozen machine does not answer; the service on this machine reports the cause even under load.
+      // Other machines have a timeout, because a frozen machine does not respond. The service on this machine reports
+      // the cause even under load.
       const msMax = endpoint.isLocal ? undefined : VERDICT_MS;
       return JSON.parse((await endpoint.ask(ops.verdict, '', question, msMax)) as string) as Verdict;
     } catch (error) {
@@ -292,7 +301,7 @@ async function verdictOf(endpoint: FoundShard['endpoint'], question: unknown): P
     }
 }
 
-/** `again`, or the error of a request whose process ended. */
+/** Returns `again`, or the error of a request whose process ended. */
 function fate(request: Sent, verdict: Verdict | null): string {
   const { id, op, transaction, payload } = request;
   if (transaction !== 0) {
@@ -312,7 +321,7 @@ function fate(request: Sent, verdict: Verdict | null): string {
   }
   if (request.attempts < ATTEMPTS_MAX) {
     if (verdict?.begun != null && id > verdict.begun) return 'again';
-    // An orphaned interactive transaction is rolled back with its connection.
+    // An interactive transaction without a client is rolled back when its connection closes.
     if (op === ops.pending || op === ops.dequeue || op === ops.migrations || op === ops.siblings) return 'again';
     if (
       op === ops.begin ||

@@ -14,7 +14,7 @@ export function openEventsPostgres(options: {
   connectionsMax?: number;
 }): EventStores & { readonly sql: ReturnType<typeof openPostgresSql> } {
   const sql = openPostgresSql(options);
-  // A separate connection: it keeps listening, whatever happens to the others.
+  // A separate connection, which continues to listen independently of the others.
   const words = { url: options.url, name: `${options.name} words` };
   const wake = createPostgresWake(
     (channel, payload) => sql.all('SELECT pg_notify($1, $2)', channel, payload),

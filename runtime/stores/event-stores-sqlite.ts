@@ -7,7 +7,9 @@ import { closeEventStores, eventStoresOver, eventTables, type EventStores } from
 import type { Sql } from './sql.ts';
 import { openSqliteSql } from './sql-sqlite.ts';
 
-/** Stores over a SQLite file, which processes of this machine may share; `:memory:` stores nothing. */
+/**
+ * Opens the stores over a SQLite file, which processes of this machine may share; `:memory:` stores nothing on disk.
+ */
 export function openEventsSqlite(options: {
   file: string;
   limits: DeliveryLimits;
@@ -22,9 +24,9 @@ export function openEventsSqlite(options: {
   };
 }
 
-/** Membership among processes of one machine that share a file: a member leaves when its process exits. */
+/** Membership among processes of one machine that share a file. A member leaves when its process exits. */
 function joinByProcess(): Presence {
-  // In a container, the next process has the same id.
+  // The id of the process is not sufficient, because in a container, the next process has the same id.
   const self = `p${process.pid}-${Math.round(performance.timeOrigin)}-`;
   const id = `${self}${randomBytes(9).toString('base64url')}`;
   return {

@@ -28,9 +28,9 @@ export const eventTables: readonly string[] = [
   'outbox_database',
 ];
 
-/** Limits of writes and statements of bindings. */
+/** Limits for writes and statements of bindings. */
 interface StoreLimits {
-  /** Free space of the database's disk. */
+  /** The free space of the database's disk. */
   readonly space: FreeSpace;
   /** Remaining storage of organizations. */
   readonly storage: StorageGuard;
@@ -39,7 +39,7 @@ interface StoreLimits {
   readonly limit: ProjectLimit | null;
 }
 
-/** Rows deleted by one statement. */
+/** Maximum number of rows that one statement deletes. */
 const CLEARED_AT_ONCE = 500;
 
 /** The stores over one database. */
@@ -48,20 +48,20 @@ export interface EventStores {
   readonly timer: ReturnType<typeof createTimerStore>;
   readonly cron: ReturnType<typeof createCronStore>;
   readonly workflow: ReturnType<typeof createWorkflowStore>;
-  /** Index of databases with messages for queues. */
+  /** The index of databases with messages for queues. */
   readonly outboxes: OutboxIndex;
   readonly wake: Wake;
   /** A broker's membership among the brokers over this database. */
   join(onTrouble: (error: unknown) => void): Promise<Presence>;
   /**
-   * Deletes all messages, timers and runs of a namespace, including those in progress and those of its previews. Lanes
-   * are kept, because engines and brokers cache their numbers.
+   * Deletes all messages, timers and runs of a namespace and its previews, including those in progress. Lanes are kept,
+   * because engines and brokers cache their numbers.
    */
   clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
   close(): Promise<void>;
 }
 
-/** All stores, except those that each kind of database implements itself. */
+/** All stores, except the parts that each kind of database implements itself. */
 export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores, 'join' | 'close'> {
   return {
     queue: createQueueStore(sql, wake, limits),
@@ -72,7 +72,8 @@ export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): O
     wake,
     async clear(namespace) {
       const row = sql.technology === 'postgres' ? 'ctid' : 'rowid';
-      // Steps, events and logs are deleted with their runs. Deleted in batches, since statements have a timeout.
+      // Steps, events and logs are deleted with their runs. Rows are deleted in batches, because statements have a
+      // timeout.
       const drop = async (table: string): Promise<number> => {
         const batch = `DELETE FROM ${table} WHERE ${row} IN (SELECT ${row} FROM ${table} WHERE lane_id IN (
           SELECT id FROM lane WHERE namespace = $1 OR namespace LIKE $2 ESCAPE '!') LIMIT ${CLEARED_AT_ONCE}) RETURNING 1`;
@@ -89,7 +90,7 @@ export function eventStoresOver(sql: Sql, wake: Wake, limits: DeliveryLimits): O
   };
 }
 
-/** The stores for bindings: a full disk, full storage and a busy project limit their calls. */
+/** The stores for bindings, whose calls are limited if the disk or the storage is full, or the project is busy. */
 export function limitedStores(
   { sql, queue, timer, workflow }: BindingEventStores & { readonly sql: Sql },
   { space, storage, queueBytesMax, limit }: StoreLimits,
@@ -98,7 +99,7 @@ export function limitedStores(
     limit === null ? store : limitCalls(store, limit, names);
   const bounded = limitQueue(queue, queueLimit(sql, queueBytesMax, storage));
   return {
-    // Sending is batched separately, together with messages of other projects.
+    // Sending is not limited here, because it is batched with messages of other projects.
     queue: limited(whereThereIsSpace(bounded, space, ['send']), ['metrics', 'list', 'remove', 'redrive', 'purge']),
     timer: limited(whereThereIsSpace(limitTimers(timer, storage), space, ['set']), ['set', 'get', 'list', 'delete']),
     workflow: limited(whereThereIsSpace(limitWorkflows(workflow, storage), space, ['trigger', 'sendEvent']), [

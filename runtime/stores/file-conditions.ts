@@ -1,7 +1,7 @@
-// Conditions and ranges, the same for every store of files. Pure.
+// Conditions and ranges, in the same way for all stores of files. Pure.
 import type { FileCondition, FileHead, FileRange } from '../engine/bindings/files.ts';
 
-/** Whether a condition holds for the existing file (null: none). */
+/** Whether the existing file meets a condition; null means that there is no file. */
 export function holds(condition: FileCondition | null, head: FileHead | null): boolean {
   if (condition === null) return true;
   const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter } = condition;

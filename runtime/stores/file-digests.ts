@@ -1,25 +1,25 @@
-// Digests given for a written file: computed as its bytes arrive, and compared at the end. Used by the stores of
-// files.
+// Checks the digests that a worker gives for a file: they are computed as the bytes arrive, and compared at the end.
+// Used by the stores of files.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { FileDigests } from '../engine/bindings/files.ts';
 
-/** A fraction of a millisecond for each digest. */
+/** Computes digests of a small array, each in a fraction of a millisecond. */
 const TURN_BYTES = 256 * 1024;
 
 /** Digests being computed. */
 interface Digests {
   update(bytes: Uint8Array): void;
-  /** The same for large arrays, in several ticks. */
+  /** Computes digests of a large array, over several ticks of the event loop. */
   updateInTurns(bytes: Uint8Array): Promise<void>;
   /**
-   * @param known digests that the caller has computed. @throws {PlatformError} `invalid_argument` for a digest that
-   * differs.
+   * Compares the digests. @param known digests that the caller has computed. @throws {PlatformError} `invalid_argument`
+   * for a digest that differs.
    */
   check(known?: FileDigests): void;
 }
 
-/** Computes the expected digests. MD5 is left to the caller if the caller needs it anyway. */
+/** Computes the expected digests. The caller computes MD5 if it needs it anyway. */
 export function createDigests(expected: FileDigests, ownMd5 = true): Digests {
   const names = Object.keys(expected).filter((name) => !(ownMd5 && name === 'md5')) as (keyof FileDigests)[];
   const sums = names.map((name) => createHash(name));

@@ -20,19 +20,19 @@ export interface Content {
 }
 
 /**
- * Number of contents of one body that are opened before it is read. Names of further contents must be kept for a while
- * after the file is deleted.
+ * How many contents of one body are opened before it is read. Further contents must be kept for a while after the file
+ * is deleted.
  */
 export const OPEN_AT_ONCE = 64;
 const CHUNK_BYTES = 256 * 1024;
-/** Small chunks of a stream are written together: each write is a task of another thread. */
+/** Small chunks of a stream are written together, because each write is a task of another thread. */
 const GATHERED_BYTES_MIN = 512 * 1024;
 const ORPHAN_MS = 24 * 60 * 60 * 1000;
 
-/** Files below a folder. */
+/** The contents in a folder. */
 export interface Contents {
   /**
-   * Durable when it resolves; it takes over the bytes of a body, which are freed then.
+   * Writes a content, which is durable when it resolves. The bytes of a body belong to this function, which frees them.
    *
    * @param note called before bytes are written, and with a negative number when they are deleted again; may throw.
    * @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes.
@@ -44,13 +44,13 @@ export interface Contents {
     digests?: FileWrite['digests'],
   ): Promise<Content & { readonly md5: string }>;
   /**
-   * Several contents as one stream; the first contents are open when it resolves. @throws {Error} ENOENT when one of
-   * these contents was deleted.
+   * Reads several contents as one stream; the first contents are open when it resolves. @throws {Error} ENOENT when one
+   * of these contents was deleted.
    */
   read(contents: readonly Content[], offset: number, length: number): Promise<FileBody>;
-  /** A reader that has them open reads them to their end. */
+  /** Deletes contents. A reader that has opened them can read them to the end. */
   drop(contents: readonly Content[]): Promise<void>;
-  /** Removes leftovers of a crash: unknown contents older than a day. */
+  /** Removes what a crash has left behind: unknown contents that are older than a day. */
   sweep(known: ReadonlySet<string>): void;
   close(): void;
 }
@@ -103,8 +103,8 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
           size += chunk.byteLength;
           if (size > bytesMax)
             throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
-          // Another thread writes while this thread computes the digest, with pauses for other work: a megabyte takes 2
-          // ms.
+          // Another thread writes, while this thread computes the digest with pauses for other work, because a megabyte
+          // takes 2 ms.
           if (whole === null) {
             gathered.push(chunk);
             gatheredBytes += chunk.byteLength;
@@ -122,7 +122,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
         }
         if (gatheredBytes > 0) await writeGathered();
         await writing;
-        // The content is added only after it is written and its digest is known.
+        // The content is only added when it is written and its digest is known.
         if (whole !== null) freeBuffer(whole);
         await file.datasync();
         const etag = md5.digest('hex');
@@ -195,12 +195,12 @@ async function openAlone(path: string): Promise<CachedFile> {
   const file = await open(path);
   return {
     read: async (...where) => (await file.read(...where)).bytesRead,
-    // A file that is being read is closed afterwards.
+    // If a file is being read, it is closed afterwards.
     close: () => void file.close().catch(() => {}),
   };
 }
 
-/** Reads slices of files one after the other. */
+/** Reads slices of files, one after the other. */
 class DiskBody extends Readable implements FileBody {
   #slices: Slice[];
   #bytes: number;
@@ -274,7 +274,7 @@ class DiskBody extends Readable implements FileBody {
   }
 }
 
-/** Writes chunks and frees their memory. */
+/** Writes chunks, and frees their memory. */
 async function writeAll(
   file: FileHandle,
   chunks: readonly Uint8Array[],
@@ -283,7 +283,7 @@ async function writeAll(
   for (let left = chunks; left.length > 0;) {
     let { bytesWritten } = await file.writev(left);
     const whole = left.findIndex((chunk) => (bytesWritten -= chunk.byteLength) < 0);
-    // A negative count is the number of remaining bytes of the first, partly written chunk.
+    // If a count is negative, it is the number of remaining bytes of the first, partly written chunk.
     left = whole < 0 ? [] : [left[whole]!.subarray(bytesWritten), ...left.slice(whole + 1)];
   }
   if (after !== undefined) for (const chunk of chunks) after(chunk);

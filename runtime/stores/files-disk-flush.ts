@@ -1,4 +1,4 @@
-// Makes commits of a SQLite file durable off the main thread. Used by files-disk.ts.
+// Makes commits of a SQLite file durable without blocking the main thread. Used by files-disk.ts.
 import { open, type FileHandle } from 'node:fs/promises';
 
 /** Resolves when all commits before the call are durable. */
@@ -8,7 +8,7 @@ export interface Flush {
 }
 
 /**
- * One sync of SQLite's log for all callers that arrive while another is in progress.
+ * All callers that arrive while a sync of SQLite's log is in progress share the next sync.
  *
  * @param log path of the write-ahead log.
  */
@@ -17,7 +17,7 @@ export function createFlush(log: string): Flush {
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | null = null;
   async function sync(): Promise<void> {
-    // The file exists from the first commit until the last process closes the index.
+    // The log exists from the first commit until the last process closes the index.
     file ??= open(log, 'r+');
     await (await file).datasync();
   }

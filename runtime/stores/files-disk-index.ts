@@ -1,5 +1,5 @@
-// Reads a copy of the index of files-disk.ts: files, and their contents. For backup and restore; it never opens an
-// index that is in use.
+// Reads a copy of the index of files-disk.ts, with the files and their contents. Used by backup and restore; never
+// opens an index that is in use.
 import type { FileDigests, FileHeaders, FilePlace } from '../engine/bindings/files.ts';
 import type { Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
@@ -15,13 +15,13 @@ interface IndexedFile extends FilePlace {
 
 /** A copy of an index. */
 interface FilesIndex {
-  /** Names of all contents, including those of unfinished uploads, with their sizes in the index. */
+  /** The names of all contents, including those of unfinished uploads, with their sizes in the index. */
   contents(): Map<string, number>;
   files(): Generator<IndexedFile>;
   close(): void;
 }
 
-/** @throws SQLite's error when it is not an index. */
+/** @throws SQLite's error when the file is not an index. */
 export function openFilesIndex(file: string): FilesIndex {
   const db = openSqliteFile(file);
   return {

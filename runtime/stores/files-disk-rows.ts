@@ -8,7 +8,7 @@ import { contentBytes, FILE_BYTES, textBytes, type FileTexts } from './file-byte
 import { holds } from './file-conditions.ts';
 import type { Content } from './files-disk-contents.ts';
 
-/** Maximum number of files deleted in one transaction, which runs on the main thread. */
+/** Maximum number of files that are deleted in one transaction, which runs on the main thread. */
 const CLEARED_AT_ONCE = 200;
 
 /** A file or an upload whose row was deleted. */
@@ -27,7 +27,7 @@ export interface FileRow {
   readonly uploaded_at: number;
   readonly headers: string;
   readonly metadata: string;
-  /** JSON: names of the content's files, in order. */
+  /** JSON with the names of the content's files, in order. */
   readonly contents: string;
   readonly digests: string;
 }
@@ -46,9 +46,9 @@ const DROPPED_MS = 60 * 60 * 1000;
 const nothing: Gone = { contents: [], texts: 0 };
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
-/** Limits and clock of the rows. */
+/** The limits and the clock. */
 interface FileRowsOptions {
-  /** Storage limit of a namespace, including parts of uploads, as file-bytes.ts counts it. */
+  /** Storage limit of a namespace, including parts of uploads, in bytes as counted by file-bytes.ts. */
   readonly namespaceBytesMax: number;
   readonly now: () => number;
 }
@@ -75,17 +75,17 @@ export class FileRows {
     return this.#statements.find.get(namespace, resource, key);
   }
 
-  /** Files of a resource in the order of their keys. @param from the first key. */
+  /** Lists files of a resource in the order of their keys. @param from the first key. */
   from({ namespace, resource }: FilePlace, from: string): IterableIterator<FileRow> {
     return this.#statements.page.iterate(namespace, resource, from);
   }
 
-  /** Counted bytes by namespace. */
+  /** The counted bytes by namespace. */
   used(): Map<string, number> {
     return new Map(this.#statements.allUsed.all().map(({ namespace, bytes }) => [namespace, bytes]));
   }
 
-  /** A row that names these contents, with its own version. */
+  /** Creates a row that names these contents, with a new version. */
   rowOf(
     contents: readonly Content[],
     etag: string,
@@ -188,7 +188,7 @@ export class FileRows {
     return found;
   }
 
-  /** Returns the part's previous content. */
+  /** Stores a part, and returns its previous content. */
   putPart(place: FilePlace, key: string, upload: string, { part, etag, name, size }: PartRow): readonly Content[] {
     return this.#write(() => {
       this.uploadOf(place, key, upload);
@@ -200,7 +200,7 @@ export class FileRows {
   }
 
   /**
-   * An upload and its parts become a file atomically: later operations on the upload must not delete contents of a
+   * Makes an upload and its parts a file atomically, so that later operations on the upload do not delete contents of a
    * file.
    *
    * @throws {PlatformError} `invalid_argument`, when a named part was not uploaded.
@@ -225,14 +225,14 @@ export class FileRows {
       for (const { etag } of chosen) digest.update(etag, 'hex');
       const contents = chosen.map(({ name, size }) => ({ name, size }));
       const row = this.rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
-      // From now on the file counts instead.
+      // From now on, the contents count as part of the file.
       this.#use(
         place.namespace,
         -contentBytes([...chosen, ...unused.values()]) - FILE_BYTES - textBytes({ key, ...texts }),
       );
       const old = this.#put(place, key, null, row) as Gone;
       this.#statements.dropUpload.run(upload);
-      // The upload's texts are the file's now.
+      // The texts of the upload now belong to the file.
       const gone = { contents: [...old.contents, ...unused.values()], texts: old.texts + FILE_BYTES };
       return { head: toHead({ key, ...row }), gone };
     });
@@ -285,7 +285,8 @@ function prepare(db: Database.Database) {
     uploads: db.prepare<unknown[], FileTexts & { readonly id: string }>(
       `SELECT id, key, headers, metadata FROM uploads WHERE namespace = ? AND resource = ? LIMIT ${CLEARED_AT_ONCE}`,
     ),
-    // Moves from one resource to the next in the primary key, instead of reading all files on the main thread.
+    // The query jumps from one resource to the next in the primary key, instead of reading all files on the main
+    // thread.
     resources: db.prepare<unknown[], { readonly resource: string }>(
       `WITH RECURSIVE known (namespace, resource) AS (
          SELECT ?, (SELECT min(resource) FROM files WHERE namespace = ?)

@@ -26,7 +26,7 @@ const COUNT_VERSION = 2;
 /** Opens an index and migrates it; creates it if necessary. */
 export function openFilesTables(file: string): Database.Database {
   const db = openSqliteFile(file);
-  // `flushed` makes a commit durable, off the main thread and for all waiting callers together.
+  // `flushed` makes a commit durable for all waiting callers together, without blocking the main thread.
   db.pragma('synchronous = NORMAL');
   db.pragma('foreign_keys = ON');
   db.exec(schema);
@@ -42,7 +42,7 @@ function addDigests(db: Database.Database): void {
     db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
 }
 
-/** Counts existing files if there is no count yet, or only an older one that had only their bytes. */
+/** Counts existing files if there is no count yet, or only an older count without texts and overhead. */
 function countOnce(db: Database.Database): void {
   if ((db.pragma('user_version', { simple: true }) as number) >= COUNT_VERSION) return;
   const texts = ['key', 'headers', 'metadata'].map((column) => `length(CAST(${column} AS BLOB))`).join(' + ');
@@ -55,7 +55,7 @@ function countOnce(db: Database.Database): void {
   db.pragma(`user_version = ${COUNT_VERSION}`);
 }
 
-/** Contents that rows name, at one moment: parts may become a file in the meantime. */
+/** The contents that rows name. They are read in one transaction, because parts may become a file in the meantime. */
 export function knownContents(db: Database.Database): Set<string> {
   return db.transaction(() => {
     const known = new Set<string>();

@@ -1,5 +1,5 @@
 // Files in a folder: contents (files-disk-contents.ts), and a SQLite index of them (files-disk-rows.ts), which several
-// processes may open at the same time. A content is on disk before its row. The row replaces the old row in one
+// processes may open at the same time. A content is written to disk before its row. The row replaces the old row in one
 // transaction, so that a reader, and a restart after a crash, finds either the old or the new file. Contents without a
 // row after a crash are removed when they are a day old.
 import { randomBytes } from 'node:crypto';
@@ -17,21 +17,21 @@ import { createFlush, type Flush } from './files-disk-flush.ts';
 import { FileRows, toHead, type FileRow, type Gone } from './files-disk-rows.ts';
 import { knownContents, openFilesTables } from './files-disk-schema.ts';
 
-/** A reader whose contents were deleted reads the row again, as often as it has changed. */
+/** How many times a reader whose contents were deleted reads the changed row again. */
 const ATTEMPTS_MAX = 100;
 
 /** Options of {@link openFilesDisk}. */
 interface FilesDiskOptions {
-  /** Storage limit of a namespace, including parts of uploads, as file-bytes.ts counts it. */
+  /** Storage limit of a namespace, including parts of uploads, in bytes as counted by file-bytes.ts. */
   readonly namespaceBytesMax?: number;
-  /** Free space of the disk. */
+  /** The free space of the disk. */
   readonly space?: FreeSpace;
   /** Remaining storage of organizations. */
   readonly storage?: StorageGuard;
   readonly now?: () => number;
 }
 
-/** Shared state of the operations. */
+/** The state that the operations share. */
 interface DiskDeps {
   readonly rows: FileRows;
   readonly content: Contents;
@@ -95,7 +95,7 @@ function reads({ rows, content }: DiskDeps): Pick<FileStore, 'head' | 'get' | 'l
           const body = await content.read(JSON.parse(row.contents) as Content[], bytes.offset, bytes.length);
           return { head, range: bytes, body };
         } catch (error) {
-          // Replaced or deleted between reading its row and opening its contents.
+          // The file was replaced or deleted after its row was read, and before its contents were opened.
           const isReplaced = (error as NodeJS.ErrnoException).code === 'ENOENT' && row.version !== last?.version;
           if (!isReplaced || attempt === ATTEMPTS_MAX) throw error;
           last = row;
@@ -134,7 +134,7 @@ function pageOf(
       break;
     }
     if (jump === null) return { files, prefixes, cursor: null };
-    // A key after all keys that begin with this one.
+    // A key that follows all keys that begin with this one.
     from = `${jump}\u{10ffff}`;
   }
 }
@@ -227,7 +227,7 @@ function uploads(deps: DiskDeps): Uploads {
   };
 }
 
-/** Call once the row that no longer names them is on disk. */
+/** Call this function when the row that no longer names the contents is on disk. */
 async function drop(
   { rows, content, storage }: DiskDeps,
   { namespace }: FilePlace,
@@ -235,11 +235,14 @@ async function drop(
 ): Promise<void> {
   storage.note(namespace, -contentBytes(contents) - texts);
   if (contents.length <= OPEN_AT_ONCE) await content.drop(contents);
-  // A reader here or in another process may not have opened all of them yet.
+  // A reader in this or another process may not have opened all of the contents yet.
   else await content.drop(rows.dropLater(contents).map((name) => ({ name, size: 0 })));
 }
 
-/** Writes a content, and counts it for the organization. `texts`: counted bytes besides the content. */
+/**
+ * Writes a content, and counts it for the organization. `texts` is the number of counted bytes in addition to the
+ * content.
+ */
 async function writeNoted(
   { content, storage }: DiskDeps,
   { namespace }: FilePlace,
@@ -256,7 +259,7 @@ async function writeNoted(
   }
 }
 
-/** A full disk fails with the error of a quota. */
+/** Writes to a full disk fail with the error of a quota. */
 function guarded<Given extends readonly unknown[], Result>(
   call: (...given: Given) => Promise<Result>,
 ): (...given: Given) => Promise<Result> {

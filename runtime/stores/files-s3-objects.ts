@@ -1,5 +1,5 @@
-// How files are objects of a bucket: their header fields, and the lists of their keys. Called by files-s3.ts. Sends no
-// request.
+// How files are stored as objects of a bucket: their headers, and the lists of their keys. Called by files-s3.ts. Sends
+// no request.
 import { randomBytes } from 'node:crypto';
 import type { Headers } from 'undici';
 import { PlatformError } from '#core/errors.ts';
@@ -7,7 +7,7 @@ import { unavailable, unquote } from '#core/s3/bucket.ts';
 import { childText, type XmlElement } from '#core/s3/xml.ts';
 import type { FileHead, FileHeaders, FilePage, FileWrite } from '../engine/bindings/files.ts';
 
-/** Limit of S3 for custom fields of a file. */
+/** S3's limit for custom fields of a file. */
 const METADATA_BYTES_MAX = 1800;
 
 const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
@@ -18,7 +18,7 @@ const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
   cacheControl: 'cache-control',
 };
 
-/** The header fields of a file. @throws {PlatformError} if its metadata is too large. */
+/** The headers of a file. @throws {PlatformError} if its metadata is too large. */
 export function fieldsOf({
   headers,
   metadata,
@@ -45,7 +45,7 @@ export function fieldsOf({
   return fields;
 }
 
-/** @param below prefix of all keys. @param cursor the end of the previous page. */
+/** @param below the prefix of all keys. @param cursor the end of the previous page. */
 export function toPage(document: XmlElement, below: string, cursor: string | null): FilePage {
   const named = (name: string): XmlElement[] => document.children.filter((child) => child.name === name);
   const files = named('Contents').map((entry): FileHead => {

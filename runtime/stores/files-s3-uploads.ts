@@ -1,5 +1,5 @@
-// Uploads to a bucket: sends bodies in pieces of a few megabytes, whatever their size, and keeps the memory of a
-// namespace's uploads within a budget. Called by files-s3.ts, which names the objects.
+// Uploads to a bucket: sends bodies of any size in pieces of a few megabytes, and limits the memory of a namespace's
+// uploads. Called by files-s3.ts, which names the objects.
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
@@ -12,12 +12,12 @@ import { FILE_BYTES } from './file-bytes.ts';
 import { createDigests } from './file-digests.ts';
 import { fieldsOf } from './files-s3-objects.ts';
 
-/** Pieces of an upload of unknown length; S3 requires parts of at least 5 MB. */
+/** Size of the pieces of an upload of unknown length; S3 requires parts of at least 5 MB. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** A part is held in memory, so that its hash is known before it is sent. */
+/** Size of a part, which is held in memory so that its hash is known before it is sent. */
 const PART_BYTES_MAX = 128 * 1024 * 1024;
 
-/** Where an upload goes. */
+/** The target of an upload. */
 interface Target {
   readonly namespace: string;
   /** Of the object. */
@@ -34,7 +34,7 @@ interface Uploads {
    * Sends a body in pieces; the parts of an interrupted upload are discarded.
    *
    * @param texts bytes of the key and the metadata, which count as storage.
-   * @param condition header fields of a conditional write.
+   * @param condition headers of a conditional write.
    */
   put(
     target: Target,
@@ -55,7 +55,7 @@ interface Uploads {
   complete(key: string, id: string, parts: readonly Part[], headers?: Readonly<Record<string, string>>): Promise<void>;
 }
 
-/** Uploads to a bucket. @param bytesHeldMax memory limit of a namespace's uploads. */
+/** Creates the uploads to a bucket. @param bytesHeldMax memory limit of a namespace's uploads. */
 export function createUploads({ send, expect, read }: Bucket, storage: StorageGuard, bytesHeldMax: number): Uploads {
   const budget = new ByteBudget(bytesHeldMax);
 
@@ -89,7 +89,7 @@ export function createUploads({ send, expect, read }: Bucket, storage: StorageGu
       .join('');
     const body = Buffer.from(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`);
     const document = await read({ method: 'POST', key, query: { uploadId: upload }, headers, body });
-    // S3 may begin its response before it knows the result.
+    // The body is read even for status 200, because S3 may begin its response before it knows the result.
     if (document.name === 'Error') throw refusal(400, document);
   }
 
@@ -169,7 +169,7 @@ export function createUploads({ send, expect, read }: Bucket, storage: StorageGu
   };
 }
 
-/** A body in pieces. The last piece is marked, and only it may be short. */
+/** Splits a body into pieces. The last piece is marked, and only the last one may be short. */
 async function* pieces(
   body: Readable | Uint8Array,
   share: Share,

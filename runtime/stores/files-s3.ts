@@ -14,7 +14,7 @@ import { openBucket, refusal, refused, type BucketOptions } from '#core/s3/bucke
 interface S3Options extends BucketOptions {
   /** Prefix of all keys, without leading and trailing slashes; '' for none. */
   readonly prefix: string;
-  /** Memory limit for a namespace's uploads, above which all but the oldest wait. */
+  /** Memory limit for a namespace's uploads, above which all uploads except the oldest wait. */
   readonly uploadBytesHeldMax: number;
   /** Remaining storage of organizations. */
   readonly storage?: StorageGuard;
@@ -23,7 +23,7 @@ interface S3Options extends BucketOptions {
 /** Opens the bucket; sends no request before the first call. */
 export function openFilesS3(options: S3Options): FileStore & {
   everything(): AsyncGenerator<FilePlace & { readonly key: string; readonly size: number }>;
-  /** Bytes by namespace, by listing the whole bucket. Excludes metadata and parts of unfinished uploads. */
+  /** The bytes by namespace, from a list of the whole bucket. They exclude metadata and parts of unfinished uploads. */
   kept(): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 } {
@@ -56,7 +56,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       const page = toPage(await read({ method: 'GET', query }), root, cursor);
       for (const file of page.files) {
         const [, namespace, resource, key] = /^([^/]+)\/([^/]+)\/(.+)$/s.exec(file.key) ?? [];
-        // Other objects there are not files.
+        // Other objects with this prefix are not files.
         if (key !== undefined) yield { namespace: namespace!, resource: resource!, key, size: file.size };
       }
       if ((cursor = page.cursor) === null) return;
@@ -91,7 +91,7 @@ export function openFilesS3(options: S3Options): FileStore & {
     },
     async get(place, key, { range, onlyIf }) {
       const name = keyOf(place, key);
-      // Not every storage supports suffix ranges.
+      // The length is read first, because not every storage supports suffix ranges.
       const size0 = range !== null && 'suffix' in range ? (await head(place, key))?.size : undefined;
       if (range !== null && 'suffix' in range && size0 === undefined) return null;
       const absolute = range === null || !('suffix' in range) ? range : resolveRange(range, size0 ?? 0);
@@ -141,8 +141,8 @@ export function openFilesS3(options: S3Options): FileStore & {
         prefix: below + prefix,
         'max-keys': String(limit),
         ...(delimiter === '' ? {} : { delimiter }),
-        // A key rather than a token of the storage, so that it does not expire. After everything below a grouped
-        // prefix.
+        // The cursor is a key, not a token of the storage, so that it does not expire. After a grouped prefix, it
+        // follows everything below the prefix.
         ...(cursor === null ? {} : { 'start-after': below + cursor }),
       };
       return toPage(await read({ method: 'GET', query }), below, cursor);
@@ -165,7 +165,7 @@ export function openFilesS3(options: S3Options): FileStore & {
       const response = await send({ method: 'DELETE', key: keyOf(place, key), query });
       if (!response.ok) throw await refused(response);
     },
-    // The bucket expires incomplete uploads: their keys are in no list of files.
+    // Incomplete uploads are not deleted here, because the bucket expires them, and their keys are in no list of files.
     async clear(place) {
       let count = 0;
       for (let cursor: string | null = null; ;) {

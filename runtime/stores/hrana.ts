@@ -1,5 +1,5 @@
-// The protocol of a libSQL cloud: Hrana over HTTP, `POST /v2/pipeline`. Converts values, results and errors to and
-// from ours (core/database-request.ts). Called by database-cloud.ts and database-cloud-streams.ts; it sends nothing
+// The protocol of a libSQL cloud: Hrana over HTTP, `POST /v2/pipeline`. Converts values, results and errors between the
+// protocol and core/database-request.ts. Called by database-cloud.ts and database-cloud-streams.ts; sends nothing
 // itself. Pure.
 import { SqlRefusal, toWire, type StoredValue, type WireValue } from '#core/database-request.ts';
 
@@ -17,7 +17,7 @@ export interface HranaStatement {
   readonly want_rows: boolean;
 }
 
-/** Condition for a step of a batch: `step` is the number of an earlier one. */
+/** Condition for a step of a batch; `step` is the number of an earlier step. */
 type HranaCondition =
   | { readonly type: 'ok' | 'error'; readonly step: number }
   | { readonly type: 'not'; readonly cond: HranaCondition };
@@ -88,14 +88,14 @@ export function fromHrana(value: HranaValue): WireValue {
     case 'text':
       return value.value;
     case 'blob':
-      // Servers omit the padding.
+      // The padding is added, because servers omit it.
       return { b: Buffer.from(value.base64, 'base64').toString('base64') };
     default:
       return null;
   }
 }
 
-/** A result for a worker's binding. `version` orders states; the cloud does not report sizes. */
+/** Converts a result for a worker's binding. `version` orders states; the cloud does not report sizes. */
 export function resultJson(result: HranaResult, version: number, elapsedMs: number): string {
   const columns = result.cols.map(({ name }) => name ?? '');
   const rows = result.rows.map((row) => row.map(fromHrana));
@@ -108,7 +108,7 @@ export function resultJson(result: HranaResult, version: number, elapsedMs: numb
   return JSON.stringify({ c: columns, r: rows, m: meta });
 }
 
-/** The server's error as a refusal; its prefix before SQLite's message is removed. */
+/** Converts an error of the server to a refusal; the prefix before SQLite's message is removed. */
 export function toHranaRefusal({ message, code }: HranaError): SqlRefusal {
   const text = message
     .replace(/^(?:SQLite (?:input )?error|SQLite failure|SQL string could not be parsed): /i, '')

@@ -14,7 +14,7 @@ interface LocalStores {
   close(): void;
 }
 
-/** @param folder the folder of the stores; created if necessary. */
+/** @param folder the folder of the stores, which is created if necessary. */
 export function openLocalStores(
   folder: string,
   limits: Pick<Limits, 'diskFreeBytesMin' | 'projectFileBytesMax' | 'projectStateBytesMax'> = defaultLimits,

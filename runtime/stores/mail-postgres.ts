@@ -1,5 +1,5 @@
-// Passes emails of apps to the API process through Postgres: engines share memory with hostile code, so they get no
-// password of a mail server. The engines' role may call two functions, which limit size and rate.
+// Passes emails of apps to the API process through Postgres, because engines share memory with hostile code, and so get
+// no password of a mail server. The engines' role may call two functions, which limit size and rate.
 import { withoutPreview } from '#core/preview.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 
@@ -21,7 +21,7 @@ const refusals: Readonly<Record<string, string>> = {
   full: 'too many emails wait to be sent',
 };
 
-/** @param now milliseconds, for tests. */
+/** @param now returns milliseconds, for tests. */
 export function createMailPostgres(
   sql: Pick<PostgresSql, 'all'>,
   log: (level: 'warn' | 'error', message: string) => void,
@@ -35,7 +35,7 @@ export function createMailPostgres(
       const [row] = await sql.all<{ on: boolean }>('SELECT sends_mail() AS on');
       isOn = row?.on === true;
     } catch (error) {
-      // As before. Initially on, since addresses are then verified.
+      // The previous value stays. It is initially true, because addresses are then verified.
       log('warn', `mail: its setting cannot be read: ${(error as Error).message}`);
     }
     return isOn;

@@ -1,6 +1,6 @@
-// Records in Postgres which engine has each durable object: one row per object with the number of its holder, and one
-// row per engine, which the engine renews while it has objects. An engine that cannot renew its row no longer has
-// objects.
+// Records in Postgres which engine has each durable object. There is one row per object, with the number of its holder,
+// and one row per engine, which the engine renews while it has objects. An engine that cannot renew its row no longer
+// has objects.
 import { randomBytes } from 'node:crypto';
 import { Failure } from '#core/failure.ts';
 import { later, LeaseEnd, LONG_AGO, momentNow, type Moment } from '../databases/protocol/lease-clock.ts';
@@ -10,7 +10,7 @@ import type { Sql } from './sql.ts';
 /** Time without renewal after which an engine gives up its objects. */
 const LEASE_MS = 1000;
 
-/** Interval of deleting rows without a holder, and their minimum age since their object was last taken. */
+/** Interval at which rows without a holder are deleted, and their minimum age since their object was last taken. */
 const [SWEEP_MS, KEPT_MS] = [600_000, 3_600_000];
 
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -51,9 +51,9 @@ export function createObjectLeases({
    */
   const continuousMs = 1.25 * leaseMs;
   const holder = randomBytes(12).toString('base64url');
-  /** The end of the lease, counted from the last successful renewal. */
+  /** The end of the lease, computed from the last successful renewal. */
   const end = new LeaseEnd(LONG_AGO, now);
-  /** Other engines may have taken objects before the last renewal. */
+  /** Whether other engines may have taken objects before the last renewal. */
   let hasLost = false;
   let renewing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -102,7 +102,10 @@ export function createObjectLeases({
   const unheld = `l.fence < (${NOW} - ${keptMs}) * 1000 AND NOT EXISTS (
     SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${goneMs})`;
 
-  /** In this order, so that an engine that takes an object in the meantime has seen the floor of the previous call. */
+  /**
+   * The statements have this order, so that an engine that takes an object in the meantime has seen the lowest number
+   * from the previous call.
+   */
   async function sweep(): Promise<void> {
     await sql.all(`DELETE FROM object_lease l WHERE l.fence <= (SELECT fence FROM object_floor) AND ${unheld}`);
     await sql.all(

@@ -1,13 +1,13 @@
-// An open-file cache for recently read files. Only small files are cached, since an open file that is deleted keeps its
-// disk space. Opening and closing a file on other threads cost as much as reading it, and recently read data is in
-// memory, so it can be read on this thread. For files that never change.
+// A cache that keeps recently read files open, for files that never change. Only small files are cached, because an
+// open file that is deleted keeps its disk space. Opening and closing a file on other threads costs as much as reading
+// it, and recently read data is in memory, so it can be read on this thread.
 import { readSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 
 /** Larger files are not cached. */
 export const CACHED_BYTES_MAX = 1024 * 1024;
 const FILES_MAX = 128;
-/** How long a read file counts as cached in memory. */
+/** How long the system is assumed to keep a read file in memory. */
 const WARM_MS = 5000;
 
 interface Entry {
@@ -17,21 +17,21 @@ interface Entry {
   readAt: number;
 }
 
-/** A file in use. */
+/** A file that is in use. */
 export interface CachedFile {
-  /** @returns how many bytes were read; a promise if it waits for the disk. */
+  /** Reads from the file. @returns the number of bytes; a promise if it waits for the disk. */
   read(bytes: Uint8Array, at: number, length: number, position: number): number | Promise<number>;
   /** Call once. */
   close(): void;
 }
 
-/** Files of one process. */
+/** The open files of one process. */
 export class OpenFileCache {
-  // In order of use, least recently used first.
+  // The files in order of use, least recently used first.
   #files = new Map<string, Entry>();
   #isClosed = false;
 
-  /** @throws {Error} of the system, when the file cannot be opened. */
+  /** Opens a file. @throws {Error} of the system, when the file cannot be opened. */
   async open(path: string): Promise<CachedFile> {
     const known = this.#files.get(path);
     if (known !== undefined) {
@@ -47,7 +47,7 @@ export class OpenFileCache {
     return used;
   }
 
-  /** The file is deleted, and its space has to be freed. */
+  /** Called when the file is deleted, so that its space must be freed. */
   forget(path: string): void {
     const entry = this.#files.get(path);
     if (entry === undefined) return;

@@ -1,23 +1,24 @@
-// Index of the databases that may have messages in their outbox, over `Sql`: written before a message is added, read
-// by the sweep of outbox.ts, so that no database is opened needlessly. Independent of the outboxes themselves.
+// The index of the databases that may have messages in their outbox, over `Sql`. It is written before a message is
+// added, and read by the sweep of outbox.ts, so that no database is opened needlessly. Independent of the outboxes
+// themselves.
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import type { Sql } from './sql.ts';
 
 /** A database to check. */
 export interface OutboxPlace extends DatabasePlace {
-  /** When a message was last announced. */
+  /** When a message was last announced for the database. */
   readonly touchedAt: number;
 }
 
-/** The index. Writes to the outbox index are durable. */
+/** The outbox index, whose writes are durable. */
 export interface OutboxIndex {
-  /** Messages may be added to this outbox from now on; it is checked from `checkAt` on. */
+  /** Registers that messages may be added to this outbox; it is checked from `checkAt` on. */
   touch(place: DatabasePlace, now: number, checkAt: number): Promise<void>;
-  /** Takes databases due by `now`, and schedules their next check at `next`. */
+  /** Takes databases whose check is due at `now`, and schedules their next check at `next`. */
   due(now: number, next: number, most: number): Promise<OutboxPlace[]>;
-  /** Removes a database, unless it was touched since. */
+  /** Removes a database, unless it was registered again in the meantime. */
   drop(place: OutboxPlace): Promise<void>;
-  /** Removes a database that is about to be deleted. */
+  /** Removes a database that will be deleted. */
   forget(place: DatabasePlace): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 // The outbox: messages that workers send inside a transaction of their database are stored in a table of this database.
-// After the commit, the engine that served the transaction moves them to their queues, or the sweep of another engine
-// does if that engine has died. The queue remembers each row's id, so that a row that is moved twice is stored as one
-// message.
+// After the commit, the engine that served the transaction moves them to their queues. If that engine has died, the
+// sweep of another engine does this. The queue remembers each row's id, so that a row that is moved twice is stored as
+// one message.
 import { outboxOps, SqlRefusal } from '#core/database-request.ts';
 import type { OutboxMessage } from '#core/database-outbox.ts';
 import { fixedLimits } from '#core/limits.ts';
@@ -18,7 +18,7 @@ export interface OutboxDeps {
   readonly queue: Pick<QueueStore, 'send'>;
   readonly index: OutboxIndex;
   readonly limits: { readonly outboxSweepMs: number; readonly delayMsMax: number };
-  /** Whether the databases of a namespace belong to a project: a row may have been forged. */
+  /** Whether the databases of a namespace belong to a project, because a row may have been forged. */
   owns(namespace: string, project: string): boolean;
   readonly now: () => number;
   readonly log: (level: 'warn', message: string) => void;
@@ -27,11 +27,11 @@ export interface OutboxDeps {
 /** A running outbox. */
 export interface RunningOutbox extends Outbox {
   /**
-   * Checks every due database of the index; resolves when all were checked. @param all whether rows that are not due
-   * yet are checked too.
+   * Checks all due databases of the index; resolves when all are checked. @param all whether rows that are not due yet
+   * are also checked.
    */
   sweep(all?: boolean): Promise<void>;
-  /** Stops; pending work finishes or fails. */
+  /** Stops the sweeps; pending work finishes or fails. */
   close(): Promise<void>;
 }
 
@@ -40,13 +40,16 @@ interface Drain {
   done: Promise<void>;
 }
 
-/** Delayed, so that the start does not wait for it. */
+/** The first sweep is delayed, so that the start does not wait for it. */
 const FIRST_SWEEP_MS = 500;
 const RETRY_MS = 250;
-/** Number of databases read from the index at a time, and number drained concurrently. */
+/** Number of databases that are read from the index at a time, and that are emptied concurrently. */
 const SWEEP_PLACES = 100;
 const SWEEP_TOGETHER = 8;
-/** Added to the idle time after which a database leaves the index: a transaction may still be in progress. */
+/**
+ * Added to the idle time after which a database is removed from the index, because a transaction may still be in
+ * progress.
+ */
 const LINGER_MS = 60_000;
 const MARKS_KEPT = 10_000;
 const { messageNameBytesMax } = fixedLimits.events;
@@ -55,11 +58,11 @@ const TRACE = /^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/;
 
 export function createOutbox({ databases, queue, index, limits, owns, now, log }: OutboxDeps): RunningOutbox {
   const { outboxSweepMs: sweepMs } = limits;
-  /** When this process last wrote a database to the index, by the monotonic clock. */
+  /** When this process last wrote each database to the index, by the monotonic clock. */
   const marks = new Map<string, number>();
   const touching = new Map<string, Promise<void>>();
   const drains = new Map<string, Drain>();
-  /** Databases being drained after a commit, and whether there was another commit since. */
+  /** Databases that are being emptied after a commit, and whether there was another commit since. */
   const wanted = new Map<string, boolean>();
   const stop = Promise.withResolvers<void>();
   let closed = false;
@@ -72,7 +75,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
         // The store is temporarily unavailable.
       })
       .finally(() => {
-        // With jitter, so that engines that started together do not sweep together.
+        // The interval has jitter, so that engines that started together do not sweep together.
         if (!closed) timer = setTimeout(() => tick(false), sweepMs * (0.75 + Math.random() / 2)).unref();
       });
   }
@@ -86,7 +89,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       touched = touch(place, name).finally(() => touching.delete(name));
       touching.set(name, touched);
     }
-    // A recent entry is still valid: a store that is temporarily unavailable must not block writes.
+    // A recent entry is still valid, and a store that is temporarily unavailable must not block writes.
     if (age < 4 * sweepMs) touched.catch(() => {});
     else await touched;
   }
@@ -122,7 +125,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
     }
   }
 
-  /** Sends rows; those of one sender to one queue are sent together. */
+  /** Sends rows. Rows of one sender for one queue are sent together. */
   async function pass(
     place: DatabasePlace,
     rows: readonly (readonly [id: unknown, message: unknown])[],
@@ -144,7 +147,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
         const namespace = ofPreview(place.namespace, previewIn(place.resource));
         groups.set(key, (group = { to: { namespace, resource }, sender, messages: [] }));
       }
-      // The row's own id if the worker set none: a row that is moved twice is stored once.
+      // If the worker set no dedupe id, the row's own id is used, so that a row that is moved twice is stored once.
       group.messages.push({ id: id as string, payload, dueAt, dedupeId: dedupeId ?? (id as string), orderingKey });
     }
     for (const { to, sender, messages } of groups.values()) await queue.send(to, sender, messages, time);
@@ -157,9 +160,9 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       const names = [resource, project, branch, binding, dedupeId ?? '-', orderingKey ?? '-'];
       if (!names.every(isName) || typeof payload !== 'string' || !Number.isSafeInteger(dueAt)) return null;
       if (trace !== undefined && !(typeof trace === 'string' && TRACE.test(trace))) return null;
-      // Only needed for forged rows, because the guest encodes messages of a worker.
+      // This is only needed for forged rows, because the guest encodes the messages of a worker.
       JSON.parse(payload);
-      // The clock may have been set back since.
+      // The time is limited, because the clock may have been set back since.
       return { ...message, dueAt: Math.min(dueAt, now() + limits.delayMsMax) };
     } catch {
       return null;
@@ -188,7 +191,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
     return state.done;
   }
 
-  /** After a commit: retries until the next sweep. */
+  /** Called after a commit: retries until the next sweep. */
   async function drainPatiently(place: DatabasePlace): Promise<void> {
     const name = nameOf(place);
     const isAtWork = wanted.has(name);
@@ -231,7 +234,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   }
 
   async function lookAtAll(all: boolean): Promise<void> {
-    // Later than the time of a database written in this millisecond, so that a full check includes it.
+    // The time is later than that of a database that was written in this millisecond, so that a full check includes it.
     const next = now() + sweepMs + 1;
     const until = all ? next - 1 : now();
     while (!closed) {

@@ -1,11 +1,11 @@
-// A concurrency limit per project for a shared resource, the connections to Postgres: a limited number of statements of
-// one project run at a time, and the others are queued in order. Without this limit, a project with slow statements
-// would occupy all connections.
+// A concurrency limit per project for the shared connections to Postgres: a limited number of statements of one project
+// run at a time, and the others are queued in order. Without this limit, a project with slow statements would occupy
+// all connections.
 
-/** Runs work of an owner as soon as fewer than its limit are running. */
+/** Runs work of an owner as soon as fewer calls than its limit are running. */
 export type ProjectLimit = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
 
-/** Concurrent statements of one project, on each engine: less than half of its connections. */
+/** Maximum number of concurrent statements of one project on each engine, less than half of its connections. */
 const STATEMENTS_PER_PROJECT_MAX = 4;
 
 export function limitByProject(most = STATEMENTS_PER_PROJECT_MAX): ProjectLimit {
@@ -13,7 +13,7 @@ export function limitByProject(most = STATEMENTS_PER_PROJECT_MAX): ProjectLimit 
   return async (owner, work) => {
     let state = owners.get(owner);
     if (state === undefined) owners.set(owner, (state = { running: 0, waiting: [] }));
-    // A finished call passes its slot on.
+    // A finished call passes its slot on to the next one.
     if (state.running >= most) await new Promise<void>((resolve) => state.waiting.push(resolve));
     else state.running++;
     try {
@@ -26,7 +26,7 @@ export function limitByProject(most = STATEMENTS_PER_PROJECT_MAX): ProjectLimit 
   };
 }
 
-/** A store whose calls are limited, by the namespace in their first argument. */
+/** Limits the calls of a store, by the namespace in their first argument. */
 export function limitCalls<Store extends object>(
   store: Store,
   limit: ProjectLimit,

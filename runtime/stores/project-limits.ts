@@ -1,7 +1,7 @@
-// Storage limits of a project for state and queues: an estimate per project, so that no write waits for a count. Usage
-// is counted at the first write and once an hour. Writes in between are added as if they replaced nothing. Only when
-// the estimate reaches the limit, a write waits for a new count before it is refused. Engines learn of each other's
-// writes only through these counts.
+// Storage limits of a project for state and queues. There is an estimate per project, so that writes do not wait for a
+// count. Usage is counted at the first write and once an hour, and writes in between are added as if they replaced
+// nothing. Only when the estimate reaches the limit, a write waits for a new count before it is refused. Engines learn
+// of each other's writes only through these counts.
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
 import { unlimitedStorage, type StorageGuard } from '#core/storage-left.ts';
@@ -14,20 +14,20 @@ import { likePrefix, type Sql } from './sql.ts';
 interface Estimate {
   bytes: number;
   countedAt: number;
-  /** Time until usage may be counted again. */
+  /** Time after which usage is counted again. */
   pauseMs: number;
   counting: Promise<void> | null;
 }
 
 const RECOUNT_MS = 60 * 60 * 1000;
-/** Minimum interval of counts for a project at its limit; counting takes at most a tenth of the time. */
+/** Minimum interval of counts for a project at its limit. Counts take at most a tenth of the time. */
 const RECOUNT_MS_LEAST = 2000;
 const PAUSES_ACOUNT = 9;
 const PROJECTS_MAX = 10_000;
-/** Overhead of a row besides its text. */
+/** Size of a row in addition to its text. */
 export const ROW_BYTES = 100;
 
-/** Stored bytes of projects in one kind of store. */
+/** The stored bytes of projects in one kind of store. */
 export class ProjectLimit {
   #what: string;
   #bytesMax: number;
@@ -36,7 +36,10 @@ export class ProjectLimit {
   #now: () => number;
   #estimates = new Map<string, Estimate>();
 
-  /** @param what name in errors. `count` returns bytes. @param storage remaining storage of organizations. */
+  /**
+   * @param what the name in error messages. `count` returns bytes. @param storage the remaining storage of
+   *   organizations.
+   */
   constructor(
     what: string,
     bytesMax: number,
@@ -52,7 +55,8 @@ export class ProjectLimit {
   }
 
   /**
-   * Counts bytes about to be written; a promise if a count is needed first. @throws {PlatformError} `quota_exceeded`.
+   * Adds bytes that will be written; returns a promise if a count is needed first. @throws {PlatformError}
+   * `quota_exceeded`.
    */
   admit(namespace: string, bytes: number): void | Promise<void> {
     const estimate = this.#of(namespace);
@@ -71,7 +75,7 @@ export class ProjectLimit {
     estimate.bytes += bytes;
   }
 
-  /** A promise if the estimate has reached the limit, and may be out of date. */
+  /** Returns a promise if the estimate has reached the limit, and may be out of date. */
   settled(namespace: string): void | Promise<void> {
     const estimate = this.#of(namespace);
     if (estimate.bytes >= this.#bytesMax) return this.#counted(namespace, estimate);
@@ -100,14 +104,14 @@ export class ProjectLimit {
   }
 
   async #recount(namespace: string, estimate: Estimate): Promise<void> {
-    // Writes during the count are in the count, or are added to it.
+    // Writes during the count are either in the count, or are added to it.
     const before = estimate.bytes;
     const began = this.#now();
     try {
       const counted = await this.#count(namespace);
       estimate.bytes = counted + Math.max(0, estimate.bytes - before);
     } catch {
-      // The store is unavailable: the write itself reports it.
+      // If the store is unavailable, the write itself reports this.
     }
     estimate.countedAt = this.#now();
     estimate.pauseMs = Math.max(RECOUNT_MS_LEAST, PAUSES_ACOUNT * (estimate.countedAt - began));
@@ -148,14 +152,14 @@ export function limitQueue(store: QueueStore, limit: ProjectLimit): QueueStore {
     async send(place, sender, messages, now) {
       let bytes = 0;
       for (const { payload } of messages) bytes += payload.length + ROW_BYTES;
-      // Usage of previews counts for the project.
+      // The usage of previews is counted for the project.
       await limit.admit(withoutPreview(place.namespace), bytes);
       return store.send(place, sender, messages, now);
     },
   };
 }
 
-/** Timers that are refused if the organization's storage is full. */
+/** A store of timers that refuses new timers if the organization's storage is full. */
 export function limitTimers(store: TimerStore, storage: StorageGuard): TimerStore {
   return {
     ...store,
@@ -167,8 +171,8 @@ export function limitTimers(store: TimerStore, storage: StorageGuard): TimerStor
 }
 
 /**
- * Workflows that refuse new runs and events if the organization's storage is full. Running runs may continue to write,
- * within the limit of their history.
+ * A store of workflows that refuses new runs and events if the organization's storage is full. Running runs may
+ * continue to write, within the limit of their history.
  */
 export function limitWorkflows(store: WorkflowStore, storage: StorageGuard): WorkflowStore {
   return {
@@ -184,7 +188,7 @@ export function limitWorkflows(store: WorkflowStore, storage: StorageGuard): Wor
   };
 }
 
-/** Stored state of projects. @param count bytes of a namespace, as counted by each store of state. */
+/** The stored state of projects. @param count returns the bytes of a namespace, as counted by each store of state. */
 export function stateLimit(
   count: (namespace: string) => Promise<number>,
   bytesMax: number,
@@ -193,14 +197,14 @@ export function stateLimit(
   return new ProjectLimit('The state of this project', bytesMax, count, storage);
 }
 
-/** Bytes of a namespace in the table of state. */
+/** Counts the bytes of a namespace in the table of state. */
 export function stateBytesOf(sql: Sql, namespace: string): Promise<number> {
   const text = `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${ROW_BYTES}), 0) AS bytes
     FROM state WHERE namespace = $1`;
   return bytesOf(sql, text, namespace);
 }
 
-/** Stored messages of projects. */
+/** The stored messages of projects. */
 export function queueLimit(sql: Sql, bytesMax: number, storage: StorageGuard = unlimitedStorage): ProjectLimit {
   const text = `SELECT coalesce(sum(octet_length(payload) + ${ROW_BYTES}), 0) AS bytes
     FROM queue_message WHERE lane_id IN (SELECT id FROM lane WHERE kind = 'queue' AND (namespace = $1 OR namespace LIKE $2 ESCAPE '!'))`;

@@ -22,7 +22,7 @@ interface MessageRow extends LaneRow {
   readonly trace: string | null;
 }
 
-/** The broker's side of queues. */
+/** The operations of the broker on queues. */
 interface QueueDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<MessageRow>;
@@ -30,7 +30,8 @@ interface QueueDeliveries {
   /**
    * Moves a message to the dead letters of its queue.
    *
-   * @param deadLetter default `<queue>_dlq`; null if it stays in its queue, and is not delivered again.
+   * @param deadLetter the queue for dead letters, by default `<queue>_dlq`; null if the message stays in its queue, and
+   *   is not delivered again.
    */
   deadLetter(row: MessageRow, reason: string, now: number, deadLetter?: string | null): Promise<void>;
   /** Deletes expired messages of lanes without a consumer. */
@@ -44,7 +45,7 @@ interface Sending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Messages per flush, concurrent flushes, and how long a message waits for a running flush. */
+/** Maximum number of messages per flush and of concurrent flushes, and how long a message waits for a running flush. */
 const ITEMS_MAX = 500;
 const FLUSHES_MAX = 4;
 const WAIT_MS = 5;
@@ -108,7 +109,8 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     try {
       await insert(sql, batch);
     } catch (error) {
-      // One of the messages may be the cause; after a lost connection, the outcome is unknown.
+      // The messages are then sent one by one, because one of them may be the cause. After a lost connection, the
+      // outcome is unknown, so they are not.
       if (batch.length === 1 || (error as { code?: unknown }).code === 'store_unavailable')
         for (const { reject } of batch) reject(error);
       else for (const sending of batch) await flush([sending]);
@@ -126,7 +128,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
   ): Promise<string[]> {
     return sql.transaction(async (inside) => {
       const ids = new Map<NewMessage, string>();
-      // Locks are taken in a global order, so that two batches never deadlock.
+      // Locks are acquired in a global order, so that two batches never deadlock.
       const marked = messages
         .filter(({ dedupeId }) => dedupeId !== null)
         .toSorted((a, b) => (a.dedupeId! < b.dedupeId! ? -1 : 1));
@@ -258,7 +260,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         1,
         rows.map(({ seq }) => seq),
       );
-      // If this deletion is lost in a crash, the messages are delivered once more.
+      // If this deletion is lost in a crash, the messages are delivered again.
       await sql.asyncCommit(`DELETE FROM queue_message WHERE ${condition}`, value);
     },
     async deadLetter(row, reason, now, deadLetter = deadLettersOf({}, row.resource)) {

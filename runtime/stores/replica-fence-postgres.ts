@@ -1,12 +1,12 @@
-// The number of a home of databases. Each start of a replicating database service gets a higher number. Therefore two
+// Issues the numbers of homes of databases. Each start of a replicating database service gets a higher number, so two
 // services never write the same objects of a bucket, and the older service detects that it was replaced.
 import { openPostgres } from '#postgres/connection.ts';
 
-/** Numbers of the services of an installation. */
+/** The numbers of the services of an installation. */
 export interface ReplicaFence {
-  /** @param least the highest number used in the bucket. */
+  /** Issues a number. @param least the highest number that is used in the bucket. */
   next(least: number): Promise<{ readonly fence: number; readonly installation: string }>;
-  /** The highest number issued. */
+  /** The highest number that was issued. */
   newest(): Promise<number>;
   close(): Promise<void>;
 }

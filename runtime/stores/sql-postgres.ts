@@ -1,6 +1,6 @@
-// `Sql` over pools of Postgres connections: one pool for standalone statements, one for statements that do not wait for
-// the disk, and one for transactions, so that none waits for the locks of another kind. Opened by the roots and passed
-// to the stores.
+// `Sql` over pools of Postgres connections: one for single statements, one for statements that do not wait for the
+// disk, and one for transactions, so that no statement waits for the locks of another kind. Opened by the roots and
+// passed to the stores.
 import { PlatformError } from '#core/errors.ts';
 import { openPostgres, type PostgresValue, type Statements } from '#postgres/connection.ts';
 import { isConnectionError, sqlState } from '#postgres/postgres-error.ts';
@@ -9,14 +9,15 @@ import type { Sql, SqlValue } from './sql.ts';
 /** The tables of bindings. */
 export interface PostgresSql extends Sql {
   readonly technology: 'postgres';
-  /** Types that Postgres supports in addition: bytes, booleans and arrays. */
+  /** Additional types that Postgres supports: bytes, booleans and arrays. */
   all<Row>(text: string, ...parameters: readonly PostgresValue[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 /**
- * Every statement of bindings reads few rows by an index, whatever the tables contain. A generic plan costs a tenth
- * of planning for each statement's values, and does not become slow when an empty table fills up.
+ * Generic plans are forced, because every statement of bindings reads few rows by an index, whatever the tables
+ * contain. They cost a tenth of a plan for each statement's values, and do not become slow when an empty table fills
+ * up.
  */
 const session = {
   plan_cache_mode: 'force_generic_plan',
@@ -30,7 +31,7 @@ const session = {
 const diskFull = '53100';
 
 /**
- * Runs a statement. Errors of an unavailable server become `store_unavailable`, and errors of its full disk become
+ * Runs a statement, and converts errors of an unavailable server to `store_unavailable`, and errors of its full disk to
  * `quota_exceeded`.
  */
 function guarded<Result>(running: Promise<Result>): Promise<Result> {
@@ -62,7 +63,7 @@ export function openPostgresSql(options: { url: string; name: string; connection
   };
 }
 
-/** The same inside a transaction. */
+/** `Sql` inside a transaction. */
 function inside(on: Statements): Sql {
   const sql: Sql = {
     technology: 'postgres',

@@ -1,4 +1,5 @@
-// `Sql` over one SQLite file, for `platform dev`: the tables of Postgres, one statement or transaction at a time.
+// `Sql` over one SQLite file, for `platform dev`, with the same tables as in Postgres. One statement or transaction
+// runs at a time.
 import type Database from 'better-sqlite3';
 import type { Sql, SqlValue } from './sql.ts';
 import { migrateSqliteFile, openSqliteFile } from './sqlite-file.ts';
@@ -29,7 +30,7 @@ export function openSqliteSql(file: string, tables: readonly string[]): SqliteSq
     return [];
   }
 
-  /** Inside a transaction: no other statement runs in between. */
+  /** `Sql` inside a transaction, in which no other statement runs. */
   const inside: Sql = {
     technology: 'sqlite',
     lock: '',

@@ -1,5 +1,5 @@
-// The SQL common to Postgres and SQLite, behind one interface: the stores of queues, timers and workflows are written
-// once over it, with the same behavior in dev and in production. Drivers: sql-postgres.ts, sql-sqlite.ts.
+// One interface for the SQL that Postgres and SQLite have in common. The stores of queues, timers and workflows use it,
+// and so behave the same in dev and in production. Drivers: sql-postgres.ts, sql-sqlite.ts.
 
 /** A value of a parameter. */
 export type SqlValue = string | number | null;
@@ -7,19 +7,17 @@ export type SqlValue = string | number | null;
 /** Runs statements. Parameters are `$1`, `$2`...; int8 columns are numbers. */
 export interface Sql {
   readonly technology: 'postgres' | 'sqlite';
-  /** Ends a SELECT and locks its rows until the transaction ends. */
+  /** Text at the end of a SELECT that locks its rows until the transaction ends. */
   readonly lock: ' FOR UPDATE' | '';
   /** @throws {PlatformError} `store_unavailable` when the database cannot be reached. */
   all<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
-  /**
-   * The same for changes that may be lost in a server crash shortly afterwards, as if they had never happened: claims.
-   */
+  /** Like `all`, for changes such as claims that may be lost as a whole if the server crashes shortly afterwards. */
   asyncCommit<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
   /** Runs `work` in a transaction; rolls back if it throws. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }
 
-/** Condition `column is one of these numbers`, and its parameter. */
+/** The condition that a column is one of these numbers, and its parameter. */
 export function oneOf(
   sql: Sql,
   column: string,
@@ -31,20 +29,20 @@ export function oneOf(
     : { condition: `${column} IN (SELECT value FROM json_each($${parameter}))`, value: `[${numbers.join(',')}]` };
 }
 
-/** Greater than every key, because no key has this many bytes. */
+/** A text that is greater than every key, because no key has this many bytes. */
 const lastKey = '\u{10ffff}'.repeat(300);
 
-/** The first key, in byte order, after all with a prefix: the database reads no further. */
+/** The first key in byte order after all keys with a prefix, so that the database reads no further. */
 export function prefixEnd(prefix: string): string {
   const points = Array.from(prefix, (letter) => letter.codePointAt(0)!);
   while (points.at(-1) === 0x10ffff) points.pop();
   const last = points.pop();
   if (last === undefined) return lastKey;
-  // Text cannot contain a lone surrogate.
+  // Text in the database cannot contain a lone surrogate.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 
-/** Pattern of a LIKE ... ESCAPE '!' for a prefix. */
+/** The pattern of `LIKE ... ESCAPE '!'` for a prefix. */
 export function likePrefix(prefix: string): string {
   return `${prefix.replace(/[!%_]/g, '!$&')}%`;
 }

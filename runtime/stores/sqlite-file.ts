@@ -8,14 +8,14 @@ const PAUSE_MS = 5;
 
 /**
  * Opens the file in WAL mode, and creates it if necessary. `:memory:` stores nothing. Blocks the process while others
- * hold its lock, at most ten seconds.
+ * hold the lock of the file, at most ten seconds.
  * @throws SQLite's error when the file is not a database, or stays locked.
  */
 export function openSqliteFile(file: string): Database.Database {
   const db = new Database(file, { timeout: BUSY_MS });
   const deadline = performance.now() + BUSY_MS;
-  // SQLite waits for locks, but not for a process that switches the same new file to WAL at the same time, because
-  // waiting could deadlock.
+  // The switch to WAL is retried: SQLite waits for locks, but not for a process that switches the same new file to WAL
+  // at the same time, because waiting could deadlock.
   for (;;) {
     try {
       db.pragma('journal_mode = WAL');
@@ -33,8 +33,8 @@ export function openSqliteFile(file: string): Database.Database {
 /**
  * Creates these tables in a file, or migrates them, in one transaction.
  *
- * @param before runs first in a file without a version, and its result when the tables exist: together they migrate
- * data of an older platform.
+ * @param before runs first in a file without a version; the function that it returns runs when the tables exist.
+ * Together, they migrate data of an older platform.
  * @throws {Error} when a newer version of the platform wrote the file.
  */
 export function migrateSqliteFile(

@@ -1,6 +1,6 @@
-// State in Postgres, for production: strongly consistent over all engines. Values are stored as bytes, with a flag
-// for text, since Postgres text cannot contain NUL. Concurrent reads are combined in one statement, concurrent
-// updates of one key in one transaction.
+// State in Postgres, for production: strongly consistent over all engines. Values are stored as bytes, with a flag for
+// text, since Postgres text cannot contain NUL. Concurrent reads are combined in one statement, and concurrent updates
+// of one key in one transaction.
 import { randomBytes } from 'node:crypto';
 import type { StatePlace, StateStore, StoredState } from '../engine/bindings/state.ts';
 import { createBatcher } from './batcher.ts';
@@ -29,7 +29,7 @@ interface Read {
 interface Write {
   readonly place: StatePlace;
   readonly key: string;
-  /** The columns of a row in order; null deletes the row. */
+  /** The values of a row in the order of its columns; null deletes the row. */
   readonly row: readonly unknown[] | null;
   readonly bytes: number;
   readonly resolve: () => void;
@@ -53,8 +53,8 @@ const deleteAll = `DELETE FROM state s USING unnest($1::text[], $2::text[], $3::
   WHERE s.namespace = w.namespace AND s.resource = w.resource AND s.key = w.key`;
 const columns = 'key, value, is_text, metadata, expires_at, version';
 /**
- * Larger values are read and written individually: a batch of them would fill the engine's memory, and delay all
- * others.
+ * Larger values are read and written individually, because a batch of them would fill the engine's memory and delay all
+ * other calls.
  */
 const SMALL_BYTES_MAX = 64 * 1024;
 const small = `key, CASE WHEN octet_length(value) <= ${SMALL_BYTES_MAX} THEN value END AS value, is_text, metadata, expires_at, version`;
@@ -62,18 +62,21 @@ const readAny = `SELECT ${small} FROM state
   WHERE namespace = $1 AND resource = $2 AND key = ANY($3::text[]) AND (expires_at IS NULL OR expires_at > $4)`;
 const readAnywhere = `SELECT namespace, resource, ${small} FROM unnest($1::text[], $2::text[], $3::text[]) AS w (namespace, resource, key)
   JOIN state USING (namespace, resource, key) WHERE (expires_at IS NULL OR expires_at > $4)`;
-/** Reads per flush, writes, concurrent flushes, and how long an item waits for a running flush. */
+/**
+ * Maximum number of reads per flush, of writes per flush, and of concurrent flushes; and how long an item waits for a
+ * running flush.
+ */
 const READS_MAX = 32;
 const WRITES_MAX = 100;
 const FLUSHES_MAX = 4;
 const [READ_WAIT_MS, WRITE_WAIT_MS] = [2, 5];
-/** Bytes per flush of writes. */
+/** Maximum number of bytes per flush of writes. */
 const WRITE_BYTES_MAX = 1024 * 1024;
 const SWEEP_ROWS = 500;
-/** One write in this many deletes expired entries. */
+/** One of this many writes also deletes expired entries. */
 const SWEEP_SHARE = 100;
 
-/** @param sql the connection with the engines' role; owned by the caller. */
+/** @param sql the connection with the engines' role, which the caller closes. */
 export function createStatePostgres(sql: PostgresSql): StateStore {
   const at = 'namespace = $1 AND resource = $2 AND key = $3';
   const alive = '(expires_at IS NULL OR expires_at > $4)';
@@ -132,11 +135,11 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     }
   }
 
-  /** Only the last write of each key counts; earlier writes count as overwritten. */
+  /** Only the last write of each key is executed; earlier writes are treated as overwritten. */
   async function writeTogether(batch: readonly Write[]): Promise<void> {
     const last = new Map<string, Write>();
     for (const change of batch) last.set(toId(change.place, change.key), change);
-    // Locks are taken in a global order, so that two engines never deadlock.
+    // Locks are acquired in a global order, so that two engines never deadlock.
     const ordered = [...last].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, change]) => change);
     const rows = ordered.flatMap(({ row }) => (row === null ? [] : [row]));
     const gone = ordered.filter(({ row }) => row === null);
@@ -152,8 +155,8 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
         await sql.all(deleteAll, ...(keys as never[]));
       }
     } catch (error) {
-      // One of the updates may be the cause, and the others must not fail with it; after a lost connection, the outcome
-      // is unknown.
+      // The updates are then run one by one, because one of them may be the cause, and the others must not fail with
+      // it. After a lost connection, the outcome is unknown, so they are not.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
       else for (const change of batch) await writeAlone(change);
       return;
@@ -221,7 +224,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     while (!(await tryApply(place, key, updates)));
   }
 
-  /** False if the row was created in the meantime, because a missing row cannot be locked. */
+  /** Returns false if the row was created in the meantime, because a missing row cannot be locked. */
   async function tryApply(
     { namespace, resource }: StatePlace,
     key: string,

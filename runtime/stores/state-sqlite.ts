@@ -1,5 +1,5 @@
-// State in one SQLite file, for `platform dev`, in Postgres's table: no server, and strongly consistent since this
-// process is its only writer.
+// State in one SQLite file, for `platform dev`, with the same table as in Postgres. Needs no server, and is strongly
+// consistent, because this process is the only writer.
 import { randomBytes } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { StateStore, StoredState } from '../engine/bindings/state.ts';
@@ -15,7 +15,7 @@ interface Row {
   readonly version: string;
 }
 
-/** Files of older platforms had the table without `is_text`: text and bytes were distinguished by their type. */
+/** In files of older platforms, the table has no column `is_text`: text and bytes were distinguished by their type. */
 function takeOverOldTable(db: Database.Database): () => void {
   if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'state'").get() === undefined) return () => {};
   db.exec('ALTER TABLE state RENAME TO state_before');

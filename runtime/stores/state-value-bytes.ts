@@ -1,5 +1,5 @@
-// Limits a get of several keys: together at most the size limit of a single value. The stores of state check it
-// before they read any value.
+// Limits a get of several keys: all values together may have at most the size of a single value. The stores of state
+// check this before they read any value.
 import { PlatformError } from '#core/errors.ts';
 import { fixedLimits } from '#core/limits.ts';
 

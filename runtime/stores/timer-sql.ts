@@ -30,7 +30,7 @@ interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
   readonly timezone: string;
-  /** `queue`: a run that became due during the previous run follows immediately. */
+  /** `queue` means that a run that became due during the previous run follows immediately. */
   readonly overlap?: 'skip' | 'queue';
 }
 
@@ -44,7 +44,7 @@ interface CronStatus {
   readonly lastOutcome: string | null;
 }
 
-/** The broker's side of timers, or of cron. */
+/** The operations of the broker on timers, or on schedules. */
 interface TimerDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<TimerRow>;
@@ -65,12 +65,15 @@ interface CronStore extends TimerDeliveries {
     now: number,
   ): Promise<void>;
   list(place: TimerPlace): Promise<CronStatus[]>;
-  /** Makes a schedule due now, in addition. False: no schedule has this name. */
+  /**
+   * Makes a schedule due now, in addition to its other times. Returns false if no schedule has this name, or it is
+   * running.
+   */
   trigger(place: TimerPlace, name: string, now: number): Promise<boolean>;
 }
 
 const select = `timer_id AS id, scheduled_at AS "scheduledTime", coalesce(payload, 'null') AS payload, interval_ms AS "intervalMs", cron, timezone`;
-/** Size limit for the payloads of a page of timers; a page has at least one timer, however large. */
+/** Maximum size of the payloads of a page of timers; a page has at least one timer of any size. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** How long a count of a lane's timers is cached. */
 const COUNT_MS = 60_000;

@@ -1,4 +1,4 @@
-// The broker's side of workflows over `Sql`: claims, and results of attempts at a run.
+// The operations of the broker on workflows, over `Sql`: claims, and results of attempts at a run.
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { StoredStep } from '../engine/bindings/workflow.ts';
@@ -14,24 +14,24 @@ interface RunRow extends LaneRow {
   readonly branch: string;
   readonly created_at: number;
   readonly trace: string | null;
-  /** Null if no attempt has started yet. */
+  /** When the first attempt started; null if none has started yet. */
   readonly started_at: number | null;
 }
 
-/** Result of an attempt at a run. */
+/** The result of an attempt at a run. */
 type RunEnd =
   | { readonly status: 'completed'; readonly output: string }
   | { readonly status: 'failed'; readonly error: string }
   | { readonly status: 'suspended' };
 
-/** The broker's side of workflows. */
+/** The operations of the broker on workflows. */
 export interface WorkflowDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<RunRow>;
-  /** Begins an attempt: returns its lease, and the run's completed steps. Null if the lease is lost. */
+  /** Begins an attempt, and returns its lease and the run's completed steps; null if the lease is lost. */
   begin(row: RunRow, now: number): Promise<{ lease: string; steps: StoredStep[] } | null>;
   settle(row: RunRow, end: RunEnd, now: number): Promise<void>;
-  /** Whether a step of the run has ended since. */
+  /** Whether a step of the run has ended since then. */
   hasProgressed(row: RunRow, since: number): Promise<boolean>;
   /** Deletes runs that ended long ago. */
   sweep(now: number): Promise<void>;
@@ -58,7 +58,7 @@ export function createWorkflowDeliveries(
       concurrency: limits.laneConcurrency,
     }),
     async begin(row, now) {
-      // Lost together with its claim if the server crashes: then the run is claimed again.
+      // If the server crashes, this is lost together with the claim, and the run is claimed again.
       const [found] = await sql.asyncCommit<{ seq: number }>(
         `UPDATE workflow_execution SET status = 'running', signalled = 0, started_at = coalesce(started_at, $3)
          WHERE seq = $1 AND lease = $2 RETURNING seq`,
@@ -75,7 +75,7 @@ export function createWorkflowDeliveries(
       const isDue = ({ kind, status, wakeAt }: StoredStep): boolean =>
         kind !== 'run' && status === 'waiting' && wakeAt !== null && wakeAt <= now;
       if (!steps.some(isDue)) return { lease: `${row.seq}.${row.lease}`, steps };
-      // With the run locked, so that an event and the timeout of its wait do not both count.
+      // The run is locked, so that either an event or the timeout of its wait has an effect, but not both.
       await sql.transaction(async (inside) => {
         await inside.all(`SELECT seq FROM workflow_execution WHERE seq = $1${inside.lock}`, row.seq);
         await inside.all(

@@ -1,5 +1,5 @@
-// Runs of workflows over `Sql`: started, read and controlled by workers. workflow-step-updates-sql.ts stores the
-// runs' own updates, workflow-deliveries-sql.ts has the broker's claims and settlements.
+// Runs of workflows over `Sql`, which workers start, read and control. workflow-step-updates-sql.ts stores the updates
+// of the runs themselves, and workflow-deliveries-sql.ts has the operations of the broker.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -18,7 +18,7 @@ import { createWorkflowStepUpdates, eventJson, historyBytes, tooMuchHistory } fr
 const active = `status IN ('pending', 'running')`;
 const shown = `execution_id AS id, CASE WHEN paused = 1 AND ${active} THEN 'paused' ELSE status END AS status, input, output, error,
   deployment, created_at AS "createdAt", started_at AS "startedAt", completed_at AS "completedAt"`;
-/** Size limit for the JSON of a page of runs; a page has at least one run, however large. */
+/** Maximum size of the JSON of a page of runs; a page has at least one run of any size. */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 interface Found {
@@ -59,7 +59,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
     if (!isActive(found)) throw new PlatformError('execution_state', { id, status: found.status, action });
   }
 
-  /** Resumes the run now, or at the end of the attempt that is running. */
+  /** Resumes the run now, or at the end of the running attempt. */
   async function wakeRun(inside: Sql, found: Found, now: number): Promise<void> {
     await inside.all(
       `UPDATE workflow_execution SET signalled = 1, due_at = CASE WHEN lease IS NULL AND paused = 0 THEN $2 ELSE due_at END WHERE seq = $1`,

@@ -1,5 +1,5 @@
-// Step updates of workflow runs over `Sql`: results, waits, log. A running run holds a lease and includes it in each
-// update, as `<seq>.<lease>`: once the lease is lost, its updates have no effect.
+// Step updates of workflow runs over `Sql`: results, waits, log. A running run holds a lease, and sends it with each
+// update as `<seq>.<lease>`. When the lease is lost, its updates have no effect.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { StepUpdate, WorkflowStore } from '../engine/bindings/workflow.ts';
@@ -10,28 +10,28 @@ import type { Sql, SqlValue } from './sql.ts';
 interface PendingUpdate {
   /** The parameters of one statement, in order. */
   readonly row: readonly SqlValue[];
-  /** Whether the run is paused; null if it was not stored. */
+  /** Whether the run is paused; null if the update was not stored. */
   readonly resolve: (paused: number | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const [nameColumn, resultColumn] = [3, 7];
-/** Updates per flush, concurrent flushes, and how long an update waits for a running flush. */
+/** Maximum number of updates per flush and of concurrent flushes, and how long an update waits for a running flush. */
 const UPDATES_MAX = 100;
 const UPDATE_CHARS_MAX = 1024 * 1024;
 const FLUSHES_MAX = 4;
 const WAIT_MS = 5;
 
-/** JSON size of the steps of a run `e`. */
+/** SQL for the JSON size of the steps of a run `e`. */
 export const historyBytes = `(SELECT CAST(coalesce(sum(coalesce(octet_length(s.result), 0) + coalesce(octet_length(s.error), 0)), 0) AS bigint)
     FROM workflow_step s WHERE s.execution_seq = e.seq)`;
 
-/** Update functions for running runs. */
+/** The updates of running runs. */
 export function createWorkflowStepUpdates(
   sql: Sql,
   limits: DeliveryLimits,
 ): Pick<WorkflowStore, 'step' | 'waitForEvent' | 'log'> {
-  /** The run of a lease, as long as it holds it and its namespace matches. */
+  /** SQL that finds the run of a lease, as long as the run holds the lease and its namespace matches. */
   const ofRun = `workflow_execution e JOIN lane l ON l.id = e.lane_id WHERE e.seq = $1 AND e.lease = $2 AND l.namespace = $3`;
   const stepsOf = `(SELECT count(*) FROM workflow_step s WHERE s.execution_seq = e.seq)`;
   // An update of a known step adds no step.
@@ -95,7 +95,8 @@ export function createWorkflowStepUpdates(
       const stored = new Map(rows.map(({ execution_seq: seq, name, paused }) => [idOf(seq, name), paused]));
       for (const { row, resolve } of batch) resolve(stored.get(idOf(row[0], row[nameColumn])) ?? null);
     } catch (error) {
-      // One of the updates may be the cause; after a lost connection, the outcome is unknown.
+      // The updates are then run one by one, because one of them may be the cause. After a lost connection, the outcome
+      // is unknown, so they are not.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
       else await writeAlone(batch);
     }
