@@ -41,16 +41,16 @@ import { openLocalSandboxes } from './services/sandboxes.ts';
 import { createServedAssets } from './services/served-assets.ts';
 import { openLocalEvents } from './services/events.ts';
 
-/** Without a dashboard, only workers reach the gateway, under this URL. */
+/** URL of the AI gateway without a dashboard. Only workers can reach it. */
 const NO_DASHBOARD = 'http://platform.invalid';
-/** Projects of a workspace share their resources. */
+/** Namespace of the resources, which all projects of a workspace share. */
 const namespace = 'local';
 
 /** Opens the port; rejects with the system's error (`EADDRINUSE`) if it is not available. */
 export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const limits = options.limits ?? limitsFrom(process.env);
   mkdirSync(options.stateFolder, { recursive: true, mode: 0o700 });
-  // Projects of a workspace share the folder: each has its own file.
+  // Projects of a workspace share the folder, but each has its own file.
   const history = openActivityFile(
     join(options.stateFolder, `activity-${options.project ?? 'dev'}.jsonl`),
     limits.dashboardRecordsMax,
@@ -62,7 +62,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     options.log({ level, message });
   };
   const local = openLocalStores(options.stateFolder, limits);
-  /** Signs file URLs, and sessions. */
+  /** The secret that signs file URLs and sessions. */
   const secret = secretIn(join(options.stateFolder, 'signing-key'));
   const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => log('warn', message));
   const migrate = async (migrations: readonly DevMigrations[]): Promise<void> => {
@@ -76,18 +76,18 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     secret,
     protocol: 'http',
     deliversMail: () => Promise.resolve(false),
-    // Emails are not sent in development, but printed for the author.
+    // In development, emails are not sent, but printed for the author.
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,
   });
   const finished = createFinishedRequests(activity, options.onRequest);
   let route: Route | null = null;
-  /** Recreated by each deployment. */
+  /** Created again for each deployment. */
   let shown: readonly Route[] = [];
   let dashboard: LocalDashboard | null = null;
-  /** Artifacts of the current deployment, and of the previous one, which may still run. */
+  /** Artifacts of the current deployment, and of the previous one, which may still be running. */
   let opened: readonly OpenArtifact[] = [];
-  /** Variables of the deployment that are not the project's. */
+  /** Variables of the deployment that the platform adds to those of the project. */
   let added: Readonly<Record<string, string>> = {};
   const front = (): { host: string; port: number } => options.front?.() ?? { host: options.host, port: listener.port };
   /** Requests that arrived before there was a build to serve. */
@@ -98,7 +98,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
   const failures = createDevFailures(options.host, changes);
   const project = options.project ?? 'dev';
   const sandboxes = openLocalSandboxes({
-    // Unlike other resources, a workspace does not share these, because they belong to one process.
+    // The projects of a workspace do not share these resources, because they belong to one process.
     folder: join(options.stateFolder, 'sandboxes', project),
     limits: limits.sandbox,
     environment: process.env,
@@ -177,7 +177,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     else handler.onExchange(options.dashboardPort === undefined ? exchange : finished.recording(exchange));
   }
 
-  /** The served deployment, or the build error, has changed. */
+  /** Called when the served deployment or the build error has changed. */
   function goOn(): void {
     changes.advance();
     const asked = waiting ?? [];
@@ -204,7 +204,7 @@ export async function startDev(options: DevOptions): Promise<OpenDevEngine> {
     port: options.port,
     limits,
     onExchange(exchange) {
-      // All other hosts lead to the project.
+      // All other hosts are routed to the project.
       if (exposedPorts.take(exchange)) return;
       if (exchange.target === changesPath) changes.serve(exchange);
       else if (waiting === null) answer(exchange);

@@ -1,6 +1,6 @@
 // The socket on which one server calls its bindings. The socket identifies the server, requires the token of this
 // process, and forwards calls to an engine, where the deployment's worker executes them in its isolate. Requests to the
-// AI gateway are also sent here (from egress.ts) and need the gateway's own token. Made per server.
+// AI gateway also arrive here (from egress.ts), and need the gateway's own token. Made per server.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmodSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -8,7 +8,7 @@ import path from 'node:path';
 import { SERVER_KEY_HEADER, type ServerSpec } from '#core/ssr/protocol.ts';
 import type { OpenCalls } from './server-process.ts';
 
-/** @param engines sockets of connected engines */
+/** @param engines returns the sockets of connected engines */
 export async function openCalls(
   folder: string,
   { key }: ServerSpec,

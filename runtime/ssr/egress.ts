@@ -1,6 +1,6 @@
-// Opens the outgoing connections of one server, whose own network has no connections. The server sends a destination to
-// a Unix socket (preload.cjs does this), and gets the path of another socket that leads there, if the policy for
-// requests of tenants allows it. Created per server by server-process.ts.
+// Opens the outgoing connections of one server, which has no network access itself. The server sends a destination to a
+// Unix socket (preload.cjs does this), and gets the path of another socket that leads there, if the policy for requests
+// of tenants allows it. server-process.ts creates one for each server.
 import { chmodSync, rmSync } from 'node:fs';
 import {
   connect,
@@ -19,7 +19,7 @@ import { AI_HOST } from '#core/ssr/protocol.ts';
 
 /** Dependencies of outgoing connections. */
 interface EgressDeps {
-  /** Folder visible to the server. */
+  /** A folder that the server can see. */
   readonly folder: string;
   readonly policy: EgressPolicy;
   /** Resolves a name to the addresses that the policy allows. */
@@ -29,7 +29,7 @@ interface EgressDeps {
   readonly gateway: string;
 }
 
-/** Timeout of connecting, and how long its path waits to be used. */
+/** Timeout of connection attempts, and how long a socket path waits to be used. */
 const CONNECT_MS = 30_000;
 const LINE_CHARS_MAX = 400;
 
@@ -115,7 +115,7 @@ export async function openEgress({
     });
   }
 
-  /** The socket path for one connection. */
+  /** Returns the socket path for one connection. */
   function offer(outside: Socket, asking: Socket): void {
     const file = path.join(folder, `out-${++last}.sock`);
     const single = createServer({ allowHalfOpen: true }, (inside) => {
@@ -149,7 +149,7 @@ export async function openEgress({
 }
 
 function refuse(asking: Socket, code: string, reason: string): void {
-  // The server may never read the response.
+  // The server may never read the response, so errors are ignored.
   asking.end(`${code} ${reason}\n`, () => asking.destroy());
 }
 

@@ -1,5 +1,5 @@
-// The variables of a server process: those of its deployment, and those that describe its environment. The environment
-// contains no variables of the platform. Pure. Called by server-process.ts.
+// The variables of a server process: those of its deployment, and those that describe its environment. Variables of the
+// platform are not passed. Pure. Called by server-process.ts.
 import { dirname } from 'node:path';
 import { AI_URL_VARIABLE } from '#core/ai-caller.ts';
 import { nodeCommand } from '#core/process/node-command.ts';
@@ -8,7 +8,7 @@ import { AI_HOST } from '#core/ssr/protocol.ts';
 /** Dependencies of the variables. */
 interface ServerVariables {
   readonly vars: Readonly<Record<string, string>>;
-  /** Variables for calling bindings. */
+  /** Variables with which the server calls bindings. */
   readonly platform: Readonly<Record<string, string>>;
   /** Folder of its sockets. */
   readonly run: string;
@@ -17,9 +17,9 @@ interface ServerVariables {
   readonly memoryMbMax: number;
 }
 
-/** In its own network, every port is free. */
+/** The port can be fixed, because every port is free in the server's own network. */
 const SERVER_PORT = 3000;
-/** Share of its memory for JavaScript objects; the rest is for code, buffers and child processes. */
+/** Share of the server's memory for JavaScript objects; the rest is for code, buffers and child processes. */
 const HEAP_PART = 0.75;
 
 export function serverEnvironment({ vars, platform, run, preload, cwd, memoryMbMax }: ServerVariables) {
@@ -43,7 +43,7 @@ export function serverEnvironment({ vars, platform, run, preload, cwd, memoryMbM
   } satisfies Record<string, string>;
 }
 
-/** Shell lines that set them; a name that no shell accepts is omitted. */
+/** Shell lines that set the variables; a name that no shell accepts is omitted. */
 export function shellVariables(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .filter(([name, value]) => /^[A-Za-z_]\w*$/.test(name) && !value.includes('\0'))

@@ -1,5 +1,5 @@
-// Main module of the process that runs servers of ssr projects next to the handler: confines them, starts them for
-// engines, and stops them. Started by the supervisor on demand; it has no key of the platform.
+// Main module of the process that runs servers of ssr projects next to the handler: confines the servers, starts them
+// for engines, and stops them. Started by the supervisor on demand, without keys of the platform.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -41,7 +41,7 @@ async function start(): Promise<() => Promise<void>> {
   const own = path.join(data, 'ssr');
   await mkdir(own, { recursive: true, mode: 0o700 });
   const runs = await makeRuns(sockets);
-  // Engines may run as another user, in another container: members of this folder's group can reach its sockets.
+  // Engines may run as another user in another container, so members of the folder's group can reach its sockets.
   const { gid } = await stat(sockets);
   await openOwnGroups();
   const confinement = await confinementOf({
@@ -68,7 +68,7 @@ async function start(): Promise<() => Promise<void>> {
   const lookup = guardedLookup(policy, { servers: nameServers.map((word) => word.trim()) });
 
   const engines = new Set<Engine>();
-  /** Lines of a server go to one engine that uses it. */
+  /** Sends log lines of a server to one of the engines that use it. */
   const tell = (key: string, level: 'info' | 'error', text: string): void => {
     const [known] = [...engines].filter((engine) => engine.keys.has(key));
     known?.say({ type: 'line', key, level, text });
@@ -115,7 +115,7 @@ async function start(): Promise<() => Promise<void>> {
     engines.add(engine);
     socket.once('close', () => {
       engines.delete(engine);
-      // A killed engine left this socket file.
+      // This socket file was left behind by a killed engine.
       if (isCallsOf(sockets, engine.calls)) rmSync(engine.calls, { force: true });
       servers.releaseAll(engine);
     });
@@ -155,7 +155,7 @@ async function start(): Promise<() => Promise<void>> {
 async function makeRuns(sockets: string): Promise<string> {
   for (const name of await readdir(sockets)) {
     const left = path.join(sockets, name);
-    // An earlier process may have been killed.
+    // An earlier process may have been killed, and left its folder behind.
     if (name.startsWith(RUNS_PREFIX) && (await lstat(left)).uid === process.getuid!())
       await rm(left, { recursive: true, force: true });
   }
@@ -170,17 +170,17 @@ function isCallsOf(sockets: string, file: string): boolean {
   return name.startsWith(CALLS_PREFIX) && file === path.join(sockets, name);
 }
 
-/** Sockets for a server's binding calls: an engine that requested it comes first. */
+/** Sockets for a server's binding calls. Engines that have requested the server come first. */
 function enginesOf(engines: ReadonlySet<Engine>, key: string): string[] {
   const known = [...engines].filter(({ calls }) => calls !== '');
   return known.sort((a, b) => Number(b.keys.has(key)) - Number(a.keys.has(key))).map(({ calls }) => calls);
 }
 
-/** One engine, while it is connected. */
+/** A connected engine. */
 class Engine {
-  /** Servers that it has requested. */
+  /** Servers that the engine has requested. */
   readonly keys = new Set<string>();
-  /** Socket on which it serves binding calls. */
+  /** Socket on which the engine serves binding calls. */
   calls = '';
   #socket: Socket;
 

@@ -1,4 +1,4 @@
-// In a container: makes the control groups below its own writable, so that the kernel enforces the limits of each
+// In a container, makes the control groups below its own group writable, so that the kernel enforces the limits of each
 // server (core/process/confinement/control-groups.ts). Requires CAP_SYS_ADMIN; without it, nothing is changed, and
 // servers are monitored. Called once by main.ts, before the first server.
 import { execFile } from 'node:child_process';
@@ -10,17 +10,17 @@ const MOUNT = '/sys/fs/cgroup';
 /** Controllers of version 1. */
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 /**
- * Group for the container's processes: a group with processes cannot give controllers to its child groups (version
- * 2).
+ * A separate group for the container's processes, because a group with processes cannot give controllers to its child
+ * groups (version 2).
  */
 const INIT = 'init';
 const REMOUNT_MS = 5000;
 
-/** Access to this machine's groups; by default the real ones. */
+/** Access to control groups; by default those of this machine. */
 interface GroupAccess {
   readonly mount?: string;
   readonly isWritable?: (folder: string) => Promise<boolean>;
-  /** Makes one of their folders writable. */
+  /** Makes a folder of the control groups writable. */
   readonly remount?: (folder: string) => Promise<void>;
 }
 
@@ -32,10 +32,10 @@ export async function openOwnGroups(given: GroupAccess = {}): Promise<void> {
     if (!(await isThere(folder)) || (await isWritable(folder))) continue;
     try {
       await remount(folder);
-      // The root of this container's view; a group of the machine is not changed.
+      // This must be the root as the container sees it, so that no group of the machine is changed.
       if (isUnified) await shareControllers(folder);
     } catch {
-      // Not permitted: servers are monitored instead.
+      // This is not permitted, so servers are monitored instead.
     }
   }
 }
@@ -44,7 +44,7 @@ async function shareControllers(folder: string): Promise<void> {
   const init = path.join(folder, INIT);
   await mkdir(init, { recursive: true });
   const ids = (await readFile(path.join(folder, 'cgroup.procs'), 'utf8')).split('\n').filter(Boolean);
-  // A process may have ended in the meantime.
+  // The process may have ended in the meantime.
   for (const id of ids) await writeFile(path.join(init, 'cgroup.procs'), id).catch(() => {});
   const offered = (await readFile(path.join(folder, 'cgroup.controllers'), 'utf8')).trim().split(' ');
   const wanted = CONTROLLERS.filter((name) => offered.includes(name)).map((name) => `+${name}`);

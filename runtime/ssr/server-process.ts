@@ -29,11 +29,11 @@ interface ServerStart {
   readonly limits: SsrLimits;
   /** Folder of the unpacked archive. */
   readonly code: string;
-  /** Folder in it, and the command to run there. */
+  /** The working folder in the archive, and the command that is run there. */
   readonly folder: string;
   readonly start: string;
   readonly vars: Readonly<Record<string, string>>;
-  /** A short, private folder for its sockets. */
+  /** A private folder with a short path, for the server's sockets. */
   readonly run: string;
   /** The engines' group. */
   readonly engineGid: number;
@@ -63,7 +63,7 @@ interface ServerEnd {
 const PRELOAD = path.join(import.meta.dirname, 'preload.cjs');
 /** Paths inside the confinement. */
 const CODE = '/app';
-/** Parts of its folder: one that it writes to, and one with sockets for its calls. */
+/** Parts of the server's folder: one that it can write to, and one with sockets for its calls. */
 const OWN = 'own';
 const DOORS = 'doors';
 const SOCKET = 'http.sock';
@@ -106,7 +106,7 @@ export class ServerProcess {
     const doors = path.join(run, DOORS);
     await rm(run, { recursive: true, force: true });
     await mkdir(own, { recursive: true, mode: 0o700 });
-    // Only the platform writes there, so files that it opens by name are files that it created.
+    // Only the platform writes to this folder, so files that it opens by name are files that it has created.
     await mkdir(doors, { mode: 0o755 });
     if (uid !== null) {
       await chmod(run, 0o711);
@@ -156,15 +156,15 @@ export class ServerProcess {
         tmp: limits.temporaryBytesMax,
         groups: groups.files,
         processesMax: limits.tasksMax,
-        // /tmp has less room; it should not write elsewhere.
+        // The server should only write to this folder, because /tmp has less room.
         fileBytesMax: 2 * limits.temporaryBytesMax,
         infoFd: INFO_FD,
         isOffline: true,
         isServing: true,
         hostname: 'server',
       },
-      // The variables are read inside the confinement: outside, a variable such as LD_PRELOAD or PATH would run the
-      // server's code before that.
+      // The variables are read inside the confinement, because outside, a variable such as LD_PRELOAD or PATH would run
+      // the server's code unconfined.
       ['sh', '-c', `. "$0"\n${shellCommand(given.start)}`, variables],
     );
     const child = spawn(file, args, {
@@ -201,7 +201,7 @@ export class ServerProcess {
             resolve();
           });
           socket.once('error', ({ code }: NodeJS.ErrnoException) => {
-            // The socket exists, but no process listens yet.
+            // The socket may exist, although no process listens yet.
             if (code === 'ECONNREFUSED') setTimeout(look, CONNECT_MS);
           });
         };
@@ -235,7 +235,7 @@ export class ServerProcess {
     if (this.#child.pid !== undefined) signal(-this.#child.pid, 'SIGKILL');
   }
 
-  /** Processes of the server, without those of the confinement. */
+  /** The processes of the server, without those of the confinement. */
   async #inside(entries: readonly ProcessEntry[]): Promise<number[]> {
     const inode = await this.#namespace;
     const below = processesOf(entries, this.#child.pid ?? 0, null);
@@ -261,7 +261,7 @@ export class ServerProcess {
   /** Checks limits that no control group enforces. */
   async #look(): Promise<void> {
     const { run } = this.#given;
-    // The folder may be on a disk.
+    // Files in the folder are not counted as memory, because the folder may be on a disk.
     if ((await readdir(path.join(run, OWN))).some((name) => name !== SOCKET))
       this.kill('it wrote to the folder of its socket: only /tmp is for files (SSR_TMP_MAX_BYTES)');
     const hit = await this.#groups.hit();
@@ -270,7 +270,7 @@ export class ServerProcess {
     if ((await this.residentBytes()) > this.#given.limits.memoryMbMax * MB) this.kill(this.#tooMuchMemory());
   }
 
-  /** Memory of the server that is not shared with a file. */
+  /** The memory of the server that is not shared with a file. */
   async residentBytes(): Promise<number> {
     const entries = await readProcessesLately(WATCH_MS / 2);
     const inside = new Set(await this.#inside(entries));
@@ -287,7 +287,7 @@ export class ServerProcess {
     stream.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\n');
       rest = lines.pop()!;
-      // An endless line is split.
+      // A line that is too long is split.
       if (rest.length > limits.logLineCharsMax) {
         lines.push(rest);
         rest = '';
@@ -305,13 +305,13 @@ export class ServerProcess {
   }
 }
 
-/** No shell is used for a single command, so that signals reach it, and to save memory. */
+/** A single command is run without a shell, so that signals reach it, and to save memory. */
 function shellCommand(start: string): string {
   const [, variables = '', command] = /^((?:[A-Za-z_]\w*=[\w./:@-]*\s+)*)([\w./:@=,\s-]+)$/.exec(start) ?? [];
   return command === undefined || /^(?:cd|exec|set|export)\s/.test(command) ? start : `${variables}exec ${command}`;
 }
 
-/** Number of the process namespace created by the fence, or null. */
+/** The number of the process namespace that the fence has created, or null. */
 async function namespaceOf(child: ChildProcess): Promise<number | null> {
   let text = '';
   try {

@@ -1,11 +1,11 @@
-// Decides which servers run: one per deployment, started for the first request, stopped when it is idle or room is
-// needed, and paused for a while when it fails. main.ts passes the engines' requests.
+// Decides which servers run. Each deployment has one server, which is started for the first request, stopped when it is
+// idle or room is needed, and not restarted for a while when it fails. main.ts passes the engines' requests.
 import { PlatformError } from '#core/errors.ts';
 import type { SsrLimits } from '#core/limits.ts';
 import type { ServerSpec } from '#core/ssr/protocol.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** Holds a server for as long as it has requests for it. */
+/** An engine that holds a server for as long as it has requests for it. */
 type Holder = object;
 
 const refusals = ['server_start_failed', 'server_unavailable', 'overloaded'] as const;
@@ -22,7 +22,7 @@ interface ServersDeps {
   readonly start: (spec: ServerSpec, slot: number) => Promise<ServerProcess>;
   /** Writes a line of the platform to the log of a deployment. */
   readonly onLine: (key: string, level: 'info' | 'error', text: string) => void;
-  /** An acquired server has ended. */
+  /** Called when an acquired server has ended. */
   readonly onEnded: (key: string, socket: string) => void;
   readonly now?: () => number;
 }
@@ -36,18 +36,18 @@ interface Entry {
   idleSince: number;
   startedAt: number;
   isStopping: boolean;
-  /** The server accepts no connections, and is being ended. */
+  /** Whether the server accepts no connections, and is being ended. */
   isLost: boolean;
 }
 
-/** Number of failures of a server, and until when it is paused. */
+/** Number of failures of a server, and until when it is not restarted. */
 interface Pause {
   failures: number;
   until: number;
   reason: string;
 }
 
-/** A server that ran for this long has not failed at its start. */
+/** If a server ran for this long, its end is not a failed start. */
 const STEADY_MS = 10_000;
 const PAUSES_MAX = 10_000;
 
@@ -70,7 +70,7 @@ export class Servers {
     for (const { process } of this.#entries.values()) if (process !== null) yield process;
   }
 
-  /** Acquires the server's socket, which is then held. @throws {PlatformError} */
+  /** Acquires the server's socket, which the engine then holds. @throws {PlatformError} */
   async acquire(spec: ServerSpec, holder: Holder): Promise<string> {
     for (;;) {
       const entry = this.#entries.get(spec.key) ?? this.#open(spec);
@@ -103,7 +103,7 @@ export class Servers {
     for (const key of this.#entries.keys()) this.release(key, holder);
   }
 
-  /** The server does not respond on its socket. */
+  /** Called when the server does not respond on its socket. */
   lost(key: string, socket: string): void {
     const entry = this.#entries.get(key);
     if (entry?.process?.socket !== socket || entry.isStopping) return;
@@ -196,7 +196,7 @@ export class Servers {
     return pause === undefined || leftMs <= 0 ? null : { reason: pause.reason, seconds: Math.ceil(leftMs / 1000) };
   }
 
-  /** @throws {PlatformError} if all have requests. */
+  /** Makes room for a server. @throws {PlatformError} if all servers have requests. */
   #makeRoom(): void {
     const { processesMax } = this.#deps.limits;
     if (this.#entries.size < processesMax) return;

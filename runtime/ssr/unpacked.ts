@@ -1,5 +1,5 @@
-// The unpacked archives of servers, on this machine: each once, by the hash of its content, for all processes that
-// run it. Called by servers.ts.
+// The unpacked archives of servers on this machine. Each is unpacked once, by the hash of its content, for all
+// processes that run it. Called by servers.ts.
 import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import type { ServerRules } from '#core/manifest.ts';
@@ -8,9 +8,9 @@ import { unpackServer } from '#artifacts/archive/server-archive.ts';
 
 /** Options. */
 interface UnpackedDeps {
-  /** Private; created if necessary. */
+  /** The private folder for unpacked archives, which is created if necessary. */
   readonly folder: string;
-  /** Path of an artifact's archive. */
+  /** Returns the path of an artifact's archive. */
   readonly archiveOf: (artifact: string) => string;
   readonly filesMax: number;
   /** Archives that no server has used for this long are deleted. */
@@ -41,7 +41,7 @@ export async function openUnpacked({ folder, archiveOf, filesMax, keepMs }: Unpa
       const inside = path.join(made, 'server');
       await mkdir(inside, { mode: 0o755 });
       await unpackServer({ file: archiveOf(artifact), hash, filesMax }, inside);
-      // Another process on the same folder may have been faster.
+      // Another process that uses the same folder may have been faster.
       await rename(inside, target).catch(async (error: unknown) => {
         if ((await stat(target).catch(() => null)) === null) throw error;
       });

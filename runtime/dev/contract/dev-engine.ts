@@ -1,5 +1,5 @@
-// Interface between the engine of `platform dev` (dev.ts) and those who start it: the command and the Vite plugin.
-// Types only.
+// The interface between the engine of `platform dev` (dev.ts) and the code that starts it: the command and the Vite
+// plugin. Types only.
 import type { AiCaller } from '#core/ai-caller.ts';
 import type { Limits } from '#core/limits.ts';
 import type { InvocationKind } from '#core/plans.ts';
@@ -19,15 +19,15 @@ export interface DevRequest {
   readonly status: number;
   /** Null for requests. */
   readonly event: EventRecord | null;
-  /** `ok` or an error's code. */
+  /** `ok`, or the code of an error. */
   readonly outcome: string;
-  /** Reason of an error in words: the error that the worker threw. */
+  /** The reason of an error in words, such as the error that the worker threw. */
   readonly reason: string;
   readonly cpuMs: number;
   readonly wallMs: number;
 }
 
-/** Migrations of one database: names and SQL. */
+/** The migrations of one database, with names and SQL. */
 export interface DevMigrations {
   readonly resource: string;
   readonly files: readonly (readonly [name: string, sql: string])[];
@@ -36,7 +36,7 @@ export interface DevMigrations {
 /** A project of the workspace that the served project calls. */
 export interface DevService {
   readonly project: string;
-  /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
+  /** An artifact that the builder has written to `<folder>/artifacts/<id>`. */
   readonly artifactFolder: string;
   readonly migrations: readonly DevMigrations[];
   readonly vars: Readonly<Record<string, string>>;
@@ -44,27 +44,27 @@ export interface DevService {
 
 /** The deployment to serve from now on. */
 export interface DevDeployment {
-  /** An artifact as written by the builder: `<folder>/artifacts/<id>`. */
+  /** An artifact that the builder has written to `<folder>/artifacts/<id>`. */
   readonly artifactFolder: string;
   /** Migrations are applied before the deployment is served. */
   readonly migrations: readonly DevMigrations[];
   readonly vars: Readonly<Record<string, string>>;
   /** platform.yaml with its defaults, for the dashboard. */
   readonly config?: unknown;
-  /** Projects that it calls; default none. */
+  /** Projects that the project calls; by default none. */
   readonly services?: readonly DevService[];
 }
 
-/** Location of a dev server's files. */
+/** Where the files of a dev server are. */
 export interface ServedFiles {
   /**
    * URL prefix of its files, to which the path of a request is appended. The server responds with 404 if the file does
    * not exist.
    */
   readonly url: string;
-  /** Folder of its pages. */
+  /** The folder of its pages. */
   readonly root: string;
-  /** Folder of files served unchanged, or null. */
+  /** The folder of files that are served unchanged, or null. */
   readonly publicFolder: string | null;
 }
 
@@ -75,7 +75,7 @@ export interface DevOptions {
   readonly port: number;
   /** Folder of state, files and other data: `.platform` of the project or its workspace. */
   readonly stateFolder: string;
-  /** Limits; by default those of the environment, as in production. */
+  /** The limits; by default from the environment, as in production. */
   readonly limits?: Limits;
   readonly log: (record: { level: LogLine['level']; message: string }) => void;
   readonly onRequest: (request: DevRequest) => void;
@@ -88,7 +88,7 @@ export interface DevOptions {
   readonly ai?: DevAi;
   /** Public host and port of a server in front of this one, if there is one. */
   readonly front?: () => { readonly host: string; readonly port: number };
-  /** Files of the worker in the server in front of this one; if absent, they are in the artifact. */
+  /** Static files for the worker, if the server in front of this one has them; if absent, they are in the artifact. */
   readonly files?: () => ServedFiles | null;
   /**
    * Port of the dashboard; 0 means a free port; if absent, there is no dashboard. If the port is taken, dev prints a
@@ -99,11 +99,11 @@ export interface DevOptions {
 
 /** The AI gateway of `platform dev`. */
 export interface DevAi {
-  /** @param caller null when a token identifies the caller. */
+  /** @param caller null if a token identifies the caller. */
   fetch(request: Request, caller: AiCaller | null): Promise<Response>;
   /** `PLATFORM_AI_TOKEN`. */
   readonly token: string;
-  /** `PLATFORM_AI_URL`; null means the dashboard's URL. */
+  /** The value of `PLATFORM_AI_URL`; null means the URL of the dashboard. */
   readonly url: string | null;
 }
 
@@ -112,7 +112,7 @@ export interface OpenDeployment extends Omit<DevDeployment, 'artifactFolder'> {
   readonly artifact: OpenArtifact;
 }
 
-/** An engine that also accepts artifacts that are not folders. */
+/** An engine that also accepts artifacts that are not in a folder. */
 export interface OpenDevEngine extends DevEngine {
   /** As `deploy`. */
   deployOpen(deployment: OpenDeployment): Promise<void>;
@@ -123,12 +123,13 @@ export interface DevEngine {
   readonly port: number;
   /** URL of the dashboard, or null. */
   readonly dashboardUrl?: string | null;
-  /** Variables that the platform adds to the project's, for its code outside of isolates. */
+  /** Variables that the platform adds to those of the project, for its code outside of isolates. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Running requests finish with their old code; the next request uses the new code. */
+  /** Serves a new deployment. Running requests finish with their old code; the next request uses the new code. */
   deploy(deployment: DevDeployment): Promise<void>;
   /**
-   * The project does not build: requests get the errors if no build can be served yet, and pages of failures show them.
+   * Called when the project does not build: requests get the errors if no build can be served yet, and failure pages
+   * show them.
    */
   fail(errors: readonly ShownError[]): void;
   close(): Promise<void>;

@@ -1,9 +1,9 @@
-// Keeps activity over restarts of dev: one JSON line per record in a file of the state folder, readable only by its
-// owner. Records above the limit are dropped when the file is rewritten. Opened by dev.ts.
+// Keeps activity over restarts of dev, as one JSON line per record in a file of the state folder, which only its owner
+// can read. Records above the limit are dropped when the file is rewritten. Opened by dev.ts.
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { ActivityKeeper, Noted } from './activity.ts';
 
-/** A larger file is not read, but replaced. */
+/** Maximum size of the file. A larger file is not read, but replaced. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 /** How long records are collected before they are written. */
 const WRITE_MS = 200;
@@ -15,7 +15,7 @@ interface ActivityFile extends ActivityKeeper {
   close(): void;
 }
 
-/** @param recordsMax of each type; @param report receives messages for the user. */
+/** @param recordsMax maximum number of records of each type; @param report receives messages for the user. */
 export function openActivityFile(file: string, recordsMax: number, report: (message: string) => void): ActivityFile {
   let before = read(file, recordsMax);
   let waiting: string[] = [];
@@ -75,7 +75,9 @@ export function openActivityFile(file: string, recordsMax: number, report: (mess
   };
 }
 
-/** The newest records of each type, in order. Malformed lines, such as the last of a killed process, are skipped. */
+/**
+ * The newest records of each type, in order. Malformed lines, such as the last line of a killed process, are skipped.
+ */
 function read(file: string, recordsMax: number): Noted[] {
   try {
     if (!existsSync(file) || statSync(file).size > FILE_BYTES_MAX) return [];
@@ -91,7 +93,7 @@ function read(file: string, recordsMax: number): Noted[] {
       .flatMap((list) => list.slice(-recordsMax))
       .toSorted((one, other) => one.seq - other.seq);
   } catch {
-    // The history is optional.
+    // The error is ignored, because the history is optional.
     return [];
   }
 }

@@ -1,6 +1,6 @@
-// Recent activity: requests, events, log lines, new deployments. Limited per type, so that a frequent schedule does
-// not displace requests; sent to listeners; kept over restarts by activity-file.ts. Written by dev.ts, read by the
-// routes of the dashboard.
+// Recent activity: requests, events, log lines, new deployments. The number of records is limited per type, so that a
+// frequent schedule does not displace requests. Records are sent to listeners, and activity-file.ts keeps them over
+// restarts. Written by dev.ts, read by the routes of the dashboard.
 import type { HeaderList, Recorded } from './recorded-exchange.ts';
 
 /** One activity. */
@@ -13,7 +13,7 @@ type ActivityEvent =
       readonly outcome: string;
       readonly cpuMs: number;
       readonly wallMs: number;
-      /** Invocation of its log lines. */
+      /** Id of the invocation, by which its log lines are found. */
       readonly invocation?: string;
       /** Reason of a failure, in words. */
       readonly reason?: string;
@@ -26,7 +26,7 @@ type ActivityEvent =
       readonly kind: 'queue' | 'timer' | 'cron' | 'workflow';
       /** Name of the queue, the timer's binding, the schedule or the workflow. */
       readonly name: string;
-      /** Id of the timer or the run; empty for others. */
+      /** Id of the timer or the run; empty for other events. */
       readonly id: string;
       readonly outcome: string;
       readonly cpuMs: number;
@@ -42,28 +42,28 @@ type ActivityEvent =
     }
   | { readonly type: 'deployed'; readonly deployment: string };
 
-/** A record with its number and its time, ms since 1970. */
+/** A record with its number and its time in ms since 1970. */
 export type Noted = ActivityEvent & { readonly seq: number; readonly at: number };
 
-/** Limits of the history. */
+/** The limits of the history. */
 interface ActivityLimits {
-  /** Limit for requests, for events and for log lines. */
+  /** Maximum number of requests, of events, and of log lines. */
   readonly recordsMax: number;
-  /** Characters of a log line or a path. */
+  /** Maximum number of characters of a log line or a path. */
   readonly textCharsMax: number;
 }
 
 /** The history. */
 export interface Activity {
-  /** @param recorded data of a request that is needed to replay it. */
+  /** @param recorded the data that is needed to replay the request. */
   note(event: ActivityEvent, recorded?: Recorded): Noted;
-  /** Kept records after a number, oldest first. */
+  /** The kept records after a number, oldest first. */
   since(seq: number): readonly Noted[];
-  /** A request as received; null if it is from before dev was started, or dropped. */
+  /** The recorded data of a request; null if it was dropped, or dev was restarted since. */
   recorded(seq: number): Recorded | null;
   /** Clears the history. */
   clear(): void;
-  /** Calls back for everything from now on. @returns stops it. */
+  /** Calls back for each record from now on. @returns stops it. */
   listen(listener: (noted: Noted) => void): () => void;
 }
 
@@ -141,7 +141,7 @@ export function createActivity(
 
 const SECRET_HEADERS = /^(?:proxy-)?authorization$|^(?:set-)?cookie2?$|secret|token|api-?key|password/i;
 
-/** Credentials are neither shown nor stored: the name of a cookie is enough to see that it was sent. */
+/** Credentials are neither shown nor stored; the name of a cookie is sufficient to see that it was sent. */
 function masked(headers: HeaderList, cut: (text: string) => string): HeaderList {
   return headers.map(([name, value]) => {
     if (!SECRET_HEADERS.test(name)) return [name, cut(value)];

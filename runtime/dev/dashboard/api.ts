@@ -1,5 +1,5 @@
-// A route that only dev has: a method, a path with `:names`, and a function from the request to JSON. The tables of
-// routes are project.ts and rpc.ts; server.ts serves them.
+// A route that only dev has: a method, a path with `:names`, and a function that converts the request to JSON. The
+// tables of routes are project.ts and rpc.ts; server.ts serves them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
@@ -24,11 +24,11 @@ export interface DashboardDeps {
   readonly project: string;
   readonly limits: Limits;
   readonly activity: Activity;
-  /** Null before the first deployment. */
+  /** The served deployment; null before the first one. */
   readonly current: () => ShownDeployment | null;
   /** URL of the project. */
   readonly url: () => string;
-  /** Runs a call of the mock server inside an isolate, and answers it. */
+  /** Runs a call of the mock server inside an isolate, and sends the response. */
   readonly rpc: (call: RpcCall, response: ServerResponse) => void;
   /** The sandboxes of a resource. */
   readonly sandboxesOf: (resource: string) => Promise<readonly SandboxInfo[]>;
@@ -40,18 +40,18 @@ export interface DashboardDeps {
 /** A request. */
 export interface DashboardRequest {
   readonly deps: DashboardDeps;
-  /** Values of the `:names`, decoded. */
+  /** The decoded values of the `:names`. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The body, a JSON object; empty without a body. @throws {PlatformError} `bad_request`, `body_too_large`. */
+  /** The body as a JSON object; empty without a body. @throws {PlatformError} `bad_request`, `body_too_large`. */
   readonly body: () => Promise<Readonly<Record<string, unknown>>>;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
 /**
- * A route. The result is sent as JSON, undefined as 204. `answered` means that the function has written the response
- * itself.
+ * A route. The result is sent as JSON; undefined is sent as status 204. `answered` means that the function has sent the
+ * response itself.
  */
 export type Route = readonly [
   method: 'GET' | 'POST' | 'DELETE',

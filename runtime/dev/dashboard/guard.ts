@@ -1,6 +1,6 @@
-// Access to the dashboard: only from a browser on this machine, on the dashboard's own page. Refuses requests for a
-// host name that another page pointed here (DNS rebinding), and requests from pages of other sites, before any data is
-// read. Called by server.ts.
+// Access to the dashboard: only from a browser on this machine, on the dashboard's own page. Before any data is read,
+// refuses requests for a host name that another page has pointed to this machine (DNS rebinding), and requests from
+// pages of other sites. Called by server.ts.
 
 /** The relevant parts of a request. */
 interface Asking {
@@ -10,13 +10,13 @@ interface Asking {
   readonly site: string | undefined;
   /** `sec-fetch-mode`. */
   readonly mode: string | undefined;
-  /** Address the request came in on. */
+  /** The local address on which the request arrived. */
   readonly localAddress: string | undefined;
 }
 
 const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Why a request is refused; null if it is not. @param devHost the host that dev listens on. */
+/** Why a request is refused; null if it is allowed. @param devHost the host on which dev listens. */
 export function objectionTo(asking: Asking, devHost: string): string | null {
   const { host, origin, site, mode } = asking;
   const name = hostName(host);
@@ -24,12 +24,12 @@ export function objectionTo(asking: Asking, devHost: string): string | null {
   const own = [...loopbackNames, bracketed(devHost.toLowerCase()), bracketed(plainAddress(asking.localAddress ?? ''))];
   if (!own.includes(name)) return `${name} is not a name of this machine`;
   if (origin !== undefined && !isSame(origin, host as string)) return 'it comes from another origin';
-  // The page could not read the response, but it might be costly to make. Following a link is allowed from anywhere.
+  // Such a page could not read the response, but creating it may be costly. Links may be followed from any page.
   if (site === 'cross-site' && mode !== 'navigate') return 'it comes from another site';
   return null;
 }
 
-/** Name in a Host header, without the port, in lower case. */
+/** The name in a Host header, without the port, in lower case. */
 function hostName(host: string | undefined): string | null {
   const [, name] = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9.-]{1,255})(?::\d{1,5})?$/.exec(host?.toLowerCase() ?? '') ?? [];
   return name ?? null;

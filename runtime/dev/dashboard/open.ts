@@ -38,7 +38,7 @@ interface LocalDashboardDeps {
   readonly url: string;
   /** The AI gateway, for requests with a token, or null. */
   readonly ai: ((request: Request) => Promise<Response>) | null;
-  /** The same format as for a handler. */
+  /** Called with finished requests, in the same format as for a handler. */
   readonly serveHere: (key: string, exchange: Exchange) => boolean;
 }
 
@@ -48,8 +48,8 @@ export interface LocalDashboard {
   /** Variables for workers. */
   readonly vars: Readonly<Record<string, string>>;
   /**
-   * The deployment that handles a deployment's events: without a worker, its app handles them, called by the
-   * dashboard's own deployment.
+   * Returns the deployment that handles a deployment's events. Without a worker, the app handles them, and the
+   * dashboard's own deployment calls it.
    */
   eventsOf(deployment: string): string;
   /** The deployment that serves `/rpc`, and its artifact. */
@@ -61,7 +61,8 @@ export interface LocalDashboard {
 }
 
 /**
- * Opens the dashboard. Returns null, with a warning, if its port is not available: the project can be used without it.
+ * Opens the dashboard. If its port is not available, prints a warning and returns null, because the project can be used
+ * without it.
  */
 export async function openLocalDashboard(deps: LocalDashboardDeps): Promise<LocalDashboard | null> {
   const { project, limits, activity, address, url } = deps;
@@ -106,7 +107,7 @@ export async function openLocalDashboard(deps: LocalDashboardDeps): Promise<Loca
   }
   const at = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${opened.port}`;
 
-  // The file is for programs that run next to dev: only the user of dev can read its folder.
+  // The file is for programs that run next to dev; only the user of dev can read its folder.
   const addressFile = join(deps.stateFolder, `mock-server-${project}.json`);
   writeFileSync(addressFile, JSON.stringify({ url: at, token }), { mode: 0o600 });
 
@@ -145,7 +146,7 @@ export async function openLocalDashboard(deps: LocalDashboardDeps): Promise<Loca
   };
 }
 
-/** No deployment of a project has this id. */
+/** Id of the dashboard's own deployment, which no deployment of a project has. */
 const ownSuffix = '-rpc';
 
 /** Whether a deployment is the dashboard's own. */

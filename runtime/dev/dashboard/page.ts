@@ -1,6 +1,6 @@
-// The dashboard's page: the built application (dashboard/build/), in a clone built when it is first opened. The browser
-// caches files with a hash in their names. Every path that is neither a file nor a route is a page of the dashboard.
-// Used by server.ts.
+// The dashboard's page, which is the built application (dashboard/build/). In a clone of the repository, it is built
+// when it is first opened. The browser caches files with a hash in their names. Every path that is neither a file nor a
+// route is a page of the dashboard. Used by server.ts.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dashboardFolder } from '#dashboard/build/folder.ts';
@@ -33,7 +33,7 @@ export function createPage(
   let index: string | null = null;
   const folder = (): Promise<string> => {
     opened ??= dashboardFolder(environment);
-    // Retried after a failure.
+    // If the build fails, the next request tries again.
     opened.catch(() => (opened = null));
     return opened;
   };

@@ -5,13 +5,14 @@ import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, deploymentOf, notFound, type DashboardRequest, type DashboardDeps, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
 
-// An import reads all its exports, including the getters that load Node's own HTTP client.
+// `node:http` is not imported, because an import reads all exports, including the getters that load Node's own HTTP
+// client.
 const { request: sendRequest } = process.getBuiltinModule('node:http');
 
-/** Bytes that a listener has not received, above which it is truncated and reconnects. */
+/** If a listener has not received this many bytes, its stream is ended, and it reconnects. */
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024;
 const PING_MS = 15_000;
-/** A record number, or empty. */
+/** The number of a record, or an empty text. */
 const SEQ = /^\d{0,15}$/;
 
 function project({ deps }: DashboardRequest): object {
@@ -24,7 +25,7 @@ function nameOf({ current, project: name }: DashboardDeps): string {
   return config?.name ?? name;
 }
 
-/** Bindings, schedules and settings, without values of variables. */
+/** Returns bindings, schedules and settings, without values of variables. */
 function configuration(asked: DashboardRequest): object {
   const shown = asked.deps.current();
   if (shown === null) return { ...project(asked), ready: false };
@@ -61,7 +62,7 @@ function requestOf({ params, deps }: DashboardRequest): Noted & { type: 'request
   return found;
 }
 
-/** A request with its headers, its log lines, and whether it can be replayed. */
+/** Returns a request with its headers, its log lines, and whether it can be replayed. */
 function one(asked: DashboardRequest): object {
   const request = requestOf(asked);
   const { activity } = asked.deps;
@@ -101,7 +102,7 @@ async function replay(asked: DashboardRequest): Promise<object> {
   sent.end(recorded.body);
   try {
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    // The response is shown with the new request.
+    // The response is discarded here, because it is shown with the new request.
     response.resume();
     return { status: response.statusCode };
   } catch (error) {
@@ -109,7 +110,7 @@ async function replay(asked: DashboardRequest): Promise<object> {
   }
 }
 
-/** Server-sent events: kept records, then new records. `Last-Event-ID` resumes a broken connection. */
+/** Sends server-sent events: first the kept records, then new records. `Last-Event-ID` resumes a broken connection. */
 function stream(asked: DashboardRequest): typeof answered {
   const { request, response, deps } = asked;
   const last = request.headers['last-event-id'] ?? asked.query.get('after');

@@ -3,7 +3,7 @@
 import { AlteredExchange } from '../../engine/http/altered-exchange.ts';
 import type { BodySink, Exchange } from '../../engine/http/listener.ts';
 
-/** Limit for a recorded request body; a longer one is not recorded. */
+/** Maximum size of a recorded request body; a longer body is not recorded. */
 const BODY_BYTES_MAX = 64 * 1024;
 
 /** Names and values. */
@@ -30,7 +30,7 @@ export class RecordedExchange extends AlteredExchange {
     super.readBody({
       chunk: (bytes) => {
         this.#bytes += bytes.byteLength;
-        // A copy: the receiver of the chunk keeps it.
+        // The chunk is copied, because its receiver keeps it.
         if (this.#bytes > BODY_BYTES_MAX) this.#chunks = null;
         else this.#chunks?.push(new Uint8Array(bytes));
         return sink.chunk(bytes);

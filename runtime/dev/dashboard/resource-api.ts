@@ -1,4 +1,4 @@
-// The API over bindings (resources/) for the project of `platform dev`: the routes of the control plane, served in
+// The API of bindings (resources/) for the project of `platform dev`: serves the same routes as the control plane, in
 // this process. Used by server.ts; the app and its schemas are loaded with the first request.
 import { mkdirSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,14 +16,14 @@ import { answerWith } from './web-answer.ts';
 export interface ResourceApiDeps {
   readonly resources: ResourceDeps;
   readonly sandboxes: SandboxService;
-  /** Names of the project. */
+  /** The names of the project. */
   readonly names: () => readonly string[];
   /** The served deployment; null before the first build. */
   readonly served: () => Pick<RequestScope, 'route' | 'artifact'> | null;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
-/** Answers a request; its path begins with `/projects/`. */
+/** Responds to a request whose path begins with `/projects/`. */
 type ResourceApi = (path: string, request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 const HEADERS = {
@@ -82,10 +82,10 @@ function accessOf({ resources, sandboxes, names, served }: ResourceApiDeps): Res
         throw new PlatformError('dashboard_not_ready', { reason: 'the project has not been built yet' });
       try {
         const { result } = await askResource(resources, found.route, found.artifact, { operation, binding, args });
-        // The result type of an operation is in its row of core/resource-call.ts.
+        // The type of an operation's result is in core/resource-call.ts.
         return result as never;
       } catch (error) {
-        // Errors of SQLite and stores with their own codes.
+        // Errors of SQLite and of stores have their own codes.
         if (isErrorCode((error as { code?: unknown }).code)) throw error;
         const { name, message } = error as Error;
         if (name === 'SqlRefusal') throw refuse('bad_request', message);

@@ -1,4 +1,4 @@
-// A call of the mock server as an exchange for the handler, over a request of Node's server, for the worker of
+// A call of the mock server, which is a request to Node's server, as an exchange for the handler and the worker of
 // core/rpc/worker.mjs. Bodies are streamed both ways. Created by rpc.ts, passed to the handler by open.ts.
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -8,7 +8,7 @@ import type { BodySink, Exchange } from '../../engine/http/listener.ts';
 /** A call. */
 export interface RpcCall {
   readonly method: 'GET' | 'POST';
-  /** Names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable | null;
 }
@@ -27,7 +27,8 @@ export function createRpcExchange(
     isOver = true;
     response.end();
     if (body === null || body.readableEnded) return;
-    // A reset while the client is still sending would discard the response: the rest is read for a moment.
+    // The rest of the request is read for a moment, because a reset while the client is still sending would discard the
+    // response.
     body.resume();
     const cut = setTimeout(() => response.req.socket.destroy(), LINGER_MS);
     cut.unref();

@@ -21,7 +21,7 @@ function authorize({ deps, request }: DashboardRequest): void {
 
 const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);
 
-/** Passes a call on unchanged: its bodies are streamed both ways. */
+/** Passes a call on unchanged, with bodies streamed both ways. */
 function pass(asked: DashboardRequest): typeof answered {
   authorize(asked);
   deploymentOf(asked);
@@ -45,7 +45,7 @@ function call(asked: DashboardRequest, request: unknown): typeof answered {
   return answered;
 }
 
-/** The named binding, or the only one of its kind. */
+/** Finds the named binding, or the only one of its kind. */
 function bindingOf(asked: DashboardRequest, kind: string, given: unknown): string {
   const names = Object.keys(deploymentOf(asked).manifest.bindings[kind] ?? {});
   if (given === undefined && names.length === 1) return names[0] as string;
@@ -54,7 +54,7 @@ function bindingOf(asked: DashboardRequest, kind: string, given: unknown): strin
   throw invalid(`binding must be one of ${names.join(', ')}`);
 }
 
-/** `{binding?, args?}`: a method of a binding of this kind. */
+/** Calls a method of a binding of this kind: `{binding?, args?}`. */
 const kindRoute = (kind: string): Route => [
   'POST',
   `/${kind}/:method`,
@@ -73,7 +73,7 @@ export const rpcRoutes: readonly Route[] = [
   ['GET', '/health', () => ({ status: 'ok' })],
   ['GET', '/rpc', pass],
   ['POST', '/rpc', pass],
-  /** `{binding?, sql, params?, method?}`, or `{statements: {sql, params?}[]}` for one transaction. */
+  /** Runs SQL: `{binding?, sql, params?, method?}`, or `{statements: {sql, params?}[]}` in one transaction. */
   [
     'POST',
     '/db',

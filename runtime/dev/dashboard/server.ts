@@ -12,7 +12,8 @@ import { createResourceApi, type ResourceApiDeps } from './resource-api.ts';
 import { projectRoutes } from './project.ts';
 import { rpcRoutes } from './rpc.ts';
 
-// An import reads all its exports, including the getters that load Node's own HTTP client.
+// `node:http` is not imported, because an import reads all exports, including the getters that load Node's own HTTP
+// client.
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** An open dashboard. */
@@ -26,7 +27,7 @@ const split = [...projectRoutes, ...rpcRoutes].map(([method, path, answer]) => (
   segments: path.split('/'),
   answer,
 }));
-/** Each pending call of the mock server has one. */
+/** Maximum number of connections; each pending call of the mock server has one. */
 const CONNECTIONS_MAX = 2000;
 
 /** Opens the port; rejects with the system's error if it is not available. */
@@ -93,12 +94,12 @@ export async function openDashboard(
   };
 }
 
-/** Whether a browser navigates to a URL: programs use `/health` of the mock server. */
+/** Whether a browser navigates to a URL; programs use `/health` of the mock server. */
 function isNavigation({ headers }: IncomingMessage): boolean {
   return (headers.accept ?? '').includes('text/html');
 }
 
-/** Paths that control/api serves too. */
+/** Paths that the control plane also serves (control/api). */
 function isOfResources(path: string): boolean {
   return /^\/api\/projects\/[^/]+\/(?!config$)./.test(path);
 }
@@ -153,7 +154,7 @@ async function readObject(
     if (bytes > limit) throw new PlatformError('body_too_large', { limit });
     chunks.push(chunk);
   }
-  // A form of another page cannot send this content type, even if the browser sends no other headers.
+  // Even in browsers that send no other headers, a form of another page cannot send this content type.
   if (bytes > 0 && !/^application\/json\s*(?:;|$)/i.test(type ?? ''))
     throw new PlatformError('bad_request', { reason: 'The content type must be application/json' });
   return parseObject(Buffer.concat(chunks));
@@ -172,6 +173,6 @@ function fail(error: unknown, response: ServerResponse, { log }: DashboardDeps):
   const shownCode = known ? code : 'internal';
   const { status } = errorTable[shownCode];
   const body = { error: isOurs ? errorMessage('internal') : String(message), code: shownCode };
-  // Unread parts of the request's body stay in the connection, which is closed.
+  // The connection is closed, because unread parts of the request's body stay in it.
   response.writeHead(status, { ...apiHeaders, connection: 'close' }).end(JSON.stringify(body));
 }

@@ -1,9 +1,9 @@
-// Answers a request of Node's server with a function of web requests. Used by server.ts and resource-api.ts.
+// Answers a request to Node's server with a function for web requests. Used by server.ts and resource-api.ts.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** Streams both ways; a client that disconnects aborts the request. @param headers added to those of the response. */
+/** Streams both bodies; a client that disconnects aborts the request. @param headers added to those of the response. */
 export async function answerWith(
   answer: (request: Request) => Promise<Response>,
   request: IncomingMessage,
@@ -22,7 +22,7 @@ export async function answerWith(
       ...(hasBody && { body: Readable.toWeb(request) as ReadableStream, duplex: 'half' }),
     }),
   );
-  // Unread parts of the request's body stay in the connection, which is closed.
+  // The connection is closed, because unread parts of the request's body stay in it.
   const ending = request.readableEnded || !hasBody ? {} : { connection: 'close' };
   response.writeHead(answered.status, { ...headers, ...Object.fromEntries(answered.headers), ...ending });
   if (answered.body === null) response.end();

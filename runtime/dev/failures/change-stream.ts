@@ -6,9 +6,9 @@ import type { Exchange } from '../../engine/http/listener.ts';
 /** Path to which pages with an error listen. */
 export const changesPath = '/_platform/dev/changes';
 
-/** A stream of versions. */
+/** A stream of version numbers. */
 export interface ChangeStream {
-  /** Different in every run. */
+  /** An id that differs in every run. */
   readonly version: string;
   /** Starts the next version and notifies listeners. */
   advance(): void;
@@ -16,7 +16,7 @@ export interface ChangeStream {
   close(): void;
 }
 
-/** A browser opens one per page; the oldest page has to reconnect. */
+/** Maximum number of listeners. A browser opens one per page; the oldest page must reconnect. */
 const LISTENERS_MAX = 64;
 
 export function createChangeStream(): ChangeStream {

@@ -1,12 +1,12 @@
-// Responses of `platform dev` where production only reports an error: the errors with stack and code frame, as a page
-// for browsers and as JSON for other clients. Pure. The texts on the page are untrusted: they are escaped, and only
-// this page's own script runs.
+// Responses of `platform dev` for requests to which production only responds with a short error: contain the errors
+// with stack and code frame, as a page for browsers, and as JSON for other clients. Pure. The texts on the page are
+// untrusted, so they are escaped, and only this page's own script runs.
 import { randomBytes } from 'node:crypto';
 import type { FailureResponse } from '../../engine/http/error-pages.ts';
 
-/** An error for its author. */
+/** An error, for the author of the project. */
 export interface ShownError {
-  /** Class of a thrown error. */
+  /** The class of a thrown error. */
   readonly name?: string | undefined;
   readonly message: string;
   /** Path relative to the project. */
@@ -15,29 +15,29 @@ export interface ShownError {
   readonly column?: number | undefined;
   /** Surrounding source lines, with a marker. */
   readonly frame?: string | undefined;
-  /** Mapped to the sources. */
+  /** The stack, mapped to the sources. */
   readonly stack?: string | undefined;
   /** Instructions to fix the problem. */
   readonly advice?: string | undefined;
 }
 
-/** A failure with its errors, and whether to reload once they are fixed. */
+/** A failure with its errors, and whether the page reloads when they are fixed. */
 export interface ShownFailure {
-  /** The response for visitors in production. */
+  /** The response that visitors would get in production. */
   readonly plain: FailureResponse;
   readonly title: string;
   readonly errors: readonly ShownError[];
   readonly note: string;
-  /** Null if the page does not reload. */
+  /** The change stream and version for reloads; null if the page does not reload. */
   readonly reload: { readonly path: string; readonly version: string } | null;
 }
 
-/** @param accept header of a request: whether a browser displays the response. */
+/** @param accept the header of the request, which shows whether a browser displays the response. */
 export function acceptsPages(accept: string | null): boolean {
   return accept?.includes('text/html') === true;
 }
 
-/** @param accept header of the request. */
+/** @param accept the header of the request. */
 export function failureAnswer(failure: ShownFailure, accept: string | null): FailureResponse {
   const { status, headerBlock } = failure.plain;
   const common = `${headerBlock}x-content-type-options\0nosniff\0`;
@@ -97,7 +97,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (letter) => (letter === '>' ? '&gt;' : `&#${letter.charCodeAt(0)};`));
 }
 
-/** A text as a literal in the page's script, which it cannot close. */
+/** A text as a literal in the page's script, which cannot end the script. */
 function inScript(text: string): string {
   return JSON.stringify(text).replaceAll('<', '\\u003c');
 }

@@ -9,13 +9,13 @@ import { acceptsPages, failureAnswer, type ShownError, type ShownFailure } from 
 
 /** Responses with errors. */
 interface DevFailures {
-  /** Explains a request whose invocation failed. */
+  /** Creates the response to a request whose invocation failed. */
   readonly explain: Explain;
-  /** Errors of the newest build; empty if it is served. */
+  /** The errors of the newest build; empty if it is served. */
   readonly broken: readonly ShownError[];
-  /** A build is served, or failed with these errors. */
+  /** Called when a build is served, or has failed with these errors. */
   built(errors: readonly ShownError[]): void;
-  /** For a request that cannot be served, because the project does not build. */
+  /** Creates the response to a request that cannot be served, because the project does not build. */
   answerUnbuilt(exchange: Exchange): void;
 }
 
@@ -25,7 +25,7 @@ const unbuilt: FailureResponse = {
   body: JSON.stringify({ error: errorTable.build_failed.message, code: 'build_failed' }),
 };
 
-/** @param host the host that dev listens on. */
+/** @param host the host on which dev listens. */
 export function createDevFailures(host: string, changes: ChangeStream): DevFailures {
   let broken: readonly ShownError[] = [];
 
@@ -35,7 +35,7 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
     shown: Pick<ShownFailure, 'title' | 'errors' | 'note'>,
   ): FailureResponse {
     if (!isOwnHost(exchange.host, host)) return plain;
-    // A reload would repeat a POST.
+    // The page of a POST does not reload, because that would repeat the POST.
     const reload = exchange.method === 'GET' ? { path: changesPath, version: changes.version } : null;
     return failureAnswer({ plain, reload, ...shown }, exchange.header('accept'));
   }
@@ -48,7 +48,8 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
       broken = errors;
     },
     explain(exchange, plain, { title, name, message, stack, place }) {
-      // Errors of the previous build are outdated; a program still gets the result of its request.
+      // A page shows the build errors, because errors of the previous build are outdated; a program still gets the
+      // result of its request.
       if (broken.length > 0 && acceptsPages(exchange.header('accept'))) {
         const note = 'The previous build answered, and failed too. The page reloads when the project is saved.';
         return show(exchange, plain, { title: errorTable.build_failed.message, errors: broken, note });
@@ -70,8 +71,8 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
 }
 
 /**
- * Whether a request used a host name of this machine: under a name that an external page pointed here, no source is
- * shown.
+ * Whether a request used a host name of this machine. For a name that an external page has pointed here, no source code
+ * is shown.
  */
 function isOwnHost(host: string, devHost: string): boolean {
   const name = host.replace(/:\d+$/, '');

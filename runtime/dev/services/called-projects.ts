@@ -1,5 +1,5 @@
-// The deployments that `platform dev` serves: the deployment of the project, and the deployments of the projects of the
-// workspace that it calls.
+// The deployments that `platform dev` serves: the deployment of the project, and those of the projects in the workspace
+// that it calls.
 import { basename, dirname } from 'node:path';
 import { openArtifact, type OpenArtifact } from '#artifacts/artifact-source.ts';
 import type { Route } from '../../engine/router/project-routes.ts';
@@ -15,7 +15,7 @@ export function openBuilt(artifactFolder: string): OpenArtifact {
   return openArtifact(dirname(dirname(artifactFolder)), basename(artifactFolder));
 }
 
-/** The route of a project in development. @param namespace the namespace of its resources, and its organization */
+/** The route of a project in development. @param namespace the namespace of its resources, and also its organization */
 export function devRoute(
   namespace: string,
   project: string,
@@ -30,7 +30,7 @@ export function devRoute(
     vars,
     owner: { organization: namespace, project },
     branch: 'dev',
-    // Migrations of the project are applied before it is served.
+    // Applies migrations of a project before it is served.
     preview: null,
   };
 }
@@ -45,7 +45,7 @@ export class CalledProjects {
     this.#migrate = migrate;
   }
 
-  /** Serves these from now on; unchanged projects keep their isolates. */
+  /** Serves these projects from now on; unchanged projects keep their isolates. */
   async open(services: readonly DevService[]): Promise<void> {
     const called: CalledProject[] = [];
     for (const { project, artifactFolder, vars, migrations } of services) {

@@ -5,16 +5,16 @@ import type { DatabaseStore } from '../../engine/bindings/database.ts';
 import { startDatabaseService, type DatabaseService } from '../../databases/service/service.ts';
 import { createDatabaseClient, type DatabaseClient, type DatabaseOwner } from '../../stores/database-service.ts';
 
-/** Databases below a folder. */
+/** The databases in a folder. */
 interface LocalDatabases {
   readonly store: DatabaseStore;
   readonly migrate: DatabaseOwner['migrate'];
-  /** All operations of their owner. */
+  /** All operations of the databases' owner. */
   readonly owned: Omit<DatabaseClient, 'close'>;
   close(): Promise<void>;
 }
 
-/** @param report receives messages for the user, for example about a statement that was ended. */
+/** @param report receives messages for the user, such as about a statement that was ended. */
 export function openLocalDatabases(directory: string, report: (message: string) => void): LocalDatabases {
   const limits = limitsFrom(process.env).database;
   let opened: Promise<{ service: DatabaseService; client: DatabaseClient }> | null = null;

@@ -17,14 +17,14 @@ import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
 import { limitedStores, type EventStores } from '../../stores/event-stores.ts';
 import { openEventsSqlite } from '../../stores/event-stores-sqlite.ts';
 
-/** Event stores on a developer's machine. */
+/** The event stores on a developer's machine. */
 interface LocalEvents {
   readonly bindings: EventBindingStores;
   /** For the dashboard. */
   readonly stores: EventStores;
-  /** Sets the current deployment: its schedules run, and it gets the events. */
+  /** Sets the current deployment, which gets the events, and whose schedules run. */
   deploy(deployment: string, manifest: Manifest): Promise<void>;
-  /** Stops delivering. The deployment may still send messages and set timers. */
+  /** Stops delivering; the deployment may still send messages and set timers. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
@@ -34,19 +34,19 @@ interface LocalEventsOptions {
   /** `.platform` of the project or its workspace. */
   readonly folder: string;
   readonly namespace: string;
-  /** Distinguishes the project from others of its workspace. */
+  /** Name that distinguishes the project from others of its workspace. */
   readonly project: string;
   readonly branch: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Storage limit for queues of the project, or of its workspace. */
   readonly queueBytesMax: number;
-  /** Free space of the folder's disk. */
+  /** The free space of the folder's disk. */
   readonly space: FreeSpace;
   readonly deliver: (deployment: string, kind: EventKind, event: EventContent) => Promise<DeliveryEnd>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** Other processes cannot wake this one, so it finds their messages by polling. */
+/** Polling interval, because other processes that add messages cannot wake this one. */
 const POLL_MS = 250;
 const DRAIN_MS = 2000;
 
@@ -58,7 +58,9 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
   let current: string | null = null;
   let broker: Promise<Broker> | null = null;
   let queues: QueuesSettings = {};
-  /** Queues whose concurrency this project has set; others may be set by another project of the workspace. */
+  /**
+   * Queues whose concurrency this project has set; another project of the workspace may have set that of other queues.
+   */
   const limited = new Set<string>();
 
   async function start(): Promise<Broker> {
@@ -68,7 +70,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       wake: stores.wake,
       presence,
       nextTime,
-      // A run continues with the current code, against which its history is checked.
+      // A run continues with the current code, which must match the history of the run.
       resolve: (recipient) =>
         (recipient.kind === 'timer' || recipient.kind === 'cron') && recipient.project !== project ? null : current,
       deliver: async (deployment, kind, event) => toEventEnd(await options.deliver(deployment, kind, event)),

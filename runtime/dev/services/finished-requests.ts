@@ -7,13 +7,13 @@ import type { Activity } from '../dashboard/activity.ts';
 import { isOfDashboard } from '../dashboard/open.ts';
 import { RecordedExchange } from '../dashboard/recorded-exchange.ts';
 
-/** Limit for pending requests whose headers are recorded. */
+/** Maximum number of pending requests whose headers are recorded. */
 const UNDER_WAY_MAX = 500;
 
 interface FinishedRequests {
-  /** The exchange to serve instead of this one, so that the dashboard can show and replay it. */
+  /** Returns the exchange that is served instead of this one, so that the dashboard can show and replay the request. */
   recording(exchange: Exchange): Exchange;
-  /** For `onRequest` of a handler. */
+  /** The function for `onRequest` of a handler. */
   ended(record: RequestRecord): void;
 }
 
@@ -24,7 +24,7 @@ export function createFinishedRequests(activity: Activity, onRequest: DevOptions
     recording(exchange) {
       const recorded = new RecordedExchange(exchange);
       underWay.add(recorded);
-      // Requests for static files end without a record.
+      // Requests for static files have no record at their end.
       if (underWay.size > UNDER_WAY_MAX) underWay.delete(underWay.values().next().value!);
       return recorded;
     },

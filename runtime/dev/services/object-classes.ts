@@ -1,5 +1,5 @@
-// Classes of durable objects that disappear from a worker in development: a warning while objects of them are
-// stored, since a deployment to production would fail. Made by ../dev.ts.
+// Warns about classes of durable objects that disappear from a worker in development while objects of these classes are
+// stored, because a deployment to production would fail. Made by ../dev.ts.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { classesAdvice, forgottenClasses, keptClasses } from '#core/bindings/object-classes.ts';
 import { isClassName } from '#core/bindings/object.ts';
@@ -10,13 +10,13 @@ import type { Route } from '../../engine/router/project-routes.ts';
 
 /** Watches the classes of a project. */
 interface ClassWatch {
-  /** A deployment is served. */
+  /** Called when a deployment is served. */
   deployed(route: Route, artifact: OpenArtifact): Promise<void>;
 }
 
 /**
- * @param file the file with the first names of classes that the project has ever had. @param warn prints a line, once
- * each.
+ * @param file the file with the first names of all classes that the project has ever had. @param warn prints a line;
+ * each line is printed once.
  */
 export function createClassWatch(file: string, resources: ResourceDeps, warn: (text: string) => void): ClassWatch {
   const known = new Set(namesIn(file));

@@ -7,7 +7,8 @@ import { createMemoryAiTokens } from '#sandbox/service/ai-tokens-memory.ts';
 import type { AiTokens } from '#sandbox/service/ai-tokens.ts';
 import { answerWith } from '../dashboard/web-answer.ts';
 
-// An import reads all its exports, including the getters that load Node's own HTTP client.
+// `node:http` is not imported, because an import reads all exports, including the getters that load Node's own HTTP
+// client.
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** Calls dev's gateway on behalf of a caller. */
@@ -15,7 +16,7 @@ export type AskAi = (request: Request, caller: AiCaller) => Promise<Response>;
 
 interface SandboxAi {
   readonly tokens: AiTokens;
-  /** URL on this computer. */
+  /** URL of the gateway on this computer. */
   readonly url: string;
   close(): void;
 }
@@ -23,7 +24,7 @@ interface SandboxAi {
 const HEADERS_BYTES_MAX = 64 * 1024;
 const CONNECTIONS_MAX = 256;
 
-/** @param project name for counting calls. */
+/** @param project the project name under which calls are counted. */
 export async function openSandboxAi(
   ask: AskAi,
   project: string,

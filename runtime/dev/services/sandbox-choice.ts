@@ -1,4 +1,5 @@
-// Which machines the sandboxes of `platform dev` run in: PLATFORM_DEV_SANDBOX. Read by sandboxes.ts at the start.
+// The kind of machines in which the sandboxes of `platform dev` run, from PLATFORM_DEV_SANDBOX. Read by sandboxes.ts at
+// the start.
 
 /** Values of `PLATFORM_DEV_SANDBOX`. */
 const CHOICES = ['container', 'local'] as const;

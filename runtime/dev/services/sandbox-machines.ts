@@ -1,4 +1,4 @@
-// Machines for the sandboxes of `platform dev`: containers, if a running container engine has their image, else
+// Machines for the sandboxes of `platform dev`: containers, if a running container engine has their image, otherwise
 // processes of this computer, which are not isolated. PLATFORM_DEV_SANDBOX overrides it. Opened by sandbox-service.ts.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -13,7 +13,8 @@ import { createLocalBackend } from '#sandbox/backends/local/local.ts';
 import { containerMachines, DEFAULT_IMAGE } from '#sandbox/service/configuration.ts';
 import type { SandboxChoice } from './sandbox-choice.ts';
 
-// An import reads all its exports, including the getters that load Node's own HTTP client.
+// `node:http` is not imported, because an import reads all exports, including the getters that load Node's own HTTP
+// client.
 const { request } = process.getBuiltinModule('node:http');
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,7 +31,7 @@ interface DevMachinesDeps {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
-/** An engine that does not answer in this time counts as missing. */
+/** A container engine that does not respond within this time is considered missing. */
 const PING_MS = 1000;
 const INSTALLATION_CHARS = 11;
 const DOCKERFILE = path.join(import.meta.dirname, '../../../containers/Dockerfile.sandbox');
@@ -69,12 +70,12 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
   const backend = await openContainerBackend({
     ...limits,
     installation: `d${createHash('sha256').update(folder).digest('hex').slice(0, INSTALLATION_CHARS)}`,
-    // Shared by all projects: it contains Node.
+    // The volume with Node, which all projects share.
     programOwner: 'dev',
     socketPath,
     image,
     images,
-    // Volumes of the engine: separate disks require root.
+    // Files are in volumes of the container engine, because separate disks require root.
     diskFolder: '',
     diskMb: 0,
     aiUrl,
@@ -86,12 +87,12 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
     for (const { status, reason } of (await Promise.allSettled(stopping)) as PromiseRejectedResult[])
       if (status === 'rejected') log('warn', `a sandbox was not stopped: ${(reason as Error).message}`);
   };
-  // Left running by a killed dev.
+  // Removes containers that a killed dev has left running.
   await stopAll();
   log('info', `sandboxes run as containers of the engine at ${socketPath}`);
   return {
     ...backend,
-    // Containers end with dev; their files are kept.
+    // Containers end together with dev; their files are kept.
     async close() {
       await stopAll().catch((error: unknown) => log('warn', `sandboxes were not stopped: ${(error as Error).message}`));
       await backend.close();
@@ -99,7 +100,7 @@ async function openContainers({ folder, limits, environment, aiUrl, log }: DevMa
   };
 }
 
-/** The socket of the first engine that has the image. @throws {Error} with instructions if there is no engine. */
+/** The socket of the first container engine that has the image. @throws {Error} with instructions if there is none. */
 async function findEngine(environment: Environment): Promise<string> {
   const named = environment['DOCKER_HOST']?.trim() ?? '';
   if (named !== '' && !named.startsWith('unix:///'))
@@ -127,7 +128,7 @@ async function findEngine(environment: Environment): Promise<string> {
   );
 }
 
-/** Docker's sockets, of the system and of users, and podman's. */
+/** The sockets of Docker, of the system and of users, and of Podman. */
 function defaultSockets(environment: Environment): string[] {
   const ofUser = environment['XDG_RUNTIME_DIR'] ?? `/run/user/${process.getuid?.() ?? 0}`;
   const home = environment['HOME'] ?? homedir();
@@ -141,7 +142,7 @@ function defaultSockets(environment: Environment): string[] {
   ];
 }
 
-/** Null means no response in time. */
+/** The response; null if there was none in time. */
 function statusOf(socketPath: string, asked: string): Promise<number | null> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(PING_MS);

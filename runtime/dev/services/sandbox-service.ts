@@ -20,12 +20,13 @@ import type { SandboxChoice } from './sandbox-choice.ts';
 import { openDevMachines } from './sandbox-machines.ts';
 import { asStopped, readRows, rowsFileOf } from './sandbox-rows.ts';
 
-// An import reads all its exports, including the getters that load Node's own HTTP client.
+// `node:http` is not imported, because an import reads all exports, including the getters that load Node's own HTTP
+// client.
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** Dependencies. */
 export interface LocalSandboxesDeps {
-  /** Folder of this project: its sandboxes are not shared. */
+  /** Folder of this project, whose sandboxes are not shared. */
   readonly folder: string;
   readonly limits: SandboxLimits;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -33,7 +34,7 @@ export interface LocalSandboxesDeps {
   readonly portOrigin: () => string;
   /** The AI gateway, or null. */
   readonly ai: AskAi | null;
-  /** Project name for counting gateway calls. */
+  /** The project name under which gateway calls are counted. */
   readonly project: string;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -41,7 +42,7 @@ export interface LocalSandboxesDeps {
 /** Sandboxes are deleted after 30 days without calls. */
 const RETENTION_MS = 30 * 86_400_000;
 
-/** @throws {PlatformError} `sandbox_unavailable` when another `platform dev` holds them, or none can start. */
+/** @throws {PlatformError} `sandbox_unavailable` when another `platform dev` uses the sandboxes, or none can start. */
 export async function startLocalSandboxes(
   deps: LocalSandboxesDeps & { readonly choice: SandboxChoice | null },
 ): Promise<SandboxTransport> {

@@ -1,5 +1,5 @@
-// Sandboxes of `platform dev`: the same service as in production, in this process. The code is loaded and started with
-// the first call, or if a killed dev has left sandboxes. Opened by dev.ts.
+// Sandboxes of `platform dev`: the same service as in production, in this process. The service is loaded and started
+// with the first call, or if a killed dev has left sandboxes. Opened by dev.ts.
 import type { SandboxTransport } from '../../engine/bindings/sandbox-transport.ts';
 import { sandboxChoice } from './sandbox-choice.ts';
 import { hasLeft, rowsFileOf } from './sandbox-rows.ts';

@@ -1,5 +1,5 @@
-// Static files that a dev server creates on request: implements `env.ASSETS` behind Vite. Paths resolve as in
-// production, by the existing files; the dev server provides their bytes. This is not used for visitors.
+// Static files that a dev server creates on request: implements `env.ASSETS` behind Vite. Paths are resolved as in
+// production, by the existing files, and the dev server provides the bytes. This is not used for visitors.
 import { existsSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
@@ -12,13 +12,13 @@ import type { ServedFiles } from '../contract/dev-engine.ts';
 
 /** Headers of the worker's request that are passed to the dev server. */
 const PASSED = ['accept', 'if-none-match', 'if-modified-since', 'range', 'if-range', 'sec-fetch-dest'];
-/** Hop-by-hop headers, and the length, which no response of the binding has. */
+/** Headers that no response of the binding has: hop-by-hop headers, and the length. */
 const NOT_PASSED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'date']);
 
-/** @param files their current location; null if not known yet. */
+/** @param files returns the current location of the files; null if it is not known yet. */
 export function createServedAssets(files: () => ServedFiles | null): AssetServer {
   return {
-    // Visitors go through the dev server: only workers call this.
+    // Only workers call this function, because visitors go through the dev server.
     serve: () => 0,
     serveErrorPage: () => false,
     async fetch(request, artifact) {
@@ -46,7 +46,7 @@ export function createServedAssets(files: () => ServedFiles | null): AssetServer
   };
 }
 
-/** Whether a build also serves the file: sources are not served. */
+/** Whether a build would also serve the file; sources are not served. */
 function isServed({ root, publicFolder }: ServedFiles, key: string): boolean {
   if (key === '' || key.endsWith('/')) return false;
   if (publicFolder !== null && existsSync(path.join(publicFolder, key))) return true;
@@ -61,7 +61,7 @@ function plain({ status, headerBlock, body }: AssetAnswer): AssetReply {
   return { status, headerBlock, text: body as string, read: null };
 }
 
-/** Null if the file does not exist. */
+/** The response of the dev server; null if the file does not exist. */
 function ask({ url }: ServedFiles, target: string, request: HostedRequest): Promise<AssetReply | null> {
   const headers: [string, string][] = [['host', 'localhost']];
   for (const name of PASSED) {
