@@ -1,6 +1,5 @@
-// Answers Caddy's question before each new certificate: whether the name may have a certificate. Listens on a loopback
-// port, under a path that only Caddy knows. Unknown names are refused, and so are all while route records cannot be
-// read.
+// Before each new certificate, Caddy asks this server whether the name may have one. Listens on a loopback port, under
+// a path that only Caddy knows. Unknown names are refused, and all names while route records cannot be read.
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
@@ -8,10 +7,10 @@ import type { AddressInfo } from 'node:net';
 
 /** Decides about names. */
 interface AskDeps {
-  /** Null if the host may have a certificate; otherwise the reason. The name is a lower-case DNS name. */
+  /** Returns null if the host may have a certificate; otherwise the reason. The name is a lower-case DNS name. */
   readonly refusal: (host: string) => Promise<string | null>;
   readonly onRefused: (host: string, reason: string) => void;
-  /** Questions per second; further questions are refused. */
+  /** Maximum number of questions per second; further questions are refused. */
   readonly perSecond: number;
 }
 

@@ -1,15 +1,15 @@
-// Checks that the authority is reachable before Caddy requests a certificate: Caddy keeps a visitor's handshake
-// waiting for up to 90 s while it retries. Used by edge.ts.
+// Checks whether the authority is reachable before Caddy requests a certificate, because Caddy lets a visitor's
+// handshake wait for up to 90 s while it retries. Used by edge.ts.
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import type { AcmeSettings } from './caddy-config.ts';
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
-/** How long a result is cached: many hosts requested at once share one check. */
+/** How long a result is cached, so that many hosts that are requested at once share one check. */
 const ANSWER_HOLDS_MS = 5000;
 
 /**
- * Checks the authority: null when it is reachable, otherwise the reason. Never rejects.
+ * Checks the authority; returns null when it is reachable, otherwise the reason. Never rejects.
  *
  * @param afresh ignores a cached result, but not a pending one.
  */

@@ -15,16 +15,16 @@ interface CaddySettings {
   readonly host: string;
   readonly httpPort: number;
   readonly httpsPort: number;
-  /** Port in URLs, if another port is mapped onto `httpsPort`. */
+  /** The port in URLs, if another port is mapped onto `httpsPort`. */
   readonly publicPort: number;
-  /** Called before each certificate. */
+  /** URL that Caddy asks before each certificate. */
   readonly askUrl: string;
   readonly acme: AcmeSettings;
   /** The operator's own certificates, as PEM files. */
   readonly files: readonly { readonly certificate: string; readonly key: string }[];
   /** Share of a certificate's lifetime that remains when it is renewed. */
   readonly renewalRatio: number;
-  /** `host:port` of handlers; with a `resolver`, used only if it does not respond. */
+  /** `host:port` of each handler; if there is a `resolver`, this list is only used while it does not respond. */
   readonly handlers: readonly string[];
   /** Address of the name server for handlers; null if the list above is used. */
   readonly resolver: string | null;
@@ -44,7 +44,9 @@ export interface AcmeSettings {
   readonly rootFile: string | null;
 }
 
-/** Services close an idle connection after 5 s: a request sent at that moment would be lost (502). */
+/**
+ * How long idle connections are kept. Services close them after 5 s, and a request at that moment would be lost (502).
+ */
 export const UPSTREAM_IDLE = '3s';
 
 /** Headers that only proxies may set: Caddy itself sets `x-forwarded-for`, `-proto` and `-host`. */
@@ -59,7 +61,7 @@ export function caddyConfig(settings: CaddySettings): object {
     read_header_timeout: '10s',
     idle_timeout: '60s',
     max_header_bytes: 65_536,
-    // Location in Debian's Caddy 2.6; later versions accept it too.
+    // The key has the location of Debian's Caddy 2.6, which later versions also accept.
     metrics: {},
   };
   return {
@@ -87,7 +89,7 @@ export function caddyConfig(settings: CaddySettings): object {
               })),
               { handle: [proxyTo(settings.handlers, settings)] },
             ],
-            // Other clients get only the status.
+            // Clients other than browsers only get the status.
             errors: {
               routes: [502, 503, 504].map((status) => ({
                 match: [{ expression: `{http.error.status_code} == ${status}`, header: { Accept: ['*text/html*'] } }],
@@ -151,7 +153,7 @@ function pageOf(status: number): object {
       'Cache-Control': ['no-store'],
       'Retry-After': ['5'],
     },
-    // Caddy replaces only placeholders that it knows, so the braces of the style stay.
+    // Caddy only replaces known placeholders, so the braces of the style are not changed.
     body: errorPage(status, ''),
   };
 }
@@ -174,25 +176,25 @@ function proxyTo(upstreams: readonly string[], { token, trustedProxies, resolver
       versions: ['1.1'],
       keep_alive: { enabled: true, idle_timeout: UPSTREAM_IDLE, max_idle_conns_per_host: 512 },
     },
-    // No buffering: streams, events and WebSockets pass through immediately.
+    // There is no buffering, so that streams, events and WebSockets pass through immediately.
     flush_interval: -1,
     headers: { request: { set: { [EDGE_HEADER]: [token] }, delete: CLAIMS } },
     ...(trustedProxies.length > 0 && { trusted_proxies: trustedProxies }),
-    // A failed connection attempt has sent no data: the request waits for a handler that is starting. No passive health
-    // checks, because one reset would disable a handler and return 503 for all its hosts.
+    // A failed connection attempt has sent no data, so the request waits for a handler that is starting. There are no
+    // passive health checks, because one reset would disable a handler, and all its hosts would get 503.
     load_balancing: {
       ...(isSeveral && { selection_policy: { policy: 'header', field: 'Host' } }),
       try_duration: '5s',
       try_interval: '100ms',
     },
-    // Host names are checked by handlers.ts.
+    // handlers.ts checks host names.
     ...(upstreams.length > 1 && names === null && { health_checks: { active: ACTIVE_CHECK } }),
   };
 }
 
 /**
- * For several handlers: any response means that the handler is running. Hosts of an unresponsive handler move to other
- * handlers within a second.
+ * The health check for several handlers. Any response means that the handler is running. Hosts of an unresponsive
+ * handler move to other handlers within a second.
  */
 const ACTIVE_CHECK = { uri: '/', interval: '1s', timeout: '2s', expect_status: 4 };
 

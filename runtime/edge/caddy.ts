@@ -1,5 +1,5 @@
-// The Caddy process: started with its configuration on stdin, monitored, reconfigured over its admin socket without
-// closing connections. Used by edge.ts, which creates the configuration.
+// The Caddy process, which gets its configuration on stdin, is monitored, and is reconfigured over its admin socket
+// without closing connections. Used by edge.ts, which creates the configuration.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -71,7 +71,7 @@ export async function startCaddy(deps: CaddyDeps): Promise<Caddy> {
           : error,
       );
     });
-    // Output may arrive after the exit.
+    // Output may still arrive after the exit.
     child.once('close', (code, signal) => {
       clearTimeout(late);
       if (!isReady)
@@ -127,11 +127,11 @@ async function untilAnswers(socket: string, child: ChildProcess): Promise<void> 
     if (answer?.status === 200 && answer.text.trim() !== 'null') return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  // `close` reports its exit, with its message.
+  // The event `close` reports its exit, with Caddy's message.
   return new Promise(() => {});
 }
 
-/** A Caddy whose parent was killed holds the ports: stops it. */
+/** Stops a Caddy whose parent was killed, because it still holds the ports. */
 async function stopOrphan(socket: string): Promise<void> {
   const found = await ask(socket, 'POST', '/stop').catch(() => null);
   if (found === null) return;

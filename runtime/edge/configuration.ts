@@ -16,7 +16,7 @@ export interface EdgeConfiguration {
   readonly httpsPort: number;
   readonly publicPort: number;
   readonly handlers: readonly string[];
-  /** Whether `EDGE_HANDLERS` is set: then announced machines are ignored. */
+  /** Whether `EDGE_HANDLERS` is set, so that announced machines are ignored. */
   readonly hasFixedHandlers: boolean;
   readonly sites: readonly { readonly host: string; readonly upstream: string }[];
   readonly acme: AcmeSettings;

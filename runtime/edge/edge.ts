@@ -1,5 +1,5 @@
-// The running edge: Caddy with its configuration, answers to its questions, certificates before the first visit, and
-// the state for other processes. Created by main.ts and by tests.
+// The running edge: Caddy with its configuration, the answers to its questions, the certificates before the first
+// visit, and the state for other processes. Created by main.ts and by tests.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,8 +32,8 @@ interface Edge {
   /** Unix socket of Caddy's admin API, which has its metrics. */
   readonly adminSocket: string;
   /**
-   * Sends requests to these handlers, `host:port`. Resolves when the edge sends requests to them; no effect if
-   * `EDGE_HANDLERS` is set.
+   * Sets the handlers, as `host:port`. Resolves when the edge sends requests to them; has no effect if `EDGE_HANDLERS`
+   * is set.
    */
   setHandlers(upstreams: readonly string[]): Promise<void>;
   close(): Promise<void>;
@@ -45,7 +45,8 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   const storage = join(folder, 'caddy');
   mkdirSync(storage, { recursive: true, mode: 0o700 });
   for (const path of [folder, storage]) chmodSync(path, 0o700);
-  // Socket paths must be short. A stable path finds a Caddy process whose parent was killed.
+  // Socket paths must be short. The path is always the same, so that a Caddy process whose parent was killed can be
+  // found.
   const inFolder = join(folder, 'admin.sock');
   const temporary = inFolder.length <= 100 ? null : mkdtempSync(join(tmpdir(), 'platform-edge-'));
   const adminSocket = temporary === null ? inFolder : join(temporary, 'admin.sock');
@@ -61,7 +62,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   const siteHosts = config.sites.map(({ host }) => host);
   let hosts: KnownHosts = knownHosts([], config.domains, siteHosts);
   let certificates: ReadonlyMap<string, StoredCertificate> = new Map();
-  /** New deployments for which Caddy may be getting a certificate, with the time of permission. */
+  /** New deployments for which Caddy may currently request a certificate, with the time of the permission. */
   const granted = new Map<string, number>();
   let closing = false;
   let caddy: Caddy | null = null;
@@ -77,13 +78,13 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
     lookSoon();
   }
 
-  /** If the authority became unreachable after the check, that is reported instead of Caddy's error. */
+  /** If the authority became unreachable after the check, this is reported instead of Caddy's error. */
   async function failedAtCaddy(host: string, error: string): Promise<void> {
     failures.add(host, error);
     failed(host, (await checkAuthority('afresh')) ?? error);
   }
 
-  /** Null if a certificate may be issued. */
+  /** Why no certificate may be issued; null if it may. */
   async function refusal(host: string): Promise<string | null> {
     const kind = hosts.kindOf(host);
     if (kind === null) return 'the host is not known';
@@ -164,7 +165,7 @@ export async function startEdge(config: EdgeConfiguration, routes: RouteSource, 
   }
 
   const greeting = new Set<string>();
-  /** Makes Caddy get, or renew, the certificate of a host by a handshake, as a visitor would. */
+  /** Makes Caddy request or renew the certificate of a host, by a handshake like that of a visitor. */
   function greet(host: string): void {
     if (greeting.size >= GREETINGS_TOGETHER || greeting.has(host) || caddy === null) return;
     greeting.add(host);
@@ -272,7 +273,7 @@ function isVisitors({ msg = '' }: CaddyLine): boolean {
   return /TLS handshake error|aborting with incomplete response/.test(msg);
 }
 
-/** Whether a name in a certificate covers a host: a star matches one label. */
+/** Whether a name in a certificate covers a host; a star matches one label. */
 function covers(name: string, host: string): boolean {
   return name === host || (name.startsWith('*.') && host.slice(host.indexOf('.')) === name.slice(1));
 }

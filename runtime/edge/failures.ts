@@ -9,17 +9,17 @@ interface Failure {
 
 /** Recorded failures. */
 interface Failures {
-  /** @returns when the next request is allowed, in ms. */
+  /** Records a failure. @returns when the next request is allowed, in ms. */
   add(host: string, problem: string): number;
   clear(host: string): void;
   of(host: string): { readonly problem: string; readonly until: number } | null;
 }
 
-/** A failure reported by two log lines of one attempt counts once. */
+/** Two log lines about one attempt are only counted as one failure. */
 const SAME_MS = 2000;
 const PROBLEM_CHARS_MAX = 500;
 
-/** @param most limit for recorded hosts; the oldest are dropped. */
+/** @param most maximum number of recorded hosts; the oldest are dropped. */
 export function createFailures(
   { retryMs, retryMsMax, most }: { retryMs: number; retryMsMax: number; most: number },
   now: () => number = Date.now,
@@ -31,7 +31,7 @@ export function createFailures(
       const at = now();
       const isSame = before !== undefined && at - before.at < SAME_MS;
       const count = isSame ? before.count : (before?.count ?? 0) + 1;
-      // An authority with a rate limit must not be asked more often.
+      // After an error about a rate limit, the authority must not be asked more often.
       const least = /rateLimited|\b429\b/.test(problem) ? retryMsMax : 0;
       const until = at + Math.max(least, Math.min(retryMsMax, retryMs * 2 ** Math.min(count - 1, 20)));
       failures.delete(host);
@@ -45,7 +45,7 @@ export function createFailures(
   };
 }
 
-/** External text, which is reduced to one short line. */
+/** The text is external, so it is reduced to one short line. */
 function plain(text: string): string {
   // oxlint-disable-next-line no-control-regex -- that is what is taken out
   const line = text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { openUpstreamNames, UPSTREAMS_MAX } from './upstream-names.ts';
 
 interface HandlersDeps {
-  /** Folder of the edge, with the last list for a start without Postgres. */
+  /** Folder of the edge, which contains the last list for a start without Postgres. */
   readonly folder: string;
   /** Handlers of this machine. */
   readonly local: readonly string[];
@@ -18,14 +18,14 @@ interface HandlersDeps {
 interface Handlers {
   /** Address of the name server with these handlers. */
   readonly resolver: string;
-  /** Sends requests to these handlers from now on. Resolves when Caddy has read the list. */
+  /** Sets the handlers. Resolves when Caddy has read the list. */
   set(upstreams: readonly string[]): Promise<void>;
   close(): void;
 }
 
 const CHECK_MS = 1000;
 const CHECK_MS_MAX = 2000;
-/** The interval in Caddy's configuration, plus time for requests in progress. */
+/** The refresh interval in Caddy's configuration, and some time for requests in progress. */
 export const REFRESH_MS = 500;
 const READ_MS = 2 * REFRESH_MS;
 const FILE = 'handlers.json';
@@ -41,7 +41,7 @@ export async function openHandlers({ folder, local, log }: HandlersDeps): Promis
 
   function apply(): void {
     const answering = known.filter((one) => !silent.has(one));
-    // If all are unresponsive, the check itself may be wrong.
+    // If all handlers seem unresponsive, the check itself may be wrong.
     names.set(answering.length > 0 ? answering : known);
   }
 
@@ -119,6 +119,6 @@ function keep(file: string, upstreams: readonly string[]): void {
     writeFileSync(`${file}.new`, JSON.stringify(upstreams), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   } catch {
-    // The disk is full: the next start uses an older list.
+    // If the disk is full, the next start uses an older list.
   }
 }

@@ -1,21 +1,21 @@
-// Hosts that may have a certificate: custom domains and deployments, from the route records alone, and the platform's
-// own. Used by edge.ts; works without the database.
+// Hosts that may have a certificate: custom domains and deployments, according to the route records, and the platform's
+// own hosts. Used by edge.ts; works without the database.
 import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 
-/** Kinds of hosts. All hosts of deployments share one budget of certificates. */
+/** Kinds of hosts. All hosts of the kind `deployment` share one budget of certificates. */
 type HostKind = 'custom' | 'deployment' | 'platform';
 
 /** The current hosts. */
 export interface KnownHosts {
-  /** Null: unknown. The name is a lower-case DNS name. */
+  /** The kind of a host, which is a lower-case DNS name; null if the host is unknown. */
   kindOf(host: string): HostKind | null;
   /** Hosts that get a certificate before their first visit. */
   eager(): Iterable<string>;
 }
 
 /**
- * @param domains the platform's own, below which projects are
+ * @param domains the platform's own domains, which contain the hosts of projects
  * @param sites hosts of API, dashboard and documentation
  */
 export function knownHosts(
@@ -31,7 +31,7 @@ export function knownHosts(
     if (production !== null) labels.add(project);
     for (const id of Object.keys(deployments)) labels.add(`${project}--${id}`);
     for (const branch of Object.keys(branches)) labels.add(`${project}--${branchSlug(branch, project)}`);
-    // A host without a target gets none: its visitors would see an error all the same.
+    // A host without a target gets no certificate, because its visitors would get an error anyway.
     const serving = [
       ...(production === null ? [] : record.domains),
       ...Object.entries(record.branchDomains ?? {}).flatMap(([host, branch]) =>

@@ -1,4 +1,5 @@
-// Reads the certificates stored by Caddy; later only those that changed. Used by edge.ts; no key is read.
+// Reads the certificates that Caddy has stored; later reads only load changed certificates. Used by edge.ts; no key is
+// read.
 import { X509Certificate } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,8 +13,8 @@ export interface StoredCertificate {
 }
 
 /**
- * @param folder Caddy's storage. @param directory URL of the authority: Caddy does not use certificates of other
- * authorities. Null: Let's Encrypt. @returns a function that reads all certificates, by host.
+ * @param folder Caddy's storage. @param directory URL of the authority, because Caddy does not use certificates of
+ * other authorities. Null means Let's Encrypt. @returns a function that reads all certificates, by host.
  */
 export function createCertificateReader(
   folder: string,
@@ -58,7 +59,7 @@ export function parseCertificate(pem: Uint8Array): StoredCertificate & { readonl
   };
 }
 
-/** Caddy's folder name for an authority. */
+/** The name of Caddy's folder for an authority. */
 function issuerFolder(directory: string | null): string {
   const { host, pathname } = new URL(directory ?? 'https://acme-v02.api.letsencrypt.org/directory');
   const path = pathname.replace(/[/\\]/g, '-').replace(/^-+|-+$/g, '');

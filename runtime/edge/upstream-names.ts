@@ -1,5 +1,5 @@
-// A name server for Caddy on a loopback port: the handlers (SRV), and their addresses (A, AAAA). Caddy queries it every
-// half second, so handlers can come and go without a reload of its configuration, which would close WebSockets.
+// A name server for Caddy on a loopback port, with the handlers (SRV) and their addresses (A, AAAA). Caddy queries it
+// every half second, so handlers can come and go without a reload of its configuration, which would close WebSockets.
 import { createHash } from 'node:crypto';
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { lookup, type LookupAddress } from 'node:dns';
@@ -8,14 +8,14 @@ import { isIP, type AddressInfo } from 'node:net';
 
 /** The name that has the SRV records. */
 export const HANDLERS_NAME = 'handlers.edge.';
-/** More addresses do not fit into one datagram. */
+/** Maximum number of addresses, because more do not fit into one datagram. */
 export const UPSTREAMS_MAX = 50;
 
 /** A running name server. */
 export interface UpstreamNames {
   /** `127.0.0.1:<port>`. */
   readonly address: string;
-  /** @param upstreams `host:port`; at most {@link UPSTREAMS_MAX} are used. */
+  /** @param upstreams the handlers as `host:port`; at most {@link UPSTREAMS_MAX} are used. */
   set(upstreams: readonly string[]): void;
   close(): void;
 }
@@ -29,13 +29,13 @@ const A = 1;
 const AAAA = 28;
 const SRV = 33;
 const QUESTION_AT = 12;
-/** The same name as in the question. */
+/** A pointer to the name in the question. */
 const NAME_OF_QUESTION = 0xc000 | QUESTION_AT;
 const NOT_FOUND = 3;
 const LABEL_CHARS = 3;
 
 export async function openUpstreamNames(): Promise<UpstreamNames> {
-  /** Sorted by label, because the order decides which handler serves a host. */
+  /** The handlers are sorted by label, because the order decides which handler serves a host. */
   let upstreams = new Map<string, Upstream>();
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => void answer(query, from).catch(() => {}));
@@ -108,13 +108,13 @@ function record(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12);
   head.writeUInt16BE(NAME_OF_QUESTION, 0);
   head.writeUInt16BE(type, 2);
-  // Class IN, time to live 0.
+  // The class is IN, and the time to live is 0.
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(data.length, 10);
   return Buffer.concat([head, data]);
 }
 
-/** Each has its own priority, which keeps their order. */
+/** Each record has a different priority, which keeps the order. */
 function srvRecord(label: string, port: number, priority: number): Buffer {
   const head = Buffer.alloc(6);
   head.writeUInt16BE(priority, 0);
@@ -122,7 +122,7 @@ function srvRecord(label: string, port: number, priority: number): Buffer {
   return record(SRV, Buffer.concat([head, Buffer.from([label.length]), Buffer.from(label, 'latin1'), Buffer.of(0)]));
 }
 
-/** Addresses of a host of this type, as bytes. */
+/** The addresses of a host that have this type, as bytes. */
 async function addresses(host: string, type: number): Promise<Buffer[]> {
   if (type !== A && type !== AAAA) return [];
   const family = type === A ? 4 : 6;
