@@ -21,7 +21,7 @@ export interface StorageLeft {
   readonly version: 1;
   /** ISO 8601: when the count began. Writing the file again without a new count keeps the subtracted amounts. */
   readonly countedAt: string;
-  /** ISO 8601. When the last count is older than this, no write is refused, because counting has stopped. */
+  /** ISO 8601. After this time, no write is refused, because counting must have stopped. */
   readonly until: string;
   readonly organizations: readonly OrganizationLeft[];
 }

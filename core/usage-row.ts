@@ -15,8 +15,8 @@ export interface CostlyInvocation {
 }
 
 /**
- * Classes of status codes. `4xx` includes clients that disconnected before a response (499). `other`: open WebSockets
- * (101).
+ * Classes of status codes. `4xx` includes clients that disconnected before a response (499). `other` means open
+ * WebSockets (101).
  */
 export const statusClasses = ['2xx', '3xx', '4xx', '5xx', 'other'] as const;
 export type StatusClass = (typeof statusClasses)[number];

@@ -38,7 +38,7 @@ export interface YamlSource {
   follow(node: Node, path: string): Node | undefined;
 }
 
-/** Parses YAML text. Reads a text. If it has syntax errors, they are in `problems`, and `root` is null. */
+/** Parses YAML text. If it has syntax errors, they are in `problems`, and `root` is null. */
 export function readYaml(text: string, file: string): YamlSource {
   const problems: Problem[] = [];
   const plain = text.startsWith('\ufeff') ? text.slice(1) : text;

@@ -2,7 +2,7 @@
 
 /** Lets one loop wait, and wakes it. */
 interface Wake {
-  /** Ends the wait. Wakes the loop. A wake-up before a wait is remembered, so that it is not lost. */
+  /** Ends the wait. A wake-up before a wait is remembered, so that it is not lost. */
   readonly now: () => void;
   /** Waits for a wake-up, at most `ms` milliseconds. */
   wait(ms: number): Promise<void>;

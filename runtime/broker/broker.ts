@@ -30,15 +30,15 @@ interface BrokerDeps<M extends Message, T extends DueTimer, R extends Run> exten
   readonly wake: Wake;
   readonly presence: Presence;
   readonly nextTime: NextTime;
-  /** CPU limit of an event: its lease is longer. */
+  /** CPU limit of an event, which is shorter than its lease. */
   readonly cpu?: CpuLimits;
 }
 
 /** A running broker. */
 export interface Broker {
-  /** Events being delivered, by kind. */
+  /** The number of events that are being delivered, by kind. */
   readonly inFlight: Readonly<Record<EventKind, number>>;
-  /** Claims no further events, and waits up to `drainMs` for running work. */
+  /** Stops claiming events, and waits up to `drainMs` for running work. */
   close(drainMs: number): Promise<void>;
 }
 

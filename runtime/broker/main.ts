@@ -38,7 +38,7 @@ await runProcess(log, async () => {
       machineOrigin: get('MACHINE_ORIGIN'),
       sql: stores.sql,
       onTrouble: ({ message }) =>
-        log.warn({ reason: message }, 'Machines could not be read: the last known ones are used'),
+        log.warn({ reason: message }, 'Machines could not be read: using the last known machines'),
     }),
   );
 

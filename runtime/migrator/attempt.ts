@@ -1,5 +1,5 @@
 // One attempt at a run: opens the artifact, applies the migrations of each database one after the other, and records
-// each of them. No migration is applied twice: a database records its migrations in the transaction of each, and is
+// each migration. No migration is applied twice: a database records its migrations in the transaction of each, and is
 // queried before every migration (docs/decisions/93-the-database-says-what-is-applied.md). Called by migrator.ts.
 import { storeProblem } from '#artifacts/store/stored.ts';
 import { pendingMigrations } from '#core/database-migrations.ts';
@@ -25,25 +25,25 @@ import { endRun, releaseRun, type ClaimedRun } from './claims.ts';
 export interface AttemptDeps {
   readonly sql: Sql;
   readonly databases: MigratedDatabases;
-  /** Fetches the artifact first, if it is not on this machine. */
+  /** Opens an artifact, which is fetched first if it is not on this machine. */
   readonly openArtifact: (id: string) => OpenArtifact | Promise<OpenArtifact>;
   readonly limits: MigratorLimits;
-  /** Name of this process in the audit. */
+  /** Name of this process in the audit table. */
   readonly member: string;
-  /** The process is stopping: no further migration is started. */
+  /** Whether the process is stopping, so that no further migration is started. */
   readonly stopping: AbortSignal;
 }
 
 type Files = readonly (readonly [name: string, sql: string])[];
 
-/** An interruption of an attempt that is not caused by the migrations: the attempt is repeated, and not counted. */
+/** An interruption of an attempt for another reason than the migrations. The attempt is repeated, and not counted. */
 interface Interruption {
-  /** `broken`: not repeated here, the lease expires by itself. */
+  /** `broken` means that this process does not repeat the attempt, because the lease expires. */
   readonly why: 'away' | 'stopped' | 'broken';
   readonly error: Error;
 }
 
-/** @throws {Failure} `lease_lost`, to be ignored; errors of Postgres: the lease expires by itself. */
+/** @throws {Failure} `lease_lost`, which must be ignored; errors of Postgres, after which the lease expires. */
 export async function attemptRun(deps: AttemptDeps, run: ClaimedRun): Promise<void> {
   const { sql, limits } = deps;
   const fail = (error: string, databases: readonly MigratedDatabase[] = []): Promise<void> =>
@@ -62,7 +62,7 @@ export async function attemptRun(deps: AttemptDeps, run: ClaimedRun): Promise<vo
         : (error as Error).message,
     );
   }
-  // One attempt more than allowed: it only checks the state after the others.
+  // After the allowed attempts, one more attempt only checks the resulting state.
   const isOver = run.attempt > limits.attemptsMax;
   const preview = run.branch === null ? null : branchSlug(run.branch, run.projectName);
   const audited = auditedDatabases(deps, run, preview);
@@ -93,11 +93,13 @@ function auditedDatabases(
   run: ClaimedRun,
   preview: string | null,
 ): { readonly databases: MigratedDatabases; interruption(): Interruption | null } {
-  /** By database, so that its changed files are recorded once. */
+  /** Databases whose changed files are already recorded. */
   const compared = new Set<string>();
   let interruption: Interruption | null = null;
 
-  /** A failure of record keeping, or an unavailable service, ends the attempt without a result for the migration. */
+  /**
+   * If the record cannot be written, or a service is unavailable, the attempt ends without a result for the migration.
+   */
   async function keeping<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -162,7 +164,7 @@ function auditedDatabases(
       const ms = done.length === 0 ? null : performance.now() - began;
       await keeping(() => endMigration(sql, run, migration, { error: null, ms }));
     } catch (error) {
-      // The row of the migration stays open: the next attempt determines the result.
+      // The row of the migration stays open, and the next attempt determines the result.
       if (interruption !== null) throw error;
       // An interrupted attempt may still be running, in a remote database.
       const known = await asking(() => databases.migrations(place, alone)).catch(() => null);
@@ -176,7 +178,7 @@ function auditedDatabases(
     }
   }
 
-  /** Records each file that the database has with another text. */
+  /** Records each file whose text in the database differs. */
   async function compare(
     place: Parameters<MigratedDatabases['migrations']>[0],
     files: Files,

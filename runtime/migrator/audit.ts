@@ -1,5 +1,5 @@
 // The rows of `control.database_migration_audit`: one per migration and run. A row is inserted before the migration is
-// applied and completed afterwards, so that none is missing if the process dies. Called by attempt.ts.
+// applied, and completed afterwards, so that no row is missing if the process dies. Called by attempt.ts.
 import { Failure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { ClaimedRun } from './claims.ts';
@@ -9,7 +9,7 @@ export interface AuditedMigration {
   /** The database's name in platform.yaml. */
   readonly resource: string;
   readonly file: string;
-  /** SHA-256 of its text. */
+  /** SHA-256 of the migration's text. */
   readonly hash: string;
 }
 
@@ -43,7 +43,7 @@ export async function beginMigration(
   });
 }
 
-/** Records its result. @param ms null: not measured. */
+/** Records its result. @param ms the duration; null if it was not measured. */
 export async function endMigration(
   sql: Sql,
   run: ClaimedRun,
@@ -57,7 +57,7 @@ export async function endMigration(
     WHERE run_id = ${run.id} AND resource = ${resource} AND filename = ${file} AND result = 'running'`;
 }
 
-/** The database shows that an interrupted attempt has applied these. */
+/** Records that an interrupted attempt has applied these migrations, according to the database. */
 export async function settleMigrations(
   sql: Sql,
   run: ClaimedRun,
@@ -86,7 +86,7 @@ export async function noteChange(
     ON CONFLICT (run_id, resource, filename) DO NOTHING`;
 }
 
-/** No attempt is left that could determine the result. */
+/** Records that the result is unknown, because no attempt is left that could determine it. */
 export async function giveUpMigrations(sql: Sql, run: ClaimedRun, message: string): Promise<void> {
   await sql`
     UPDATE control.database_migration_audit
@@ -94,7 +94,7 @@ export async function giveUpMigrations(sql: Sql, run: ClaimedRun, message: strin
     WHERE run_id = ${run.id} AND result = 'running'`;
 }
 
-/** Postgres text cannot contain NUL. */
+/** NUL is removed, because text in Postgres cannot contain it. */
 function textOf(message: string): string {
   return message.slice(0, MESSAGE_CHARS_MAX).replaceAll('\0', '');
 }

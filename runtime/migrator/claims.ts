@@ -1,5 +1,5 @@
-// Rows of `control.migration_run`: the next row to claim, its lease, its end. A run whose holder has died is due again
-// when its lease expires. This module uses no project database.
+// The rows of `control.migration_run`: claims the next row, extends its lease, and ends the run. If the holder of a run
+// has died, the run is due again when its lease expires. This module uses no project database.
 import type { Sql } from '#postgres/sql.ts';
 
 /** A claimed run. */
@@ -7,10 +7,10 @@ export interface ClaimedRun {
   readonly id: string;
   readonly deploymentId: string;
   readonly projectId: string;
-  /** Name of the project: the namespace of its databases. */
+  /** Name of the project, which is also the namespace of its databases. */
   readonly projectName: string;
   readonly artifact: string;
-  /** Branch of the databases; null means production's. */
+  /** Branch of the databases; null means the databases of production. */
   readonly branch: string | null;
   /** The account that requested the migrations. */
   readonly requestedBy: string | null;
@@ -23,15 +23,15 @@ export interface ClaimedRun {
   readonly obsolete: string | null;
 }
 
-/** Result of a run. */
+/** The result of a run. */
 interface RunEnd {
   readonly status: 'success' | 'failure' | 'canceled';
   readonly error: string | null;
-  /** Result for each database. */
+  /** The result for each database. */
   readonly databases: readonly object[];
 }
 
-/** Notifies waiting clients, and migrators that there is room. */
+/** Notifies waiting clients, and tells migrators that another run can start. */
 export const CHANNEL = 'control_migration';
 const AGAIN_MS = 1000;
 const UNIQUE_VIOLATION = '23505';
@@ -39,7 +39,7 @@ const UNIQUE_VIOLATION = '23505';
 /**
  * The next due run. For a project with a running run, only that run.
  *
- * @param own runs of this process: if their lease has expired all the same, another process continues.
+ * @param own the runs of this process. If the lease of one of them has expired anyway, another process continues it.
  */
 export async function claimRun(
   sql: Sql,
@@ -99,7 +99,7 @@ function storable(end: RunEnd): RunEnd {
   ) as RunEnd;
 }
 
-/** Releases the run for another attempt without counting this one, because the run did not cause the obstacle. */
+/** Releases the run for another attempt. This attempt is not counted, because the run did not cause the obstacle. */
 export async function releaseRun(sql: Sql, { id, lease }: ClaimedRun): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`

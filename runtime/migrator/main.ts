@@ -1,6 +1,6 @@
 // Root of the migrator's process (DB_MIGRATIONS_EXECUTOR=migrator): reads the environment, applies the migrations of
-// releases to projects' databases, records each. Started by the supervisor. SQL of tenants runs in the database
-// service, not here.
+// releases to projects' databases, and records each migration. Started by the supervisor. SQL of tenants runs in the
+// database service, not here.
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { limitsFrom } from '#core/limits.ts';
@@ -15,8 +15,8 @@ import { createDatabaseClient, databaseAddress } from '../stores/database-servic
 import { startMigrator, type Migrator } from './migrator.ts';
 
 /**
- * A statement takes at most half a minute (DB_STATEMENT_MS). A statement that has not finished by then ends with its
- * lease.
+ * A statement takes at most half a minute (DB_STATEMENT_MS). A statement that has not finished by then ends when the
+ * lease expires.
  */
 const CLOSE_MS_MAX = 8000;
 

@@ -1,5 +1,5 @@
-// The loop of the migrator: claims runs, a few at a time and one per project, renews their leases while they are
-// running, and attempts each. Woken by NOTIFY, and by a slow poll. Started by main.ts.
+// The loop of the migrator: claims runs, a few at a time and one per project, makes an attempt at each, and renews
+// their leases in the meantime. NOTIFY and a slow poll wake the loop. Started by main.ts.
 import type { Logger } from 'pino';
 import { isFailure } from '#core/failure.ts';
 import type { Sql } from '#postgres/sql.ts';
@@ -15,7 +15,7 @@ interface MigratorOptions extends Omit<AttemptDeps, 'stopping'> {
 export interface Migrator {
   /** Number of running runs. */
   readonly running: number;
-  /** Starts no further runs, and waits for the migration that each run is applying. */
+  /** Stops starting runs, and waits for the migration that each run is applying. */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export async function startMigrator(options: MigratorOptions): Promise<Migrator>
     try {
       await attemptRun({ ...options, stopping: stopping.signal }, run);
     } catch (error) {
-      // The new holder of the lease continues.
+      // The lease was lost, and its new holder continues.
       if (isFailure(error, 'lease_lost')) log.warn(fields, 'Migrations abandoned: their lease was lost');
       else log.error({ ...fields, err: error }, 'Migrations interrupted');
     }

@@ -6,7 +6,7 @@ import type { ArtifactStore } from '#artifacts/store/artifact-store.ts';
 import { isFailure } from '#core/failure.ts';
 import { createLimited } from './limited.ts';
 
-/** Concurrent copies; a slow store delays at most this many. */
+/** Maximum number of concurrent copies, so that a slow store delays at most this many. */
 const FETCHES_MAX = 8;
 /** Missing artifacts are reported again after the next complete comparison. */
 const GONE: ReadonlySet<string> = new Set(['missing', 'damaged']);
@@ -23,7 +23,7 @@ interface BroughtDeps {
 interface BroughtArtifacts {
   readonly fetched: number;
   readonly failures: number;
-  /** Number of artifacts still to copy. */
+  /** Number of artifacts that must still be copied. */
   readonly later: number;
   /**
    * Resolves when the artifacts are copied. Artifacts that are missing in the store are reported, and the record is
@@ -32,7 +32,7 @@ interface BroughtArtifacts {
    * @throws {Failure} `artifact_store` if the store is unavailable or refuses.
    */
   bring(ids: Iterable<string>): Promise<void>;
-  /** Copies the artifacts when no record waits. */
+  /** Copies artifacts in the background, while no record waits for any. */
   bringLater(ids: Iterable<string>): void;
   /** Retries failed copies. */
   again(): void;

@@ -1,4 +1,4 @@
-// Runs at most this many tasks at a time; the others wait in order.
+// Runs a limited number of tasks at a time; the others wait in order.
 
 /** @example const limited = createLimited(8); await limited(() => fetchOne(id)); */
 export function createLimited(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {

@@ -1,5 +1,5 @@
-// Root of the mirror's process: keeps routes and artifacts of this machine as the API publishes them, where machines
-// share no folder (ARTIFACTS_S3_*). Started by the supervisor; it has the permissions of engines in Postgres.
+// Root of the mirror's process: copies the published routes and artifacts to this machine, if machines share no folder
+// (ARTIFACTS_S3_*). Started by the supervisor; it has the permissions of engines in Postgres.
 import { routeKeysOf } from '#artifacts/sealed-route.ts';
 import { createArtifactCache } from '#artifacts/store/cache.ts';
 import { openArtifactStore } from '#artifacts/store/open.ts';
@@ -13,7 +13,10 @@ import { openListener, type Listener } from '#postgres/listener.ts';
 import { atMost } from '#postgres/wake.ts';
 import { startMirror, type Mirror } from './mirror.ts';
 
-/** A machine without routes serves no requests and waits for them. A machine that already has routes serves them. */
+/**
+ * How long the start waits for routes. A machine without routes cannot serve requests; a machine that already has
+ * routes serves them.
+ */
 const [FIRST_SYNC_MS_MAX, SYNC_MS_MAX] = [60_000, 3000];
 const TRIM_MS = 600_000;
 const LISTEN_AGAIN_MS = 1000;
@@ -78,7 +81,7 @@ function before(ms: number, happens: Promise<void>): Promise<boolean> {
   ).then(() => isDone);
 }
 
-/** Listens as soon as Postgres is available; null means it never was. */
+/** Starts to listen when Postgres is available; null if it never was. */
 async function listen(
   options: { readonly url: string; readonly name: string },
   { wake, compareAll }: Pick<Mirror, 'wake' | 'compareAll'>,

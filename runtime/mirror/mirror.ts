@@ -29,16 +29,16 @@ export interface Mirror {
   readonly synced: Promise<void>;
   /** Whether there are records of an earlier run. */
   readonly hadRoutes: Promise<boolean>;
-  /** Something may have changed. */
+  /** Called when something may have changed. */
   readonly wake: () => void;
-  /** Changes may have been missed: all files are compared. */
+  /** Called when changes may have been missed: all files are compared. */
   readonly compareAll: () => void;
   figures(): Figure[];
   /** Resolves when the mirror has stopped. */
   readonly ended: Promise<void>;
 }
 
-/** A file to copy to this machine. */
+/** A file that must be copied to this machine. */
 interface Waiting {
   /** Incremented at each change of the file; only the latest version is written. */
   generation: number;
@@ -53,7 +53,9 @@ const POLL_MS = 2000;
 const FULL_MS = 3_600_000;
 const LATER_MS = 60_000;
 const [AGAIN_MS, AGAIN_MS_MAX] = [1000, 30_000];
-/** The time of the last complete state, from which the age is computed after a restart. */
+/**
+ * The interval at which the time of the last complete state is stored, from which the age is computed after a restart.
+ */
 const NOTE_MS = 30_000;
 const SAY_MS = 300_000;
 
@@ -212,7 +214,7 @@ export function startMirror({ folder, sql, store, keys, log, stopping }: MirrorD
           artifacts.again();
         }
       } catch (error) {
-        // After an outage, the database may have another state, such as a restored one.
+        // After an outage, the database may have another state, such as that of a restore.
         fullAt = -Infinity;
         say(error);
       }

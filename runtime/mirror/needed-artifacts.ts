@@ -1,13 +1,13 @@
 // Determines which artifacts of a route record a machine needs before its engines can see the record. Pure.
 import type { RouteRecord } from '#core/manifest.ts';
 
-/** Number of newest deployments of a new record: one of them may be in its release. */
+/** How many of the newest deployments of a new record are needed, because one of them may currently be released. */
 const NEWEST = 3;
 
 /**
  * @param before the record that engines of this machine currently use, or null.
- * @returns `first`: artifacts of deployments that production or a branch points to, and of new deployments. `later`:
- * artifacts of the others, which are reachable only by their own URLs.
+ * @returns `first` are the artifacts of new deployments, and of deployments that production or a branch points to.
+ * `later` are the artifacts of all other deployments, which can only be reached by their own URLs.
  */
 export function neededArtifacts(
   record: RouteRecord,

@@ -1,5 +1,6 @@
-// The folder `routes` of this machine, as the mirror writes it: the records' files, and `mirror`, a note with the
-// platform that they belong to and the time when they were last complete. No other process writes to this folder.
+// The folder `routes` of this machine, as the mirror writes it: contains the files of the records, and the note
+// `mirror` with the platform to which they belong, and the time when they were last complete. No other process writes
+// to this folder.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseRouteRecord } from '#artifacts/route-record.ts';
@@ -16,15 +17,15 @@ interface Note {
   readonly syncedAt: string;
 }
 
-/** Not `.json`, because it is not a route record. */
+/** The name does not end with `.json`, because the file is not a route record. */
 const NOTE_FILE = 'mirror';
 
-/** Whether a name may be written to the folder. */
+/** Whether a file with this name may be written to the folder. */
 export function isRouteFile(name: string): boolean {
   return name === STORAGE_FILE || (name.endsWith('.json') && isProjectName(name.slice(0, -'.json'.length)));
 }
 
-/** MACs of the existing files. */
+/** The MACs of the existing files. */
 export async function macsIn(folder: string, keys: RouteKeys): Promise<Map<string, Buffer>> {
   const routes = path.join(folder, 'routes');
   const macs = new Map<string, Buffer>();
@@ -65,7 +66,9 @@ export async function readNote(folder: string): Promise<Note | null> {
   }
 }
 
-/** Written in place: a partial note is ignored, and engines watch the folder for renames. */
+/**
+ * The note is not replaced by a rename, because engines watch the folder for renames, and a partial note is ignored.
+ */
 export async function writeNote(folder: string, note: Note): Promise<void> {
   await mkdir(path.join(folder, 'routes'), { recursive: true, mode: 0o700 });
   await writeFile(path.join(folder, 'routes', NOTE_FILE), `${JSON.stringify(note)}\n`, { mode: 0o600 });

@@ -1,5 +1,6 @@
-// Limits the bytes of events that a broker holds: further events wait in order until there is room. So the maximum is
-// the limit, or a single larger event. Used by work/workflow.ts, whose events contain the whole history of a run. Pure.
+// Limits the bytes of events that a broker holds: further events wait in order until there is room. So the broker holds
+// at most the limit, or a single larger event. Used by work/workflow.ts, whose events contain the whole history of a
+// run. Pure.
 
 /** Reserved bytes. */
 export interface Hold {

@@ -1,4 +1,4 @@
-// Dependencies of delivering an event, and interpretation of its result. Shared by the work of all kinds.
+// The dependencies for the delivery of an event, and the interpretation of its result. Used for all kinds of events.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { errorMessage } from '#core/errors.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
@@ -9,7 +9,7 @@ import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
 export interface Recipient {
   readonly kind: EventKind;
   readonly namespace: string;
-  /** The queue, resource of timers, or workflow; for cron the project. */
+  /** The queue, the resource of timers or the workflow; for cron, the project. */
   readonly resource: string;
   /** Project of the sender, or of the code that set the timer. */
   readonly project: string;
@@ -22,9 +22,9 @@ export interface Recipient {
 export interface EventEnd {
   /** Code of the refusal; null if the handler accepted the event. */
   readonly code: string | null;
-  /** The reason of a code, in words. */
+  /** The reason for the code, in words. */
   readonly reason: string;
-  /** JSON; null unless the handler accepted it. */
+  /** The result as JSON; null unless the handler accepted the event. */
   readonly result: string | null;
 }
 
@@ -34,14 +34,17 @@ export function toEventEnd({ outcome, result }: DeliveryEnd): EventEnd {
   return { code: outcome.code, reason: errorMessage(outcome.code, outcome.details), result: null };
 }
 
-/** Dependencies of the work of all kinds. */
+/** The dependencies for events of all kinds. */
 export interface WorkDeps {
-  /** A run's own deployment, else the current one of the branch, else of production, or null. */
+  /**
+   * Finds the deployment for an event: a run's own deployment, otherwise the current one of the branch or of
+   * production, or null.
+   */
   readonly resolve: (recipient: Recipient) => string | null;
   /**
    * Delivers an event to a deployment and waits for its end.
    *
-   * @throws when the engine died or could not be reached: the effect of the event is unknown.
+   * @throws when the engine died or could not be reached, so that the effect of the event is unknown.
    */
   readonly deliver: (
     deployment: string,
@@ -51,8 +54,8 @@ export interface WorkDeps {
     project: string,
   ) => Promise<EventEnd>;
   /**
-   * Other brokers over the same database deliver to other deployments: events without a consumer here are released to
-   * them immediately.
+   * Whether other brokers over the same database deliver to other deployments. Events without a consumer here are then
+   * released immediately.
    */
   readonly othersMayTake?: boolean;
   readonly limits: DeliveryLimits;
@@ -68,12 +71,12 @@ export interface WorkDeps {
   ) => void;
 }
 
-/** Result of a delivery. */
+/** The result of a delivery. */
 export type Delivered =
   | { readonly kind: 'done'; readonly result: unknown }
-  /** The event failed; it counts as an attempt. */
+  /** The event failed, and the delivery is counted as an attempt. */
   | { readonly kind: 'failed'; readonly code: string; readonly reason: string }
-  /** No consumer could accept the event, so the attempt does not count. */
+  /** No consumer could accept the event, so the delivery is not counted as an attempt. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly restMs: number };
 
 /** Failures that are not caused by the event, and how long its lane pauses. */
@@ -119,8 +122,8 @@ export async function tryDeliver(
 }
 
 /**
- * Stores the result of an event, with retries while the database is briefly unavailable: if it is lost, the event is
- * delivered once more.
+ * Stores the result of an event, and retries while the database is briefly unavailable. If the result is lost, the
+ * event is delivered again.
  */
 export async function persist<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let delayMs = 20; ; delayMs *= 2) {
@@ -133,5 +136,5 @@ export async function persist<Result>(write: () => Promise<Result>): Promise<Res
   }
 }
 
-/** The last delay of a doubling series: about 20 s in total. */
+/** The last delay of a series in which each delay is twice the previous one, about 20 s in total. */
 const PERSIST_DELAY_MS_MAX = 10_000;

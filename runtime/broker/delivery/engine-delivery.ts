@@ -14,7 +14,7 @@ interface PrivateAddress {
   readonly connectionsMax: number;
 }
 
-/** Errors of an unreachable server. */
+/** Error codes of an unreachable server. */
 const UNREACHED = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /** Implements `WorkDeps.deliver`. */
@@ -31,12 +31,12 @@ export function createEngineDelivery(
   ): Promise<EventEnd>;
   close(): Promise<void>;
 } {
-  // The library is only loaded for the first event.
+  // The library is loaded with the first event.
   let library: Promise<typeof import('undici')> | null = null;
   let agent: Agent | null = null;
   const open = async (): Promise<{ agent: Agent; request: typeof import('undici').request }> => {
     const undici = await (library ??= import('undici'));
-    // No timeouts, because the engine limits the duration of an event.
+    // There are no timeouts, because the engine limits the duration of an event.
     agent ??= new undici.Agent({
       connections: connectionsMax,
       headersTimeout: 0,
@@ -70,7 +70,7 @@ export function createEngineDelivery(
           });
           answer = { status: response.statusCode, body: (await response.body.json()) as Record<string, unknown> };
         } catch (error) {
-          // No engine received the event: another handler may receive it.
+          // No engine received the event, so another handler may get it.
           if (UNREACHED.test((error as NodeJS.ErrnoException).code ?? '')) continue;
           throw error;
         }
@@ -92,7 +92,8 @@ export function createEngineDelivery(
 }
 
 /**
- * The same handler for the same deployment, which keeps its isolate warm; the others are for when it is unavailable.
+ * Sorts the handlers for a deployment: always the same handler first, which keeps the isolate warm; the others are used
+ * if it is unavailable.
  */
 function byAffinity(origins: readonly string[], key: string): readonly string[] {
   if (origins.length < 2) return origins;

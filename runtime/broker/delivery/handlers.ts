@@ -1,9 +1,9 @@
-// Targets of the broker: the handlers in `API_HANDLER_URL`, or those of all announced machines. Used by main.ts.
+// The handlers to which the broker delivers: those of `API_HANDLER_URL`, or of all announced machines. Used by main.ts.
 import { openHandlerAddresses, parseHandlerUrls, type HandlerAddresses } from '#core/process/handler-addresses.ts';
 import type { Statements } from '#postgres/connection.ts';
 import { openHandlerMachines } from '#postgres/handler-machines.ts';
 
-/** @param given `machineOrigin`: `MACHINE_ORIGIN` of the supervisor; '' if only `urls` are used. */
+/** @param given `machineOrigin` is `MACHINE_ORIGIN` from the supervisor; '' if only `urls` are used. */
 export function openHandlers(given: {
   readonly urls: string;
   readonly machineOrigin: string;

@@ -1,5 +1,6 @@
-// Recipients of events, and the queue settings of platform.yaml: production in its project's namespace, the newest
-// deployment of each other branch in the branch's own (core/preview.ts). Follows the route records; used by main.ts.
+// Recipients of events, and the queue settings of platform.yaml. Production receives the events of its project's
+// namespace, and the newest deployment of each other branch those of the branch's namespace (core/preview.ts). Follows
+// the route records; used by main.ts.
 import type { Manifest, RouteRecord } from '#core/manifest.ts';
 import type { EventKind } from '#core/event.ts';
 import { previewSettingsOf } from '#core/preview-settings.ts';
@@ -45,7 +46,7 @@ export interface Recipients {
   update(records: readonly RouteRecord[]): Promise<void>;
 }
 
-/** The declarations of a namespace: its deployment, and the settings that are needed later. */
+/** What is known about a namespace: its deployment, and settings that are needed later. */
 interface Declared {
   readonly deployment: string;
   readonly project: string;
@@ -76,7 +77,7 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
       const crons = Object.entries(schedules).map(([name, schedule]) => ({ name, ...schedule }));
       await cron.declare({ namespace, resource: project }, { project, branch }, crons, now());
     } else if (had) await cron.declare({ namespace, resource: project }, { project, branch }, [], now());
-    // Most previews are never opened: an unused queue with default settings needs no lane.
+    // An unused queue with default settings needs no lane, because most previews are never opened.
     const dead = new Set(names.map((name) => deadLettersOf(queues, name)));
     const known: string[] = [];
     for (const name of names) {
@@ -98,8 +99,8 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
       }
     }
     for (const [namespace, { project, hasCron }] of declared) {
-      // A record without production keeps its schedules: they are not delivered, and continue when there is a
-      // production again.
+      // A record without production keeps its schedules. They are not delivered until there is a production deployment
+      // again.
       if (current.has(namespace) || (namespace === project && projects.has(project))) continue;
       if (hasCron)
         await cron.declare({ namespace, resource: project }, { project, branch: '' }, [], now()).catch(() => {});
@@ -115,7 +116,7 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
       // Disabled events wait until the branch's settings, or those of production after a promotion, enable them.
       if (declared.get(namespace)?.heldBack.has(kind) === true) return null;
       if (kind !== 'workflow') return recipientOf(record, branch, preview);
-      // A run continues with the code that started it, as long as that is kept, and with the same resources.
+      // A run continues with the code that started it, as long as that deployment is kept, and with the same resources.
       const isKept = deployment !== undefined && Object.hasOwn(record.deployments, deployment);
       return isKept && previewOf(record, deployment) === preview ? deployment : null;
     },

@@ -1,4 +1,4 @@
-// The broker's work on claimed messages: groups the messages of one sender, delivers them, and settles each:
+// The broker's work on claimed messages: groups the messages of one sender and delivers them. Then each message is
 // acknowledged, retried later, or moved to the dead letters.
 import type { EventContent } from '#core/event.ts';
 import { deadLettersOf, retryDelayMs, type QueueSettings } from '#core/queue-settings.ts';
@@ -28,7 +28,7 @@ export interface Message {
   readonly trace?: string | null;
 }
 
-/** The part of the store that this work uses. */
+/** The methods of the store that are used here. */
 export interface QueueLedger<Row extends Message> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   acknowledge(rows: readonly Row[]): Promise<void>;
@@ -94,7 +94,7 @@ export function createQueueWork<Row extends Message>(deps: WorkDeps, ledger: Que
       const others = deps.othersMayTake === true;
       for (const row of live) await again(row, now() + (others ? 0 : delivered.restMs), false);
       if (others) return { restMs: Math.min(delivered.restMs, LANE_REST_MS_MAX) };
-      // Messages of other senders in this lane may have a consumer: they wait only briefly.
+      // Messages of other senders in this lane may have a consumer, so they wait only briefly.
       return { restMs: Math.min(delivered.restMs, LANE_REST_MS_MAX) };
     }
     if (delivered.kind === 'failed') {
@@ -113,7 +113,7 @@ export function createQueueWork<Row extends Message>(deps: WorkDeps, ledger: Que
     for (const row of live) {
       if (done.has(row.message_id)) continue;
       const asked = retries.get(row.message_id);
-      // An integer: the database does not accept fractions of a millisecond.
+      // The delay is an integer, because the database does not accept fractions of a millisecond.
       const delayMs =
         asked?.delaySeconds === undefined
           ? undefined

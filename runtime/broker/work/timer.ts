@@ -6,7 +6,7 @@ import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkDeps } from '../delivery/delivery.ts';
 
-/** How long a lane pauses that has no consumer here, but may have one elsewhere. */
+/** How long a lane pauses if it has no consumer here, but may have one in another process. */
 const OTHERS_MS = 1000;
 
 /** A claimed timer from the store. */
@@ -29,11 +29,11 @@ export interface DueTimer {
   readonly project: string;
   readonly branch: string;
   readonly binding: string;
-  /** The trace that set it, or null. */
+  /** The trace that set the timer, or null. */
   readonly trace?: string | null;
 }
 
-/** The store, as this work needs it. */
+/** The methods of the store that are used here. */
 export interface TimerLedger<Row extends DueTimer> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   settle(row: Row, next: number | null, outcome: string, now: number): Promise<void>;

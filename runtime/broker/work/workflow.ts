@@ -1,5 +1,5 @@
 // The broker's work on workflow runs that can continue: passes each run to the deployment that started it, for one
-// attempt, and settles it: ended, asleep until its next wake-up, or to be retried.
+// attempt. Then the run has ended, sleeps until its next wake-up, or will be retried.
 import { backoffMs } from '#core/backoff.ts';
 import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
@@ -7,7 +7,7 @@ import type { Wake } from '#postgres/wake.ts';
 import { ByteGate } from '../delivery/byte-gate.ts';
 import { persist, tryDeliver, type Delivered, type WorkDeps } from '../delivery/delivery.ts';
 
-/** How long a lane pauses that has no consumer here, but may have one elsewhere. */
+/** How long a lane pauses if it has no consumer here, but may have one in another process. */
 const OTHERS_MS = 1000;
 
 /** A claimed run from the store. */
@@ -26,7 +26,7 @@ export interface Run {
   readonly project: string;
   readonly branch: string;
   readonly created_at: number;
-  /** The trace that started it, or null. */
+  /** The trace that started the run, or null. */
   readonly trace?: string | null;
 }
 
@@ -48,7 +48,7 @@ type End =
   | { readonly status: 'failed'; readonly error: string }
   | { readonly status: 'suspended' };
 
-/** The store, as this work needs it. */
+/** The methods of the store that are used here. */
 export interface WorkflowLedger<Row extends Run> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   begin(row: Row, now: number): Promise<{ readonly lease: string; readonly steps: readonly KnownStep[] } | null>;
@@ -126,7 +126,7 @@ export function createWorkflowWork<Row extends Run>(
       attempt: run.attempt,
       reason: delivered.reason,
     });
-    // A run that makes progress continues: only attempts without progress count.
+    // A run that makes progress continues, because only attempts without progress are counted.
     const progressed = await persist(() => ledger.hasProgressed(run, began));
     if (progressed) await again(run, now() + backoffMs(limits, 1, deps.random), false);
     else if (run.attempt <= limits.retries) await again(run, now() + backoffMs(limits, run.attempt, deps.random), true);
@@ -151,7 +151,7 @@ function toEvent(
     if (attempts > 0) fields.push(`"attempts":${attempts}`);
     if (result !== null) fields.push(`"result":${result}`);
     if (error !== null && status === 'failed') fields.push(`"error":${error}`);
-    // A time in the past is omitted: the guest's clock may be a little behind.
+    // A time in the past is omitted, because the guest's clock may be slightly behind.
     if (wakeAt !== null && wakeAt > now) fields.push(`"wakeAt":${wakeAt}`);
     return `${JSON.stringify(name)}:{${fields.join(',')}}`;
   });

@@ -16,7 +16,7 @@ export interface AuthUser {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Users of apps. The users of apps; every call concerns one namespace. */
+/** Users of apps. Every call concerns one namespace. */
 export interface AuthStore {
   /** The user of a session that is neither expired nor revoked. */
   getUser(namespace: string, token: string): Promise<AuthUser | null>;

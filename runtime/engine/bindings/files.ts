@@ -77,7 +77,7 @@ export interface FileBody extends Readable {
   whole?(): Promise<Uint8Array>;
 }
 
-/** Stores files. A store of files. Keys are sorted by bytes; writes are durable and atomic. */
+/** Stores files. Keys are sorted by bytes; writes are durable and atomic. */
 export interface FileStore {
   /**
    * @returns null when `onlyIf` does not hold. @throws {PlatformError} `invalid_argument` for a digest that differs

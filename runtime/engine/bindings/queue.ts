@@ -62,7 +62,7 @@ export interface StoredMessage {
   readonly deadReason: string | null;
 }
 
-/** Stores messages. A store of messages. Accepted messages are durable. */
+/** Stores messages. Accepted messages are durable. */
 export interface QueueStore {
   /**
    * Stores all messages or none; returns the ids in order. A known dedupe id returns its first message id and stores

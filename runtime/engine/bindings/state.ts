@@ -40,8 +40,8 @@ interface StateKey {
 type Eventually<Value> = Value | Promise<Value>;
 
 /**
- * Stores state. A store of state. `now` is in ms since 1970; keys that have expired by then are treated as absent.
- * Writes are durable when their method returns.
+ * Stores state. `now` is in ms since 1970; keys that have expired by then are treated as absent. Writes are durable
+ * when their method returns.
  */
 export interface StateStore {
   /**

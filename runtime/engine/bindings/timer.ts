@@ -39,7 +39,7 @@ export interface StoredTimer {
   readonly timezone: string | null;
 }
 
-/** Stores timers. A store of timers. Accepted timers are durable. */
+/** Stores timers. Accepted timers are durable. */
 export interface TimerStore {
   /**
    * Sets a timer, or moves the timer with the same id, even while it fires. @throws {PlatformError} when there are too

@@ -72,7 +72,7 @@ export interface StepOccurrence {
   readonly kind?: StoredStep['kind'];
 }
 
-/** Stores runs. A store of runs. Accepted runs are durable. */
+/** Stores runs. Accepted runs are durable. */
 export interface WorkflowStore {
   /** Starts a run, unless one with this id exists. @returns whether the run was started. */
   trigger(

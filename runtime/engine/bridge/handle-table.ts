@@ -32,8 +32,8 @@ export class HandleTable {
   }
 
   /**
-   * @param value the value. Adds an object. Each handle has a small memory cost, in addition to memory that the object
-   * reserves itself. @param owner the invocation with which the handle ends; without one, it ends with the isolate.
+   * Adds an object. Each handle has a small memory cost, in addition to memory that the object reserves itself. @param
+   * owner the invocation with which the handle ends; without one, it ends with the isolate.
    * @throws {PlatformError} `invalid_argument` when the worker holds too many, `host_memory_exceeded`.
    */
   add(value: object, owner: CallOwner | null = null): number {

@@ -22,8 +22,8 @@ export interface HostReply {
 export interface GuestStream {
   readonly id: number;
   /**
-   * False: pause until `source.resume()`. With `transfer`, the caller no longer uses the chunk, so its memory may be
-   * transferred instead of copied.
+   * Returns false to pause until `source.resume()`. With `transfer`, the caller no longer uses the chunk, so its memory
+   * may be transferred instead of copied.
    */
   write(chunk: Uint8Array, transfer?: boolean): boolean;
   end(): void;

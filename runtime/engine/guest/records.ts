@@ -56,8 +56,8 @@ export function freeAfterEntry(part: Uint8Array): void {
 }
 
 /**
- * Sends a record. Validates a field. Only numbers, and texts without a control character of the bridge, are allowed,
- * because a text from a patched built-in could contain forged records.
+ * Sends a record. Only numbers, and texts without a control character of the bridge, are valid fields, because a text
+ * from a patched built-in could contain forged records.
  *
  * @throws {TypeError} for any other field.
  */

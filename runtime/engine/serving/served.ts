@@ -34,7 +34,7 @@ export interface ServedDependencies {
   readonly isProduction?: (route: Route) => boolean;
   /**
    * Determines the engine to which requests of a deployment are forwarded; if absent, all requests are served here.
-   * `before`: the previous result.
+   * @param before the previous result.
    */
   readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
   /** Whether workers of new routes are compiled before their first request. */

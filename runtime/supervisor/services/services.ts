@@ -9,7 +9,7 @@ import type { ServiceState } from '../engines/state.ts';
 export interface ServiceSpec {
   readonly name: string;
   /**
-   * Starts the process. Called with the service's messages. The service is ready when it sends `{type: 'ready'}` (or
+   * Starts the process, whose messages go to `onMessage`. The service is ready when it sends `{type: 'ready'}` (or
    * `listening`).
    */
   readonly start: () => ChildProcess;

@@ -120,7 +120,7 @@ class Sandboxes {
   }
 }
 
-/** The current options of a sandbox as header text, which the service validates. Null: no options. */
+/** The current options of a sandbox as header text, which the service validates. Null means no options. */
 function optionsOf(options: unknown): string | null {
   if (options === undefined) return null;
   if (options === null || typeof options !== 'object' || Array.isArray(options))

@@ -76,7 +76,7 @@ export class PassedObjects implements References, Asking {
     for (let id = before + 1; id <= this.#last; id++) this.release(id, 1);
   }
 
-  /** Reads a value. Reads a message. @returns the value that `read` returns, and its stubs. */
+  /** Reads a value. @returns the value that `read` returns, and its stubs. */
   collect(read: () => unknown): { value: unknown; stubs: object[] } {
     const stubs: object[] = (this.#received = []);
     try {

@@ -16,7 +16,7 @@ import type { Part } from '../../../bridge/protocol.ts';
  * transport.send('[2,1,"hello"]');
  */
 export interface RpcTransport {
-  /** Sends a frame. Sends a frame; the caller no longer uses its bytes. */
+  /** Sends a frame, whose bytes the caller no longer uses. */
   send(frame: Part): void;
   /** Ends the session: the other end's `onClosed` is called. */
   close(): void;
