@@ -54,7 +54,8 @@ export function isHeaderValue(value: string): boolean {
 
 /** Why the source of a redirect is invalid; null if it is valid. */
 export function redirectSourceProblem(from: string): string | null {
-  if (/^https?:/.test(from)) return 'The source of a redirect is a path: redirects of whole hosts are not supported';
+  if (/^https?:/.test(from))
+    return 'The source of a redirect must be a path: redirects of whole hosts are not supported';
   if (!from.startsWith('/')) return `The source "${from}" does not begin with /`;
   if (/[?#]/.test(from)) return `The source "${from}" contains a query or a fragment: only paths are matched`;
   return null;

@@ -41,5 +41,5 @@ export function pendingMigrations(files: readonly unknown[], applied: ReadonlyMa
 function toFile(value: unknown): [file: string, sql: string] {
   const [file, sql] = Array.isArray(value) ? (value as unknown[]) : [];
   if (typeof file === 'string' && typeof sql === 'string' && file !== '' && file.length <= 255) return [file, sql];
-  throw new PlatformError('invalid_argument', { reason: 'A migration is a file name and SQL text' });
+  throw new PlatformError('invalid_argument', { reason: 'A migration must have a file name and SQL text' });
 }

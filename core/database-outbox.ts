@@ -2,10 +2,10 @@
 // This file has its SQL, which is the same for all kinds of databases, and the content of a row. Pure.
 import { ownTablePrefix, SqlRefusal } from './database-request.ts';
 
-/** The table; workers' SQL may only read it. */
+/** The table of the outbox, which workers' SQL may only read. */
 export const outboxTable = `${ownTablePrefix}outbox`;
 
-/** Runs inside the transaction that writes the first row. */
+/** Creates the table, inside the transaction that writes the first row. */
 export const createOutbox = `CREATE TABLE IF NOT EXISTS ${outboxTable} (
   seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, message TEXT NOT NULL)`;
 

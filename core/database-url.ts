@@ -66,7 +66,7 @@ function onlyHost({ hostname, port, searchParams }: URL): readonly Host[] | null
   return [{ host: host || 'localhost', port: Number(searchParams.get('port') ?? port) || PORT }];
 }
 
-/** The URL of the first host; null for an invalid connection URL. For checks that must not throw. */
+/** The URL of the first host; null for an invalid connection URL. Used by checks that must not throw. */
 export function parseDatabaseUrl(text: string): URL | null {
   try {
     return readDatabaseUrl(text).url;

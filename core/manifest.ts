@@ -79,7 +79,7 @@ export interface ServerRules {
   readonly folder: string;
 }
 
-/** `manifest.json` of an artifact. The artifact id is the SHA-256 of its canonical JSON. */
+/** `manifest.json` of an artifact. The artifact id is the SHA-256 of the manifest's canonical JSON. */
 export interface Manifest {
   readonly version: 1;
   readonly kind: 'static' | 'ssr' | 'dynamic';

@@ -27,7 +27,8 @@ export function previewSettingsOf({ previews }: { readonly previews?: Partial<Pr
 }
 
 /**
- * Whether a preview's databases start with production's content. Previews of forks never do, regardless of their files.
+ * Whether a preview's databases start with production's content. This is never true for previews of forks, regardless
+ * of their files.
  */
 export function copiesDatabases(manifest: { readonly previews?: Partial<PreviewSettings> }, branch: string): boolean {
   return previewSettingsOf(manifest).db === 'copy' && !isForkBranch(branch);

@@ -12,11 +12,11 @@ export interface OrganizationLeft {
   /** Bytes that its plan allows; null means that only the disk limits it, whose size is not disclosed. */
   readonly limit: number | null;
   readonly left: number;
-  /** Names of its projects. */
+  /** Names of the organization's projects. */
   readonly projects: readonly string[];
 }
 
-/** The file; organizations that it does not list have no limit. */
+/** The content of the file. Organizations that are not in it have no limit. */
 export interface StorageLeft {
   readonly version: 1;
   /** ISO 8601: when the count began. Writing the file again without a new count keeps the subtracted amounts. */

@@ -15,7 +15,7 @@ export interface LineRecord extends OfDeployment {
   readonly record: 'line';
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
-  /** Kind of its invocation; null for code outside of invocations. */
+  /** Kind of the line's invocation; null for code outside of invocations. */
   readonly kind: InvocationKind | null;
   /** The route of a request (`routeOf`), or the name of the queue, timer, schedule or workflow. */
   readonly route: string;

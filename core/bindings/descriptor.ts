@@ -4,7 +4,7 @@
 
 /** A kind of binding. */
 export interface BindingDescriptor {
-  /** JSON Schema of its key in platform.yaml. The parser infers its type from this schema. */
+  /** JSON Schema of the kind's key in platform.yaml. The parser infers its type from this schema. */
   readonly schema: object;
   /** Keys that other platforms use, for the hint about an unknown key. */
   readonly otherNames: readonly string[];

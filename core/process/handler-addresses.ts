@@ -1,6 +1,6 @@
 // Addresses of the handlers' private ports: `API_HANDLER_URL` has one or more origins. A host name with several
 // addresses means all of them, such as a service with several containers. Used by the API process and the broker;
-// without it they ask Postgres (postgres/handler-machines.ts).
+// without this variable, they ask Postgres (postgres/handler-machines.ts).
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 

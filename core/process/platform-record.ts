@@ -9,7 +9,7 @@ export interface DataFolderRecord {
   readonly format: 1;
   /** Version of the platform that last used the folder. */
   readonly version: string;
-  /** Folder of its program. */
+  /** Folder of the platform's program. */
   readonly program: string;
   /** Its Postgres migrations. */
   readonly schema: number;

@@ -9,7 +9,7 @@ export const MAKE_SECRETS = 'platform secrets init';
 /** One secret. */
 interface SecretVariable {
   readonly name: string;
-  /** Description for the comment next to it. */
+  /** Description, for the comment next to the variable. */
   readonly what: string;
   /** Only needed if this variable is set. */
   readonly with?: string;

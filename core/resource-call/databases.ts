@@ -52,7 +52,7 @@ interface DatabaseCopy {
 
 /** Progress of an import. */
 interface ImportProgress {
-  /** `unknown`: it was never started, or the database service was restarted since. */
+  /** `unknown` means that the import was never started, or the database service was restarted since. */
   readonly state: 'unknown' | 'running' | 'done' | 'failed';
   readonly statements: number;
   /** From 0 to 1, approximately. */
@@ -65,7 +65,7 @@ interface ImportProgress {
 
 /** Operations on a database. */
 export interface DatabaseOperations {
-  /** `bytes`: size of the database; 0 if it is not known. */
+  /** `bytes` is the size of the database; 0 if it is not known. */
   readonly 'db.tables': {
     readonly takes: Nothing;
     readonly gives: { readonly tables: readonly DescribedTable[]; readonly bytes: number };
@@ -126,7 +126,7 @@ export interface DatabaseOperations {
   /**
    * Starts to import `file`, SQL or a SQLite file in the data folder, into the database atomically; with `replace`,
    * existing content is deleted first. `id` identifies the import: a started import is not started again. Waits briefly
-   * for its end.
+   * for the end of the import.
    */
   readonly 'db.import': {
     readonly takes: { readonly id: string; readonly file: string; readonly replace?: boolean | undefined };
@@ -155,7 +155,10 @@ export interface DatabaseOperations {
    * Writes a consistent copy as a SQLite file to `file`, an absolute path in the data folder that does not exist yet.
    */
   readonly 'db.copy': { readonly takes: { readonly file: string }; readonly gives: { readonly bytes: number } };
-  /** Lists the copies that are stored with the database: copies of releases, and manual copies. Production's only. */
+  /**
+   * Lists the copies that are stored with the database: copies of releases, and manual copies. Only for databases of
+   * production.
+   */
   readonly 'db.copies': {
     readonly takes: Nothing;
     readonly gives: { readonly copies: readonly DatabaseCopy[]; readonly bytes: number; readonly copiesMax: number };
@@ -168,7 +171,7 @@ export interface DatabaseOperations {
   readonly 'db.restore': { readonly takes: { readonly name: string }; readonly gives: { readonly before: string } };
   /**
    * Returns the range of times that can be restored, in milliseconds since 1970; null means that none can be restored,
-   * for the given `reason`. Production's only.
+   * for the given `reason`. Only for databases of production.
    */
   readonly 'db.moments': {
     readonly takes: Nothing;

@@ -23,7 +23,7 @@ export interface DescribedObject {
 
 /** A key of an object. */
 interface ObjectValue {
-  /** Truncated if it is long. */
+  /** The key, truncated if it is long. */
   readonly key: string;
   readonly isKeyCut: boolean;
   /** Number of characters of the whole stored value. */

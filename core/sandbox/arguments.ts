@@ -160,7 +160,9 @@ export function toFlag(value: unknown, what: string): boolean {
 export function toProcessId(value: unknown): string {
   const id = toText(value, 'The id of a process', 64);
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id))
-    throw invalid('The id of a process has letters, digits, ".", "_" and "-", and begins with a letter or a digit');
+    throw invalid(
+      'The id of a process may have letters, digits, ".", "_" and "-", and must begin with a letter or a digit',
+    );
   return id;
 }
 
@@ -234,7 +236,7 @@ export function toCheckoutArguments({ url, branch, depth, targetDir }: Fields): 
 function toBranch(value: unknown): string {
   const branch = toText(value, 'The branch', 255);
   // A leading hyphen would make it an option of git.
-  if (!/^[^-\s~^:?*[\\][^\s~^:?*[\\]*$/.test(branch)) throw invalid('The branch is not a name that git accepts');
+  if (!/^[^-\s~^:?*[\\][^\s~^:?*[\\]*$/.test(branch)) throw invalid('The branch is not a valid name in git');
   return branch;
 }
 
@@ -244,7 +246,7 @@ interface PortRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** Length of its body; null if unknown. */
+  /** Length of the request's body; null if unknown. */
   readonly bodyBytes: number | null;
 }
 
@@ -253,7 +255,7 @@ const HOP_HEADERS = /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-enco
 
 export function toPortRequest({ port, method, path, headers, bodyBytes }: Fields): PortRequest {
   if (typeof method !== 'string' || !/^[A-Z]{1,20}$/.test(method) || method === 'CONNECT')
-    throw invalid('The method must be one of HTTP, such as GET');
+    throw invalid('The method must be an HTTP method, such as GET');
   if (typeof path !== 'string' || !/^\/[\x21-\x7e]*$/.test(path)) throw invalid('The path must begin with "/"');
   if (!Array.isArray(headers)) throw invalid('The headers must be a list of pairs');
   const pairs: [string, string][] = [];

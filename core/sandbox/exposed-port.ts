@@ -23,7 +23,7 @@ export interface PortVisit {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: readonly (readonly [string, string])[];
-  /** Length of its body; null if unknown. */
+  /** Length of the request's body; null if unknown. */
   readonly bodyBytes: number | null;
 }
 

@@ -1,7 +1,7 @@
 // Protocol of a sandbox's terminal (the operation `terminal`), both ways: frames of a type, a length and bytes. Frames
-// to the agent contain typed bytes and sizes; frames from it contain printed bytes and the exit. Parsed here for the
-// agent, the service's log and the API; the guest has its own parser. Neither side trusts the other: a malformed frame
-// ends the terminal.
+// to the agent contain typed bytes and sizes; frames from the agent contain printed bytes and the exit. Parsed here for
+// the agent, the service's log and the API; the guest has its own parser. Neither side trusts the other: a malformed
+// frame ends the terminal.
 import { PlatformError } from '../errors.ts';
 
 /** The first byte of a frame. The length follows, 4 bytes big-endian, then the bytes. */

@@ -50,7 +50,7 @@ test('everything that means nothing is said with its line, all of it at once', (
   ].join('\n');
   assert.deepEqual(problemsOf(text), [
     '1 A redirect needs a source and a target, and optionally a status',
-    '2 The source of a redirect is a path: redirects of whole hosts are not supported',
+    '2 The source of a redirect must be a path: redirects of whole hosts are not supported',
     '3 The source "a" does not begin with /',
     '4 The source "/a?x=1" contains a query or a fragment: only paths are matched',
     '5 Query parameters in the source are not supported',
