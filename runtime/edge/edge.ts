@@ -29,7 +29,7 @@ const RESTART_MS_MAX = 10_000;
 /** A running edge. */
 interface Edge {
   readonly caddyPid: () => number | null;
-  /** Unix socket of Caddy's admin API, which has its metrics. */
+  /** Unix socket of Caddy's admin API, which also serves Caddy's metrics. */
   readonly adminSocket: string;
   /**
    * Sets the handlers, as `host:port`. Resolves when the edge sends requests to them; has no effect if `EDGE_HANDLERS`

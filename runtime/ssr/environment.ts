@@ -10,7 +10,7 @@ interface ServerVariables {
   readonly vars: Readonly<Record<string, string>>;
   /** Variables with which the server calls bindings. */
   readonly platform: Readonly<Record<string, string>>;
-  /** Folder of its sockets. */
+  /** Folder of the server's sockets. */
   readonly run: string;
   readonly preload: string;
   readonly cwd: string;

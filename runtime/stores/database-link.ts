@@ -134,7 +134,7 @@ export class DatabaseLink {
   }
 }
 
-/** CPU limit of its statements; 0 means no limit. */
+/** CPU limit of the request's statements; 0 means no limit. */
 function budgetOf({ owner }: Sent): number {
   const leftMs = owner?.cpuLeftMs ?? Number.POSITIVE_INFINITY;
   return Number.isFinite(leftMs) ? Math.max(1, Math.floor(leftMs)) : 0;

@@ -109,8 +109,8 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     try {
       await insert(sql, batch);
     } catch (error) {
-      // The messages are then sent one by one, because one of them may be the cause. After a lost connection, the
-      // outcome is unknown, so they are not.
+      // The messages are then sent one by one, because one of them may be the cause. After a lost connection, nothing
+      // is retried, because the outcome is unknown.
       if (batch.length === 1 || (error as { code?: unknown }).code === 'store_unavailable')
         for (const { reject } of batch) reject(error);
       else for (const sending of batch) await flush([sending]);

@@ -42,7 +42,7 @@ export function prefixEnd(prefix: string): string {
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }
 
-/** The pattern of `LIKE ... ESCAPE '!'` for a prefix. */
+/** The LIKE pattern of a prefix, with `!` as the escape character. */
 export function likePrefix(prefix: string): string {
   return `${prefix.replace(/[!%_]/g, '!$&')}%`;
 }

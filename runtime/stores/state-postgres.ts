@@ -156,7 +156,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
       }
     } catch (error) {
       // The updates are then run one by one, because one of them may be the cause, and the others must not fail with
-      // it. After a lost connection, the outcome is unknown, so they are not.
+      // it. After a lost connection, nothing is retried, because the outcome is unknown.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
       else for (const change of batch) await writeAlone(change);
       return;

@@ -34,7 +34,7 @@ interface DeclaredCron {
   readonly overlap?: 'skip' | 'queue';
 }
 
-/** A schedule as operators see it. */
+/** A schedule, as operators see it. */
 interface CronStatus {
   readonly name: string;
   readonly schedule: string;

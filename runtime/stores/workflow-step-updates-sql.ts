@@ -95,8 +95,8 @@ export function createWorkflowStepUpdates(
       const stored = new Map(rows.map(({ execution_seq: seq, name, paused }) => [idOf(seq, name), paused]));
       for (const { row, resolve } of batch) resolve(stored.get(idOf(row[0], row[nameColumn])) ?? null);
     } catch (error) {
-      // The updates are then run one by one, because one of them may be the cause. After a lost connection, the outcome
-      // is unknown, so they are not.
+      // The updates are then run one by one, because one of them may be the cause. After a lost connection, nothing is
+      // retried, because the outcome is unknown.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
       else await writeAlone(batch);
     }

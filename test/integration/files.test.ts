@@ -246,7 +246,7 @@ test('what cannot be is refused by name', async () => {
     [`await FILES.put('', 'a')`, 'TypeError: The key must not be empty'],
     [
       `await FILES.put('a', 5)`,
-      'TypeError: A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream',
+      'TypeError: A file must be a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream',
     ],
     [`await FILES.put('a', 'b', { metadata: { n: 5 } })`, 'TypeError: The metadata "n" must be a string'],
     [

@@ -134,7 +134,7 @@ test('arguments that cannot be are refused by name', async () => {
     [`await KV.get('k'.repeat(513))`, 'TypeError: The key has 513 bytes, and may have 512'],
     [`await KV.get(5)`, 'TypeError: The key must be a string'],
     [`await KV.get([])`, 'TypeError: get takes 1 to 100 keys'],
-    [`await KV.put('a', 5)`, 'TypeError: A value is a string, an ArrayBuffer, a view of one, or a ReadableStream'],
+    [`await KV.put('a', 5)`, 'TypeError: A value must be a string, an ArrayBuffer, a view of one, or a ReadableStream'],
     [`await KV.put('a', 'b', { expiration: 5 })`, 'TypeError: expiration is in the past'],
     [
       `await KV.put('a', 'b', { expiration: 9e9, expirationTtl: 60 })`,

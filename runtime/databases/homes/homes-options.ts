@@ -33,15 +33,15 @@ export interface HomesOptions {
 /** A project whose home is this service. */
 export interface OwnHome {
   row: HomeRow;
-  /** Settles when its databases are available. */
+  /** Settles when the databases of the project are available. */
   readonly ready: Promise<void>;
 }
 
 /** The replicator of a service. */
 export interface ReplicationOfHomes {
   /**
-   * Sets which projects it may store, and until when. @param homes projects with their numbers; null means all, and
-   * without it, the projects are unchanged.
+   * Sets which projects the replicator may store, and until when. @param homes projects with their numbers; null means
+   * all, and without it, the projects are unchanged.
    */
   mayStore(until: Moment | null, homes?: readonly (readonly [project: string, fence: number])[] | null): void;
   setHome(project: string, fence: number | null): void;

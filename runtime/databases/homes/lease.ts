@@ -212,7 +212,7 @@ export class Lease {
     void this.#deps.projects.work(table).catch((error: unknown) => (this.#problem = reasonOf(error)));
   }
 
-  /** Another service has changed its row. */
+  /** Another service has changed the row of this service. */
   #gone(rows: readonly ServiceRow[]): void {
     this.#fence = 0;
     const row = rows.find(({ id }) => id === this.id);

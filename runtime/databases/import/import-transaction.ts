@@ -32,7 +32,7 @@ export class ImportTransaction {
   readonly #connection: Connection;
   readonly #watch: Watch;
   readonly #sql: WatchedStatements;
-  /** The virtual tables that it created. */
+  /** The virtual tables that the import created. */
   readonly virtualTables: VirtualTables;
   readonly #leftOut = new Set<string>();
   /** Lower-case names of tables that the import created. */

@@ -35,7 +35,7 @@ export interface ImporterOptions {
   readonly synchronous: 'normal' | 'full';
 }
 
-/** Messages to its parent. */
+/** Messages of the importer to its parent. */
 export type ImporterMessage =
   | { readonly type: 'progress'; readonly statements: number; readonly done: number; readonly total: number }
   /** From this message on, the importer must not be killed, because the outcome would be unknown. */

@@ -130,7 +130,7 @@ export interface Verdict {
 
 /** Progress of an import. */
 export interface ImportState {
-  /** `unknown`: it was never started, or the service was restarted since. */
+  /** `unknown` means that the import was never started, or the service was restarted since. */
   readonly state: 'unknown' | 'running' | 'done' | 'failed';
   readonly statements: number;
   /** From 0 to 1, of statements and rows that are read, before the checks at the end. */
@@ -147,7 +147,7 @@ export const unknownImport: ImportState = { state: 'unknown', statements: 0, par
 const REQUEST_HEADER = 18;
 const ANSWER_HEADER = 13;
 
-/** Encodes a request. @param cpuLeftMs CPU limit of its statements; 0 means no limit. */
+/** Encodes a request. @param cpuLeftMs CPU limit of the request's statements; 0 means no limit. */
 export function requestFrame(
   id: number,
   op: number,
@@ -170,7 +170,7 @@ export function requestFrame(
   return frame;
 }
 
-/** Encodes a response. @param cpuMs used by its statements. */
+/** Encodes a response. @param cpuMs the CPU that the request's statements have used. */
 export function answerFrame(id: number, kind: number, payload: string | Uint8Array, cpuMs = 0): Buffer {
   const length = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
   const frame = Buffer.allocUnsafe(ANSWER_HEADER + length);

@@ -41,7 +41,7 @@ export type ReplicatorRequest =
   | { readonly type: 'leave'; readonly id: number; readonly project: string }
   | { readonly type: 'finish'; readonly id: number };
 
-/** Messages to its parent. */
+/** Messages of the replicator to its parent. */
 export type ReplicatorMessage =
   | { readonly type: 'report'; readonly message: string }
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }

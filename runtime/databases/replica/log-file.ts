@@ -18,7 +18,7 @@ export interface LogPart {
   /** The log was restarted after the position. */
   readonly restarted: boolean;
   readonly pageBytes: number;
-  /** Page -> where its latest content is in the log. */
+  /** Where the latest content of each page is in the log. */
   readonly pages: ReadonlyMap<number, number>;
   /** Size of the database after the last commit, in pages; 0 if there was no commit. */
   readonly databasePages: number;
@@ -109,7 +109,7 @@ function words(bytes: Buffer, at: number, length: number): Uint32Array {
   return new Uint32Array(Uint8Array.from(bytes.subarray(at, at + length)).buffer);
 }
 
-/** SQLite's checksum of a log, continued. */
+/** Continues SQLite's checksum of a log. */
 function checksumOf(values: Uint32Array, [first, second]: readonly [number, number]): [number, number] {
   let [one, two] = [first | 0, second | 0];
   for (let index = 0; index < values.length; index += 2) {

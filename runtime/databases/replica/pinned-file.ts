@@ -94,7 +94,7 @@ export class PinnedFile {
     if (before.isTransaction) before.exec('ROLLBACK');
   }
 
-  /** The changes in its log after a position. */
+  /** The changes in the log of the database after a position. */
   read(from: LogPosition | null, framesMax: number): LogPart | LogProblem | null {
     const log = this.openLog();
     if (log === null) return null;

@@ -168,7 +168,7 @@ export class DatabaseStream {
     const log = pinned.openLog();
     if (log === null) throw new Error('its log is gone');
     try {
-      // The file shrank: ignore pages behind its end.
+      // The file has shrunk, so pages behind its end are ignored.
       const numbers = Uint32Array.from(
         [...pages.keys()].filter((page) => page <= databasePages).toSorted((a, b) => a - b),
       );

@@ -114,7 +114,7 @@ export class Replication {
     }
   }
 
-  /** Written for `platform doctor`, which has no other access to it. */
+  /** The state is written for `platform doctor`, which has no other access to it. */
   #note(figures: ReplicaFigures): void {
     const isNews = this.#figures?.problem !== figures.problem;
     this.#figures = figures;
@@ -156,8 +156,8 @@ export class Replication {
   }
 
   /**
-   * Sets which projects it may store, and until when. Sets which projects the replicator may store, and until when.
-   * Without `homes`, the projects stay the same.
+   * Sets which projects the replicator may store, and until when. Sets which projects the replicator may store, and
+   * until when. Without `homes`, the projects stay the same.
    */
   mayStore(until: Moment | null, homes?: Homes): void {
     this.#until = until;

@@ -65,7 +65,7 @@ export interface DatabaseService {
   replicatorPids(): number[];
   /** Status of replication; null if nothing is replicated. */
   replica(): ReplicaFigures | null;
-  /** Postgres is ready: its URL for the tables of bindings. */
+  /** Called when Postgres is ready, with the URL for the tables of bindings. */
   usePostgres(url: string): void;
   close(): Promise<void>;
 }

@@ -13,7 +13,7 @@ import type { ShardOptions } from '../shard/shard.ts';
 import { EXIT_CONFIGURATION } from '#core/process/run-process.ts';
 
 interface ShardProcessDeps {
-  /** Folder of its sockets. */
+  /** Folder of the shard's sockets. */
   readonly folder: string;
   readonly options: Omit<ShardOptions, 'socketPath'>;
   report(message: string): void;
@@ -155,7 +155,7 @@ export class ShardProcess {
     const until = this.#deps.lease();
     if (until !== null) this.tell({ type: 'lease', until });
     child.on('error', (error) => report(`shard ${options.shard} failed: ${error.message}`));
-    // After all its output was read.
+    // The exit is handled when all output of the process was read.
     child.on('close', (code, signal) => {
       this.#child = null;
       for (const tell of this.#asked.values()) tell(null);

@@ -35,7 +35,7 @@ export interface ShardNote {
   readonly running: readonly [key: number, request: number] | null;
   /** Number of applied statements, if that request is a script. */
   readonly applied: number;
-  /** Key of a connection -> its last started request. */
+  /** The last started request of each connection, by the key of the connection. */
   readonly begun: readonly (readonly [key: number, request: number])[];
 }
 

@@ -151,7 +151,7 @@ class ShardJob implements Job {
   readonly #deps: ShardConnectionDeps;
   readonly #id: number;
   readonly #name: string;
-  /** Remaining CPU budget of its owner; 0 means no limit. */
+  /** Remaining CPU budget of the request's owner; 0 means no limit. */
   readonly #cpuLeftMs: number;
   readonly #meter = new CpuMeter();
   #applied: number;

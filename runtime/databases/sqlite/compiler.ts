@@ -25,7 +25,7 @@ export interface Prepared {
   readonly schema: boolean;
   /** Creates, releases or rolls back to a savepoint; not cached, since only some requests may do so. */
   readonly savepoint: boolean;
-  /** The `vec0` tables that it uses. */
+  /** The `vec0` tables that the statement uses. */
   readonly vectors: readonly VectorTable[];
   /** Reads integers as bigints. */
   exact: boolean;

@@ -47,7 +47,7 @@ export class Connection {
     this.#fence.savepoints = allowed;
   }
 
-  /** Whether the tenant's SQL cannot read the platform's tables, as it can by default. */
+  /** Whether the platform's tables are hidden from the tenant's SQL, which can read them by default. */
   set hidesOwnTables(hides: boolean) {
     this.#fence.hidesOwn = hides;
   }

@@ -37,11 +37,11 @@ export class DatabaseFile {
   readonly #slow: SlowStatements;
   readonly #log = new WriteAheadLog();
   readonly #owner: OwnerOperations;
-  /** The storage of a durable object; its first request creates this. */
+  /** The storage of a durable object, which the object's first request creates. */
   #object: ObjectStorage | null = null;
   /** The connection that holds the object. */
   #holder: object | null = null;
-  /** Bytes recorded in its organization's account. */
+  /** Bytes that are recorded in the account of the database's organization. */
   #noted: number;
   readonly #transaction: InteractiveTransaction;
   readonly #waiting: WaitingJobs;

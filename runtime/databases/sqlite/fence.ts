@@ -186,7 +186,7 @@ export class Fence {
     readonly writes: boolean;
     readonly schema: boolean;
     readonly savepoint: boolean;
-    /** The `vec0` tables that it uses. */
+    /** The `vec0` tables that the compiled statement uses. */
     readonly vectors: readonly VectorTable[];
   } {
     this.#writes = this.#schema = this.#alters = this.#savepoint = false;

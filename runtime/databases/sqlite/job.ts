@@ -8,7 +8,7 @@ export interface Job {
   readonly args: readonly unknown[];
   /** Connection of the request: transactions that are left open end with it. */
   readonly owner: object;
-  /** Statements of a script that are applied; it continues after them. */
+  /** Number of applied statements of a script, which continues after them. */
   applied: number;
   /** Called once. */
   answer(kind: number, payload: string | Uint8Array): void;

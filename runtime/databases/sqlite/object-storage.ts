@@ -299,8 +299,8 @@ export class ObjectStorage {
   }
 
   /**
-   * Runs SQL of the tenant, one statement after the other. The values belong to the last statement, whose rows it
-   * returns.
+   * Runs SQL of the tenant, one statement after the other. The values are for the last statement, whose rows are
+   * returned.
    */
   #query(sql: string, values: unknown, onlyReads: boolean): string {
     const { connection, limits } = this.#deps;

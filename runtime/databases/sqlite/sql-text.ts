@@ -5,7 +5,7 @@ import { SqlRefusal } from '#core/database-request.ts';
 /** One statement of a text. */
 export interface StatementText {
   readonly sql: string;
-  /** Line of its first word, from 1. */
+  /** Line of the statement's first word, from 1. */
   readonly line: number;
   /** Number of values: the number of `?`, or the highest `?NNN`. */
   readonly parameters: number;

@@ -41,7 +41,7 @@ export function execute(
   }
   const before = totalChanges(own);
   const { changes, lastInsertRowid } = prepared.statement.run(...values);
-  // A change of the schema leaves SQLite's count of the previous statement.
+  // After a change of the schema, SQLite still has the change count of the previous statement.
   const changed = totalChanges(own) !== before;
   return {
     json: '"c":[],"r":[]',

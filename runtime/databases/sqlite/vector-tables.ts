@@ -19,7 +19,7 @@ interface PlainColumn {
 /** A `vec0` table. Each list has the order of the statement. */
 export interface VectorTable {
   readonly name: string;
-  /** Column of its primary key; null means only `rowid`. */
+  /** Column of the table's primary key; null means only `rowid`. */
   readonly key: PlainColumn | null;
   readonly vectors: readonly VectorColumn[];
   readonly partitions: readonly PlainColumn[];

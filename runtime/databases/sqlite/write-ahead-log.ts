@@ -3,7 +3,7 @@
 // database-file.ts.
 import type { Connection } from './connection.ts';
 
-/** Pages after which SQLite also moves the log. */
+/** Number of pages after which SQLite also moves the log. */
 const PAGES = 1000;
 /** Number of changes after which the log is checked; a check costs as much as a short statement. */
 const CHANGES = 16;

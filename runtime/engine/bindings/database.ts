@@ -93,7 +93,7 @@ export function createDatabaseCalls(
       if (typeof op !== 'number' || !opsOfWorkers.has(op)) throw invalid('There is no such operation on a database');
       const transaction = toWhole(args['transaction'], 'transaction', { least: 0, most: 2 ** 31, otherwise: 0 });
       const [payload] = call.parts;
-      if (typeof payload !== 'string') throw invalid('A request to a database is text');
+      if (typeof payload !== 'string') throw invalid('A request to a database must be text');
       if (op === databaseOps.commit || op === databaseOps.rollback) open.delete(nameOf(place, transaction));
       call.span?.set('db.system.name', 'sqlite');
       call.span?.set('db.operation.name', opNames[op] ?? String(op));

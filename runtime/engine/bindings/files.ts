@@ -279,7 +279,7 @@ export function createFileCalls(
       if (signUrl === null) throw invalid('Signed addresses are not available on this handler');
       const { method } = args;
       if (method !== undefined && method !== 'GET' && method !== 'PUT')
-        throw invalid('The method of a signed address is GET or PUT');
+        throw invalid('The method of a signed address must be GET or PUT');
       const expiresInSeconds = toWhole(args['expiresInSeconds'], 'expiresInSeconds', {
         least: 1,
         most: 604_800,

@@ -17,7 +17,7 @@ import type { WorkerSession } from './worker-calls.ts';
 
 /** A class of objects that a deployment declares. */
 export interface ObjectClass {
-  /** The text from which its ids are derived. */
+  /** The text from which the ids of the class are derived. */
   readonly key: string;
   readonly class: string;
   /** The first name of the class, which is in the address of its events. */
@@ -67,7 +67,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
   ): ObjectAddress {
     if (name !== undefined && (typeof name !== 'string' || name.length > NAME_CHARS_MAX))
       throw invalid('The name of an object is not valid');
-    if (!isId(key, id, name)) throw invalid('The id of the object is not one of its class');
+    if (!isId(key, id, name)) throw invalid('The id does not belong to an object of this class');
     return {
       id,
       class: firstName,
@@ -90,7 +90,7 @@ export function createObjectCalls({ find, places }: ObjectCallsDeps): {
         const target = new URL(url);
         const { protocol } = target;
         if (protocol !== 'http:' && protocol !== 'https:')
-          throw invalid('The URL of a request to an object begins with http or https');
+          throw invalid('The URL of a request to an object must begin with http or https');
         const of = classOf(args['binding']);
         const address = addressOf(of, args, 'fetch', protocol);
         const opener = socket === undefined ? null : openerOf(call, socket, false);

@@ -29,7 +29,7 @@ export interface EventSender {
 /** A message to be stored. */
 export interface NewMessage {
   readonly id: string;
-  /** In the sender's encoding; only the consumer decodes it. */
+  /** The body in the sender's encoding, which only the consumer decodes. */
   readonly payload: string;
   /** ms since 1970. */
   readonly dueAt: number;

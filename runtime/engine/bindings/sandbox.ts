@@ -73,7 +73,10 @@ async function run(
 }
 
 const passed: Readonly<Record<string, { readonly what: string; readonly charsMax: number }>> = {
-  [ARGUMENTS_HEADER]: { what: 'Path, headers and the like', charsMax: SANDBOX_LIMITS.headerArgumentsCharsMax },
+  [ARGUMENTS_HEADER]: {
+    what: 'The path, the headers and other arguments',
+    charsMax: SANDBOX_LIMITS.headerArgumentsCharsMax,
+  },
   [OPTIONS_HEADER]: { what: 'The options of the sandbox', charsMax: OPTIONS_CHARS_MAX },
 };
 

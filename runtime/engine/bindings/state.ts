@@ -229,7 +229,7 @@ function toExpiry({ expiresAt, expiresInMs }: Readonly<Record<string, unknown>>,
 
 function toVersion(version: unknown): string | null | undefined {
   if (version === undefined || version === null || typeof version === 'string') return version;
-  throw invalid('The version must be one that getWithMetadata gave, or null');
+  throw invalid('The version must come from getWithMetadata, or be null');
 }
 
 const KEYS_TOGETHER = 1000;

@@ -323,7 +323,7 @@ function failed(code: string, message: string): Error {
 }
 
 function failureOf({ code = 'ECONNRESET', message }: NodeJS.ErrnoException): { code: string; message: string } {
-  // With several addresses, each has its own error message.
+  // If the host has several addresses, the error has one message for each.
   return { code, message: message === '' ? code : message };
 }
 

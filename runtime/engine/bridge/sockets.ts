@@ -69,7 +69,7 @@ const DEFLATED_BYTES_PER_MS = 60_000;
 /** A socket that connects a wire and a guest. */
 export class BridgedSocket implements SocketEvents {
   readonly id: number;
-  /** Invocation with which it ends; 0 for none. */
+  /** Invocation with which the socket ends; 0 if there is none. */
   readonly owner: number;
   /** Whether the socket carries an RPC session. */
   readonly ofCall: boolean;
@@ -112,7 +112,7 @@ export class BridgedSocket implements SocketEvents {
     if (this.ofCall) this.#deps.attached(this);
   }
 
-  /** Reads from its wire. */
+  /** Begins to read from the socket's wire. */
   begin(): void {
     if (!this.#isUnread) return;
     this.#isUnread = false;

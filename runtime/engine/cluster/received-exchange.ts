@@ -281,8 +281,8 @@ export class ReceivedExchange implements Exchange {
   }
 
   #checkedHead(status: number, headerBlock: string): ResponseHead {
-    // The last two statuses represent errors of durable objects (core/object-address.ts). No visitor's listener sends
-    // them.
+    // The last two statuses represent errors of durable objects (core/object-address.ts). They are never sent to
+    // visitors.
     const isError = this.#takesErrors && (status === 998 || status === 999);
     return isError ? this.#heads.get(headerBlock, this) : this.#heads.ofAnswer(status, headerBlock, this);
   }

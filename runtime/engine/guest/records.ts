@@ -67,7 +67,7 @@ export function send(letter: string, ...fields: readonly (string | number)[]): v
   for (let at = 0; at < fields.length; at++) {
     const field = fields[at];
     if (typeof field !== 'number' && (typeof field !== 'string' || has(field, FIELD) || has(field, RECORD)))
-      throw new RecordError('A field of a record is neither a number nor a text that may be one');
+      throw new RecordError('A field of a record is neither a number nor a valid text');
     record += field + FIELD;
   }
   records.meta += record + RECORD;

@@ -45,7 +45,7 @@ export function flushHead(response: NodeResponse): void {
 
 /**
  * Counts pending bytes until the client has received them or has disconnected. Destroys the socket if there is no room
- * for them.
+ * for the pending bytes.
  *
  * @param counted the earlier result for this response. @returns null if there are few pending bytes.
  */

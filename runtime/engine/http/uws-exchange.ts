@@ -135,22 +135,22 @@ export class UwsExchange implements Exchange, UwsBodyExchange {
     if (this.#state < FLUSHING) this.#body?.resume();
   }
 
-  /** Used by its body. */
+  /** Used by the exchange's body. */
   get isAnswered(): boolean {
     return this.#state >= FLUSHING;
   }
 
-  /** Used by its body. */
+  /** Used by the exchange's body. */
   get isOver(): boolean {
     return this.#state >= ENDED;
   }
 
-  /** Used by its body. */
+  /** Used by the exchange's body. */
   get waitsForClient(): boolean {
     return this.#waits;
   }
 
-  /** Used by its body. */
+  /** Used by the exchange's body. */
   bodyTooLarge(limit: number): void {
     const abort = this.onAbort;
     if (this.#state === OPEN) this.refuse('body_too_large', { limit });

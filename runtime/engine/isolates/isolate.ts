@@ -104,7 +104,7 @@ export class WorkerIsolate implements Enterable {
   #gone = false;
   /** The reason why its thread is lost. */
   #lost: LossReason | null = null;
-  /** CPU of the entry in which it ended. */
+  /** CPU of the entry in which the isolate ended. */
   #endedMs = 0;
   /** Why the isolate died before it had a worker. */
   #fault: unknown = undefined;

@@ -7,7 +7,7 @@ import { TurnBudget } from './turn-budget.ts';
 
 /** The owner of a live isolate, which can release it when it is idle. */
 export interface Tenant {
-  /** `performance.now()` of its last request. */
+  /** `performance.now()` of the isolate's last request. */
   readonly lastUsedAt: number;
   /** Whether no work is being served, so that the isolate may be evicted. */
   readonly isIdle: boolean;

@@ -63,7 +63,7 @@ export interface EngineConfig {
 export interface Supervision {
   /** `ENGINE_ID`. */
   readonly id: number;
-  /** `ENGINE_SOCKETS`: base of the names of its Unix sockets. */
+  /** `ENGINE_SOCKETS`: base of the names of the engine's Unix sockets. */
   readonly sockets: string;
   /** `ENGINE_CRASH_FD`: descriptor on which a crashing engine names the code that was running. */
   readonly crashFd: number;

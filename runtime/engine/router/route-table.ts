@@ -67,7 +67,7 @@ interface Entry {
   readonly production: Route | null;
   /** The project's hosts on the platform's own domains. */
   readonly hosts: readonly string[];
-  /** Custom hosts that it claims, or null. */
+  /** Custom hosts that the project claims, or null. */
   readonly claims: ReadonlyMap<string, RouteMatch> | null;
 }
 

@@ -1,5 +1,5 @@
-// Delivers events to the server of an ssr deployment. The worker that forwards them (core/rpc/events.mjs) fetches a URL
-// that leads only to that server, with a token of the deployment. Made by main.ts.
+// Delivers events to the server of an ssr deployment. The worker that forwards events (core/rpc/events.mjs) fetches a
+// URL that leads only to that server, with a token of the deployment. Made by main.ts.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Exchange } from '../http/listener.ts';
 import type { Route } from '../router/project-routes.ts';

@@ -42,7 +42,7 @@ export async function openBindingCalls({ path, bodyBytesMax, call }: BindingCall
   return server;
 }
 
-const UNKNOWN = JSON.stringify({ error: { name: 'Error', message: 'This deployment is gone' } });
+const UNKNOWN = JSON.stringify({ error: { name: 'Error', message: 'This deployment no longer exists' } });
 
 async function answer(exchange: LoopbackExchange, response: ServerResponse): Promise<void> {
   const { statusCode, headers, body } = await exchange.answer;

@@ -46,7 +46,7 @@ interface EngineOptions {
   readonly platformHosts?: PlatformHosts;
   /** The transport to the AI gateway, if there is one. */
   readonly ai?: AiAddress;
-  /** The transport to the sandbox service, if there is one. It is closed with the engine. */
+  /** The transport to the sandbox service, if there is one. The transport is closed together with the engine. */
   readonly sandboxes?: SandboxTransport | null;
   /** The private folder for the snapshot. */
   readonly cacheFolder: string;

@@ -55,7 +55,7 @@ export class Responses {
     else if (body === undefined) this.#refuseStream(id);
   }
 
-  /** @param body the body; undefined if it follows as a stream. @param isOver no further record follows. */
+  /** @param body the body; undefined if it follows as a stream. @param isOver whether no further record follows. */
   #send(
     invocation: HttpInvocation,
     status: number,

@@ -31,7 +31,7 @@ const PAGE_BYTES = 4096;
 export class EngineProcess {
   readonly id: number;
   readonly startedAt = Date.now();
-  /** Base of its socket names. */
+  /** Base of the names of the engine's sockets. */
   readonly sockets: string;
   role: EngineRole = 'spare';
   place: number | DeploymentKey | null = null;

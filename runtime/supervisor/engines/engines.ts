@@ -148,7 +148,8 @@ export class Engines {
     this.#sockets.close();
     for (const engine of this.#free) engine.kill();
     for (const { engine, successor } of [...this.#places, ...this.#apart.values()]) {
-      // With a shared socket, new connections wait for the next start of the platform, so no connection may be closed.
+      // With a shared socket, new connections wait for the next start of the platform. Idle connections then stay open
+      // for their usual time, so that no client sends a request on a closed connection.
       engine?.drain(this.#deps.drainMs + KILL_MS, this.#deps.socket !== null);
       if (successor !== null && successor !== 'wanted') successor.kill();
     }

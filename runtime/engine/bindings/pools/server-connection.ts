@@ -372,7 +372,7 @@ function opened(socket: Socket, name: 'connect' | 'secureConnect', late: string)
   });
 }
 
-/** With several addresses, each has its own error message. */
+/** If the host has several addresses, the error has one message for each. */
 function refusalOf(error: Error): Failure<'pool_refused'> {
   if (isFailure(error, 'pool_refused')) return error;
   const { code, message: text } = error as NodeJS.ErrnoException;

@@ -108,7 +108,7 @@ class Sandboxes {
 
   async deleteSnapshot(id: unknown): Promise<void> {
     if (typeof id !== 'string' || !ID.test(id))
-      throw new SandboxError('invalid_argument', 'The id of a snapshot must be one that listSnapshots gives');
+      throw new SandboxError('invalid_argument', 'The id of a snapshot must come from listSnapshots');
     await new Calls(this.#binding, `/${id}/`).ask('deleteSnapshot');
   }
 

@@ -100,7 +100,8 @@ export default function createState(deps: LazyDeps): { create(name: string): obj
               (isAnyArrayBuffer(value) || ArrayBuffer.isView(value) || 'getReader' in value)
             ? new Uint8Array(await new Response(value as never).arrayBuffer())
             : null;
-      if (part === null) throw new TypeError('A value is a string, an ArrayBuffer, a view of one, or a ReadableStream');
+      if (part === null)
+        throw new TypeError('A value must be a string, an ArrayBuffer, a view of one, or a ReadableStream');
       const life = expiration !== undefined ? { expiresAt: seconds(expiration, 'expiration') } : {};
       const ttl = expirationTtl !== undefined ? { expiresInMs: seconds(expirationTtl, 'expirationTtl') } : {};
       const args = {
@@ -127,7 +128,7 @@ export default function createState(deps: LazyDeps): { create(name: string): obj
      */
     async compareAndSet(key: unknown, version: string | null, value: unknown, options?: PutOptions): Promise<boolean> {
       if (version !== null && typeof version !== 'string')
-        throw new TypeError('The version is one that getWithMetadata gave, or null');
+        throw new TypeError('The version must come from getWithMetadata, or be null');
       return this.#put(key, value, options, version);
     }
 

@@ -98,7 +98,7 @@ export default function createFileReader(deps: LazyDeps): Record<string, unknown
 
     #read(given: number, blob: unknown, pack: Pack): void {
       requireArguments(given, 1, 'A read of FileReader');
-      if (!isBlob(blob)) throw new TypeError('FileReader reads a Blob');
+      if (!isBlob(blob)) throw new TypeError('FileReader can only read a Blob');
       if (this.#state === LOADING) throw new DOMException('This FileReader is still reading', 'InvalidStateError');
       this.#state = LOADING;
       this.#result = null;

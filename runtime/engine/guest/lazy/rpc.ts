@@ -100,7 +100,7 @@ function createExports(names: readonly string[]): object {
 function createLocalStub(value: unknown): object {
   if (innerOf(value) !== null) throw new TypeError('A stub of a stub cannot be made: use dup()');
   if (typeof value !== 'function' && (typeof value !== 'object' || value === null))
-    throw new TypeError('An RpcStub is made of an object or a function');
+    throw new TypeError('An RpcStub needs an object or a function');
   return createStub(new LocalHandle({ value, handles: 0 }));
 }
 

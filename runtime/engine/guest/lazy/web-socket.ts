@@ -240,7 +240,7 @@ export default function createWebSockets(deps: LazyDeps): Record<string, unknown
     /** As in Cloudflare's API, starts the events of this end of a pair, or of a response's socket. */
     accept(): void {
       if (this.#isClient)
-        throw new TypeError('Only an end of a WebSocketPair, or the WebSocket of a response, is accepted');
+        throw new TypeError('Only an end of a WebSocketPair, or the WebSocket of a response, can be accepted');
       if (this.#redirected !== null) throw new TypeError('The WebSocket is part of a response');
       if (this.#flows) return;
       this.#flows = true;

@@ -10,7 +10,7 @@ export interface Compiler {
 /** The bytes of a response to compile. @throws {TypeError} for anything else. */
 async function moduleBytes(source: unknown): Promise<ArrayBuffer> {
   const response = await source;
-  if (!isResponse(response)) throw new TypeError('A module is compiled from a Response');
+  if (!isResponse(response)) throw new TypeError('A module can only be compiled from a Response');
   return readModule(response);
 }
 

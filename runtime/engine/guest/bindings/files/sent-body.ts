@@ -29,7 +29,7 @@ export async function withBody(value: unknown, send: Send): Promise<HostReply> {
       !isAnyArrayBuffer(value) &&
       !ArrayBuffer.isView(value))
   )
-    throw new TypeError('A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream');
+    throw new TypeError('A file must be a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream');
   if (ArrayBuffer.isView(value) || isAnyArrayBuffer(value)) {
     // The bytes are copied now, because the worker may write to them before this entry ends.
     const copy = new Uint8Array(toBytes(value, 'A file'));

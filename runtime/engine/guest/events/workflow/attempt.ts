@@ -41,7 +41,9 @@ interface ReceivedEvent {
 export interface Attempt {
   /** Reserves the name of the next step: a repeated name, as in a loop, gets a number. */
   take(name: unknown, kind: StepKind): TakenStep;
-  /** Runs a function, unless it has run. @param timedOut the error of an attempt that takes too long */
+  /**
+   * Runs the function of a step, unless it has run before. @param timedOut the error of an attempt that takes too long
+   */
   run(
     step: TakenStep,
     fn: (attempt: number) => unknown,

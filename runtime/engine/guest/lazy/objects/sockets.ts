@@ -35,7 +35,7 @@ interface KeptSocket {
   readonly attachment: string | null;
 }
 
-/** A page of sockets, and the settings for all of them. */
+/** A page of sockets, and the settings for all sockets of the object. */
 interface Page {
   readonly sockets: readonly KeptSocket[];
   /** -1: no more. */

@@ -24,7 +24,7 @@ function toWire(value: unknown): WireValue {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (ArrayBuffer.isView(value)) return toBlob(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
   if (value instanceof ArrayBuffer) return toBlob(new Uint8Array(value));
-  throw new TypeError('A value of a statement is a string, a number, an ArrayBuffer or null');
+  throw new TypeError('A value of a statement must be a string, a number, an ArrayBuffer or null');
 }
 
 function toBlob(bytes: Uint8Array): WireValue {

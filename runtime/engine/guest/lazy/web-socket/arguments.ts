@@ -26,7 +26,7 @@ export function clientUrl(value: unknown): URL {
   if (url.protocol !== 'ws:' && url.protocol !== 'wss:')
     throw new DOMException(`A WebSocket URL must use ws: or wss:, not ${url.protocol}`, 'SyntaxError');
   if (url.hash !== '' || url.href.endsWith('#'))
-    throw new DOMException('A WebSocket URL has no fragment', 'SyntaxError');
+    throw new DOMException('A WebSocket URL must not have a fragment', 'SyntaxError');
   return url;
 }
 
