@@ -82,8 +82,8 @@ interface FailureFields {
   state_value_large: object;
 
   /**
-   * A pool has no connection for a session. The fields are the SQLSTATE for its client, or the unchanged error of the
-   * server.
+   * A pool has no connection for a session. The fields are the SQLSTATE for the client, and the unchanged error message
+   * of the database server, if it sent one.
    */
   pool_refused: { readonly state: string; readonly body?: Uint8Array };
 

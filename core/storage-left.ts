@@ -1,5 +1,6 @@
-// Remaining storage of organizations. The control plane counts it, and writes it to the folder of route records, which
-// every machine has. Engines and database processes read it, and subtract their writes until the next count.
+// Remaining storage of organizations. The control plane calculates the remaining storage, and writes it to the folder
+// of route records, which every machine has. Engines and database processes read it, and subtract their writes until
+// the next count.
 import { randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -26,9 +26,9 @@ export interface BindingDescriptor {
    */
   readonly isPlain: boolean;
   /**
-   * How each preview gets separate resources. `resource`, for stored data: the resources have other names, and count as
-   * storage of the project. `namespace`, for events and for data that may be dropped: all names are in a separate
-   * namespace.
+   * How each preview gets separate resources. `resource` is for stored data: each preview's resources have their own
+   * names, and count as storage of the project. `namespace` is for events and for data that may be dropped: the names
+   * stay the same, in a separate namespace.
    */
   readonly ofPreview: 'resource' | 'namespace';
   /** Whether the calls of workers are counted for each resource: rate, latency, failures. */

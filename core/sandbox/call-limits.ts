@@ -27,7 +27,7 @@ export const SANDBOX_LIMITS = {
   filesMax: 10_000,
   watchesMax: 20,
   terminalsMax: 20,
-  /** Number of columns of a terminal, and of rows. */
+  /** Limit of a terminal's columns, and of its rows. */
   terminalSideMax: 1000,
   /** Per sandbox. */
   exposedPortsMax: 20,

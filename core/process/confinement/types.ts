@@ -3,8 +3,8 @@
 /** How untrusted code is confined here; determined once, when the process starts. */
 export interface Confinement {
   /**
-   * `namespaces`: user, process and mount namespaces; `user`: a separate user, if the platform runs as root; `none`:
-   * neither works.
+   * `namespaces` means user, process and mount namespaces; `user` means a separate user, if the platform runs as root;
+   * `none` means that neither works.
    */
   readonly kind: 'namespaces' | 'user' | 'none';
   /** Why the confinement is not stronger, for the operator; null if it is the strongest. */
