@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 
 /** Decides about names. */
 interface AskDeps {
-  /** Returns null if the host may have a certificate; otherwise the reason. The name is a lower-case DNS name. */
+  /** Returns null if the host may have a certificate; otherwise, why it may not. The name is a lower-case DNS name. */
   readonly refusal: (host: string) => Promise<string | null>;
   readonly onRefused: (host: string, reason: string) => void;
   /** Maximum number of questions per second; further questions are refused. */

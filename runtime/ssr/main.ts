@@ -170,7 +170,7 @@ function isCallsOf(sockets: string, file: string): boolean {
   return name.startsWith(CALLS_PREFIX) && file === path.join(sockets, name);
 }
 
-/** Sockets for a server's binding calls. Engines that have requested the server come first. */
+/** The engines' sockets for a server's binding calls; first those of the engines that have requested the server. */
 function enginesOf(engines: ReadonlySet<Engine>, key: string): string[] {
   const known = [...engines].filter(({ calls }) => calls !== '');
   return known.sort((a, b) => Number(b.keys.has(key)) - Number(a.keys.has(key))).map(({ calls }) => calls);

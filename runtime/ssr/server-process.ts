@@ -49,7 +49,7 @@ interface ServerStart {
 
 /** Socket for a server's binding calls. */
 export interface OpenCalls {
-  /** Path of its Unix socket, which also accepts requests to the AI gateway. */
+  /** Path of the Unix socket, which also accepts requests to the AI gateway. */
   readonly socket: string;
   readonly variables: Readonly<Record<string, string>>;
   readonly close: () => void;
@@ -76,7 +76,7 @@ const MB = 1024 * 1024;
 /** A running server. */
 export class ServerProcess {
   readonly socket: string;
-  /** Resolves when all its processes have exited. */
+  /** Resolves when all processes of the server have exited. */
   readonly ended: Promise<ServerEnd>;
   #given: ServerStart;
   #child: ChildProcess;

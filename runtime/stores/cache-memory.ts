@@ -1,5 +1,5 @@
 // The in-memory store of the Cache API. Its size is limited: the project with the most data loses its least recently
-// used entries first, so that no project can evict all others. Opened by the roots.
+// used entries first, so that no project can evict all others. Opened by the main modules.
 import type { CacheRecord, CacheStore } from '../engine/bindings/cache.ts';
 
 interface Entry {

@@ -67,7 +67,7 @@ export interface DatabaseOwner {
    * @param what.id identifies the import; without `file`, only the progress is returned.
    * @param what.replace whether existing content is deleted first. @param what.waitMs how long the response may wait
    * for the end.
-   * @throws {SqlRefusal} when too many are running, and in a managed cloud.
+   * @throws {SqlRefusal} when too many imports are running, and always in a managed cloud.
    */
   import(
     place: DatabasePlace,

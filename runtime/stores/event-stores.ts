@@ -1,4 +1,4 @@
-// Queues, timers, cron and workflows over one database. Opened by the roots, with event-stores-postgres.ts or
+// Queues, timers, cron and workflows over one database. Opened by the main modules, with event-stores-postgres.ts or
 // event-stores-sqlite.ts: the engine adds workers' messages and timers, the broker claims them.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { previewSeparator } from '#core/preview.ts';

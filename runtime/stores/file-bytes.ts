@@ -13,7 +13,7 @@ export interface FileTexts {
   readonly metadata: string;
 }
 
-/** The counted size of contents. */
+/** The total size of these file contents, with the overhead of each. */
 export function contentBytes(contents: readonly Pick<Content, 'size'>[]): number {
   return contents.reduce((sum, { size }) => sum + size + FILE_BYTES, 0);
 }

@@ -1,6 +1,6 @@
 // `Sql` over pools of Postgres connections: one for single statements, one for statements that do not wait for the
-// disk, and one for transactions, so that no statement waits for the locks of another kind. Opened by the roots and
-// passed to the stores.
+// disk, and one for transactions, so that no statement waits for the locks of another kind. Opened by the main modules
+// and passed to the stores.
 import { PlatformError } from '#core/errors.ts';
 import { openPostgres, type PostgresValue, type Statements } from '#postgres/connection.ts';
 import { isConnectionError, sqlState } from '#postgres/postgres-error.ts';

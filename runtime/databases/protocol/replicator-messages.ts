@@ -1,4 +1,4 @@
-// The messages between the database service and its replicator. Types alone.
+// The messages between the database service and its replicator. Contains only types.
 import type { DatabaseLimits } from '#core/limits.ts';
 import type { Moment } from './lease-clock.ts';
 

@@ -1,4 +1,4 @@
-// The messages between the database service and its shards, apart from their sockets. Types alone.
+// The messages between the database service and its shards, apart from their sockets. Contains only types.
 import type { Moment } from './lease-clock.ts';
 
 /** Messages from the parent; those with an id are answered by `done`. */

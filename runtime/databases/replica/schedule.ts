@@ -175,7 +175,7 @@ export class Schedule {
     return open > this.#deps.openMax;
   }
 
-  /** Closes files that have not changed for a while, and further ones if too many are open. */
+  /** Closes files that have not changed for a while, and more files if too many are open. */
   #rest(): void {
     const open = [...this.#entries.values()].filter(({ stream }) => stream.isOpen);
     const since = Date.now() - REST_AFTER_MS;

@@ -59,10 +59,10 @@ export class Imports {
   }
 
   /**
-   * Starts an import, cancels it, or returns its progress; with `waitMs`, it waits for the end or that long.
+   * Starts an import, cancels it, or returns its progress; with `waitMs`, it waits for the end, but at most that long.
    *
    * @param name the name of the database.
-   * @throws {SqlRefusal} when too many are running.
+   * @throws {SqlRefusal} when too many imports are running.
    */
   async ask(
     name: string,

@@ -124,7 +124,7 @@ export async function backupTo(file: string, target: string, progress = (): void
 /** Result of branching. */
 interface Branch {
   readonly bytes: number;
-  /** Whether the file system shares the blocks. */
+  /** Whether the branch shares its unchanged blocks with the original, if the file system supports that. */
   readonly shared: boolean;
   /** False means that the database already existed. */
   readonly made: boolean;
@@ -164,7 +164,7 @@ export async function branchTo(
   return { bytes: sizeOf(target), shared, made: true };
 }
 
-/** Whether the file system could share the blocks. */
+/** Copies a file by sharing its blocks. Returns whether that was possible. */
 function cloneTo(connection: Connection, file: string, target: string): boolean {
   rmSync(target, { force: true });
   connection.own('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -39,7 +39,7 @@ export class DatabaseFile {
   readonly #owner: OwnerOperations;
   /** The storage of a durable object, which the object's first request creates. */
   #object: ObjectStorage | null = null;
-  /** The connection that holds the object. */
+  /** The connection that last ran steps on the object's storage. */
   #holder: object | null = null;
   /** Bytes that are recorded in the account of the database's organization. */
   #noted: number;
@@ -106,7 +106,7 @@ export class DatabaseFile {
     if (!this.#waiting.isTaken || job.transaction !== 0) return false;
     if (alone.has(job.op)) return true;
     if (job.op !== ops.query) return false;
-    // Compiling may take as long as running.
+    // Compiling a statement may take as long as running it.
     job.begin();
     try {
       const prepared = this.#main.prepareOrSplit(String(job.args[0]));

@@ -58,11 +58,11 @@ export interface DevDeployment {
 /** Where the files of a dev server are. */
 export interface ServedFiles {
   /**
-   * URL prefix of its files, to which the path of a request is appended. The server responds with 404 if the file does
-   * not exist.
+   * URL prefix of the served files, to which the path of a request is appended. The server responds with 404 if the
+   * file does not exist.
    */
   readonly url: string;
-  /** The folder of its pages. */
+  /** The folder of the HTML pages. */
   readonly root: string;
   /** The folder of files that are served unchanged, or null. */
   readonly publicFolder: string | null;

@@ -1,5 +1,5 @@
-// The bytes of static files. Small files are cached in memory while they are used, others are read in pieces. Made by
-// assets.ts; independent of requests and headers.
+// The bytes of static files. Small files are cached in memory while they are used, others are read in pieces. Created
+// by assets.ts; independent of requests and headers.
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { PlatformError } from '#core/errors.ts';

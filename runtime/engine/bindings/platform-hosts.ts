@@ -21,7 +21,7 @@ export interface SocketOpener {
 
 /** A request for a durable object. */
 export interface ObjectRequest extends PlatformHostRequest {
-  /** Set for a WebSocket handshake. */
+  /** Set only if the request is a WebSocket handshake. */
   readonly socket: SocketOpener | null;
 }
 

@@ -26,7 +26,7 @@ export function toTlsOptions(given: unknown, host: string): ConnectionOptions {
     // An address cannot be sent as a server name (RFC 6066), but the certificate must still contain it.
     ...(isIP(name) === 0 ? { servername: name } : { host: name }),
     rejectUnauthorized: rejectUnauthorized !== false,
-    // The worker checks the name itself.
+    // With `anyName`, the worker checks the certificate's name itself.
     ...(anyName === true ? { checkServerIdentity: () => undefined } : {}),
     ...Object.fromEntries(Object.entries(pems).filter(([, list]) => list !== undefined)),
     ...(passphrase === undefined ? {} : { passphrase: toText(passphrase, 'passphrase', 1024) }),

@@ -5,7 +5,7 @@ import type { HostCall } from '../bridge/host-calls.ts';
 import type { TraceContext } from '../tracing/trace.ts';
 
 /**
- * Returns the headers, names and values alternating, with those of the continued trace unless the worker set its own.
+ * Returns the headers (names and values alternating) with the trace headers added, unless the worker set its own.
  *
  * @param parent span of the request; by default a new span.
  */

@@ -12,7 +12,9 @@ const LEGAL_BLOCK = /^(?:[a-z0-9!#$%&'*+\-.^_`|~]+\0[\t\x20-\x7e\x80-\xff]*\0)*$
 /** Maximum length of a response block; the limits of all clients are far lower. */
 const BLOCK_CHARS_MAX = 256 * 1024;
 
-/** Headers of one connection, which are never forwarded and which workers cannot set. Names in lower case. */
+/**
+ * Whether a header, given in lower case, belongs to one connection: it is never forwarded, and workers cannot set it.
+ */
 export function isHopByHop(name: string): boolean {
   switch (name.length) {
     case 2:

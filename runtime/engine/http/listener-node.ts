@@ -1,6 +1,6 @@
-// The default listener, on node:http: turns requests into exchanges and refuses malformed ones. Opened by the roots
-// (main, dev) and passed to the handler as `OpenListener`. Independent of routes and isolates; does not decode
-// bodies.
+// The default listener, on node:http: turns requests into exchanges and refuses malformed ones. Opened by the main
+// modules (main.ts, dev/dev.ts) and passed to the handler as `OpenListener`. Independent of routes and isolates; does
+// not decode bodies.
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createNetServer, Server as NetServer, type AddressInfo } from 'node:net';

@@ -6,7 +6,10 @@ import type { Exchange } from './listener.ts';
 /** Returns the id; null for requests without a usable id from a trusted proxy. */
 export type ProxyRequestIds = (exchange: Pick<Exchange, 'headerBlock' | 'remoteAddress'>) => string | null;
 
-/** Creates the function; null if no proxy is trusted, so that requests are not searched for an id. */
+/**
+ * Creates the function that returns the id of a request; null if no proxy is trusted, so that requests are not searched
+ * for an id.
+ */
 export function createProxyRequestIds(isTrusted: ((address: string) => boolean) | null): ProxyRequestIds | null {
   if (isTrusted === null) return null;
   return ({ headerBlock, remoteAddress }) => {

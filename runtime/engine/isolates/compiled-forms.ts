@@ -46,7 +46,7 @@ interface CompiledFormsOptions {
   /** Key of the guest's snapshot, which identifies V8, its flags and the guest. */
   readonly key: string;
   readonly limits: { readonly compiledFormsMemoryBytesMax: number; readonly compiledFormsDiskBytesMax: number };
-  /** Caches are only taken when no isolate has started for this long, in milliseconds. */
+  /** Code caches are only created when no isolate has started for this long, in milliseconds. */
   readonly quietMs?: number;
 }
 

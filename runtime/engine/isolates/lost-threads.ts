@@ -94,7 +94,7 @@ export class LostThreads {
     return count;
   }
 
-  /** While there are lost threads, the process cannot exit normally. */
+  /** While a lost thread exists, the process cannot exit normally. */
   get isEmpty(): boolean {
     return this.#watched.size === 0;
   }

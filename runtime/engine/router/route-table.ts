@@ -1,4 +1,5 @@
-// Finds the deployment of a host: updated per project, looked up per request. Pure: converts records to routes.
+// Finds the deployment of a host: updated per project, looked up per request. This module only converts records to
+// routes, and has no side effects.
 import type { RouteRecord } from '#core/manifest.ts';
 import { projectRoutes, type RouteMatch, type Route } from './project-routes.ts';
 

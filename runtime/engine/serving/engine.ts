@@ -36,7 +36,7 @@ import { Pool } from '../isolates/pool.ts';
 import { ResidentGrowth } from '../isolates/resident-growth.ts';
 import { loadSnapshot } from '../isolates/snapshot.ts';
 
-/** Options from the root module. */
+/** Options from the main module. */
 interface EngineOptions {
   readonly limits: Limits;
   readonly egress: EgressPolicy;
@@ -80,7 +80,7 @@ export interface Engine {
   /** Counts the bytes on connections that workers opened. */
   readonly egressBytes: { readonly received: number; readonly sent: number };
   readonly snapshotBytes: number;
-  /** The lost threads. While there are any, the process cannot exit normally. */
+  /** The lost threads. While a lost thread exists, the process cannot exit normally. */
   readonly lostThreads: LostThreads;
   close(): Promise<void>;
 }

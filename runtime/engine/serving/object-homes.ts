@@ -46,7 +46,7 @@ interface ObjectCode<Found> {
 export interface ObjectHomes<Found = unknown> {
   /**
    * Finds the class of a deployment's own binding. @throws {PlatformError} `service_failed` when no project transfers
-   * it.
+   * the class.
    */
   own(route: Route, classes: ObjectClasses, name: string): ObjectHome;
   /**

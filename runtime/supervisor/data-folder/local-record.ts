@@ -39,7 +39,7 @@ interface OwnRecord {
 /**
  * @param file path of the record; '' means that no record is written.
  * @param describe the current content of the record, without its version and process.
- * @param onProblem gets the reason when it cannot be written.
+ * @param onProblem gets the reason when the record cannot be written.
  */
 export function openOwnRecord(
   file: string,

@@ -321,8 +321,8 @@ export class Engines {
       this.#deps.onDeath(engine, code, signal, delayMs);
     }
     this.#fill();
-    // After a death, `onDeath` and its consequences come first, so that the remaining engines learn the dead engine and
-    // the cause at the same time.
+    // After a death, `onDeath` and its consequences come first, so that the remaining engines are told at once which
+    // engine died and why.
     if (engine.expected) this.#deps.onChange();
   }
 

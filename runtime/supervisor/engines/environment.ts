@@ -13,7 +13,7 @@ const files =
 
 /**
  * Node's compile cache for the platform's own sources: `NODE_COMPILE_CACHE`, else a part of the cache folder. Null
- * without a trusted folder, so that everything is compiled at each start.
+ * means that there is no trusted folder, and everything is compiled at each start.
  */
 export function compileCache(environment: Readonly<Record<string, string | undefined>>): string | null {
   const given = environment['NODE_COMPILE_CACHE'];

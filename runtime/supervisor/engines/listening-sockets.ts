@@ -21,7 +21,10 @@ export class ListeningSockets {
     this.#shared = shared;
   }
 
-  /** Called when an engine listens at a slot. @param socket a copy of its socket, if its listener can share one. */
+  /**
+   * Called when an engine listens at a slot. @param socket a copy of the engine's socket, if the engine's listener can
+   * share one.
+   */
   onListening(engine: EngineProcess, socket: SentHandle | null): void {
     this.release(engine);
     if (this.#shared !== null) return socket?.close();

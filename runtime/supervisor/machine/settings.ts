@@ -10,7 +10,7 @@ export interface MachineSettings {
   readonly name: string;
   /** Whether MACHINE_NAME is set. */
   readonly isNameChosen: boolean;
-  /** Host by which other machines reach this machine, with brackets for IPv6; null if they do not. */
+  /** Host by which other machines reach this machine, with brackets for IPv6; null if they do not connect to it. */
   readonly address: string | null;
 }
 

@@ -2,7 +2,7 @@
 // machine.
 import type { SupervisorState } from '../engines/state.ts';
 
-/** Whole seconds; null if no mirror runs here. */
+/** The age in whole seconds; null if no mirror runs here. */
 export function routesAgeSeconds(services: SupervisorState['services']): number | null {
   const figures = services.flatMap((service) => service.figures ?? []);
   const age = figures.find(([name]) => name === 'platform_routes_age_seconds')?.[2];

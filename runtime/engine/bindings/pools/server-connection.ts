@@ -162,7 +162,7 @@ export class ServerConnection {
     return this.#isClosed;
   }
 
-  /** Number of ready messages since the start of the session. */
+  /** Number of ReadyForQuery messages since the start of the session. */
   get readyCount(): number {
     return this.#ready;
   }
