@@ -20,13 +20,14 @@ const SCREENSHOTS = 'puppeteer-core with connect() and the address of a browser 
 
 export const impossibilities: Readonly<Record<Impossibility, string>> = {
   native: 'it is a native module, which only Node can load',
-  tcp: 'it keeps connections of its own, and those of a worker end with each request',
-  programs: 'it starts programs, which a worker cannot',
+  tcp: "it keeps its own connections open, but a worker's connections end with each request",
+  programs: 'it starts programs, which a worker cannot do',
   server: 'it listens on a port of its own, and a worker is called for each request',
-  files: 'it reads files of a disk, which a worker does not have',
-  threads: 'it starts threads, which a worker cannot',
+  files: 'it reads files on a disk, which a worker does not have',
+  threads: 'it starts threads, which a worker cannot do',
   cloudflare: 'it needs a service of Cloudflare that this platform does not have',
-  stays: 'it waits for its time in a process that stays, and a worker runs only while it answers',
+  stays:
+    'it waits in a long-running process for the scheduled time, but a worker runs only while it handles a request or event',
 };
 
 export const impossiblePackages: Readonly<Record<string, ImpossiblePackage>> = {

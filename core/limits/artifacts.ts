@@ -5,6 +5,6 @@ export const artifactLimits = {
   cacheBytesMax: [
     'ARTIFACTS_CACHE_BYTES',
     20 * KB * MB,
-    'Artifacts on one machine with `ARTIFACTS_S3_*`; above this limit, the oldest that no route record names are deleted',
+    'Artifacts on one machine with `ARTIFACTS_S3_*`; above this limit, the oldest artifacts that no route record names are deleted',
   ],
 } satisfies LimitDefinitions;

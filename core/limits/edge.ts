@@ -10,7 +10,7 @@ export const edgeLimits = {
     'New certificates per week for hosts below `HANDLER_DOMAIN`; 0 means none, for example if the certificate is a file',
     0,
   ],
-  asksPerSecond: [null, 50, 'Certificate checks of Caddy per second; further ones are refused'],
+  asksPerSecond: [null, 50, 'Certificate checks of Caddy per second; further checks are refused'],
   authorityMsMax: [
     null,
     3000,

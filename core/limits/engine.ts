@@ -64,7 +64,7 @@ export const engineLimits = {
   workLeftMax: [
     null,
     1000,
-    'Answered events of durable objects that go on with unawaited work, per isolate; more of them count as running',
+    'Events of durable objects, per isolate, that have responded but continue unawaited work; further events count as running',
   ],
   webSocketMessageBytesMax: [null, 32 * MB, 'Size of one WebSocket message in either direction (1009)'],
   webSocketBufferedBytesMax: [
@@ -123,7 +123,7 @@ export const engineLimits = {
   engineRecycleAgeMs: [
     'ENGINE_RECYCLE_AGE_MS',
     60_000,
-    'Minimum age of an engine before it is replaced because of its memory: a fast leak would fill the next one as well',
+    'Minimum age of an engine before it is replaced because of its memory: a fast leak would fill the next engine as well',
   ],
   lostThreadsCpuMs: [
     'LOST_THREADS_CPU_MS',

@@ -39,7 +39,11 @@ export const sandboxLimits = {
     'Time without a call after which a suspended sandbox is stopped: it keeps its files and loses its processes',
   ],
   answerMs: ['SANDBOX_ANSWER_MS', 30_000, 'How long a sandbox can take to start'],
-  leaseMs: [null, 30_000, 'Time after which another replica of the sandbox service takes over from one that died'],
+  leaseMs: [
+    null,
+    30_000,
+    'Time after which another replica of the sandbox service takes over from a replica that died',
+  ],
   sweepMs: [
     'SANDBOX_SWEEP_MS',
     10_000,

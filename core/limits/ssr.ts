@@ -5,7 +5,7 @@ export const ssrLimits = {
   processesMax: [
     'SSR_PROCESSES_MAX',
     50,
-    'Server processes of ssr projects; above this limit, the one that has been idle longest is stopped',
+    'Server processes of ssr projects; above this limit, the server that has been idle longest is stopped',
   ],
   memoryMbMax: [
     'SSR_MEMORY_MB',

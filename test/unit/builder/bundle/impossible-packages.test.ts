@@ -14,7 +14,7 @@ const specifiers = Object.entries(impossiblePackages).flatMap(([name, { paths = 
 const SHARP =
   'sharp cannot run in a worker: it is a native module, which only Node can load; use a WebAssembly codec such as @jsquash/jpeg, or a server for Node (kind: ssr)';
 const KAFKA =
-  'kafkajs cannot run in a worker: it keeps connections of its own, and those of a worker end with each request; use a queue, or a server for Node (kind: ssr)';
+  "kafkajs cannot run in a worker: it keeps its own connections open, but a worker's connections end with each request; use a queue, or a server for Node (kind: ssr)";
 
 /** A dependency, installed. */
 function dependency(name: string, code: string, more: object = {}): Record<string, string> {
