@@ -27,7 +27,7 @@ export function createCommands<Env extends AgentEnv>(resolved: ResolvedAgent<Env
       return approvalId === undefined
         ? 'There are no pending approvals.'
         : `There is no pending approval "${approvalId}".`;
-    // The event first: after a crash between the two it can be sent again.
+    // The event is sent first, because it can be sent again after a crash between the two steps.
     await workflow.sendEvent(found.runId, { type: found.event, payload: { approved } });
     await changeWorkspace(state, userId, (current) => {
       if (current === null) return [undefined, undefined];

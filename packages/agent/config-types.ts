@@ -30,7 +30,7 @@ export interface Messenger {
 
 /** A partial answer while it is generated. */
 export interface RunPartial {
-  /** The same for one turn of the assistant. */
+  /** Identifies the turn of the assistant: the same for all its partial answers. */
   key: string;
   /** The whole text so far. */
   text: string;
@@ -68,7 +68,7 @@ export interface AgentTool<Env = AgentEnv> {
   readonly description: string;
   /** A JSON Schema, or a Standard Schema that can describe itself (zod 4.2, arktype). */
   readonly parameters: Schema;
-  // oxlint-disable-next-line typescript/no-explicit-any -- `defineTool` says what they are
+  // oxlint-disable-next-line typescript/no-explicit-any -- `defineTool` has the types of the arguments
   execute(args: any, ctx: ToolContext<Env>): string | Promise<string>;
   /** Timeout of an attempt in milliseconds; 60,000 by default. */
   readonly timeoutMs?: number;
@@ -78,11 +78,11 @@ export interface AgentTool<Env = AgentEnv> {
    */
   readonly retries?: number;
   /** Whether the user must approve a call first. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  // oxlint-disable-next-line typescript/no-explicit-any -- `defineTool` has the types of the arguments
   readonly approval?: boolean | ((args: any) => boolean);
 }
 
-/** The same with typed arguments. */
+/** A tool with typed arguments. */
 export interface ToolDefinition<Parameters, Env> extends AgentTool<Env> {
   readonly parameters: Parameters & Schema;
   execute(args: OutputOf<Parameters>, ctx: ToolContext<Env>): string | Promise<string>;
@@ -115,9 +115,9 @@ export interface AgentHooks<Env = AgentEnv> {
 export interface ContextCompression {
   /** False by default. */
   enabled?: boolean;
-  /** Estimated prompt tokens above which it happens; 16,000 by default. */
+  /** Estimated prompt tokens above which older messages are summarized; 16,000 by default. */
   maxTokens?: number;
-  /** The agent's model by default. */
+  /** The model that writes summaries; the agent's model by default. */
   summaryModel?: string;
   /** 12 by default. The history is cut before a message of the user. */
   preserveRecentMessages?: number;
@@ -151,7 +151,7 @@ export interface IncomingMessage {
 
 /** Result of sending a message. */
 export interface RunHandle {
-  /** The run that answers it; the run it waits for if it is `queued`. */
+  /** The run that answers the message; if the message is `queued`, the run that it waits for. */
   readonly runId: string;
   readonly queued: boolean;
   /** Id of the message in the history. */

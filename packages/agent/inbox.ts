@@ -16,7 +16,7 @@ export interface RunInput {
 
 export const TEXT_CHARS_MAX = 100_000;
 const QUEUE_MAX = 100;
-/** For conversations with compression, which shortens them much earlier. */
+/** Limit for conversations with compression, which are shortened much earlier. */
 const COMPRESSED_MAX = 1000;
 
 /** Id of a new run. Runs for queued messages that follow this run have consecutive ids. */

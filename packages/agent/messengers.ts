@@ -31,7 +31,7 @@ export function hasMessenger<Env extends AgentEnv>({ messengers }: AgentConfig<E
   return messengers !== undefined && Object.hasOwn(messengers, platform);
 }
 
-/** Log text without a messenger. */
+/** Log text for a reply that has no messenger. */
 export function whatToWrite(platform: string): string {
   const name = /^[A-Za-z_$][\w$]*$/.test(platform) ? platform : JSON.stringify(platform);
   return `write messengers: { ${name}: (env, chatId) => ({ sendMessage, sendDocument, sendTypingIndicator }) } into createAgent`;

@@ -35,7 +35,7 @@ interface RelayTimes {
   readonly lookMs: number;
   /** If no message is taken for this long, the invocation has ended. */
   readonly takenMs: number;
-  /** The same if a taken message is not finished after this long. */
+  /** If a taken message is not finished after this long, the invocation has ended. */
   readonly doneMs: number;
 }
 
@@ -115,7 +115,7 @@ export async function serveRelay(
       if (unawaited === 2) return closeRelay(bindings, id);
       lookedAt = Date.now();
     }
-    // An answer after ten seconds may be a second late.
+    // An answer that takes ten seconds may arrive a second late.
     const pause = Math.min(Math.max((Date.now() - heardAt) / 10, PAUSE_MS_LEAST), PAUSE_MS_MOST);
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
@@ -187,7 +187,7 @@ export function relayMessenger(
       const waited = Date.now() - from;
       if ((current.isOver && !isTaken) || waited > times.takenMs + (isTaken ? times.doneMs : 0)) {
         const isOut = await changeRelay(state, relay, (now) => {
-          // Taken or finished in the meantime.
+          // The message was taken or finished in the meantime.
           if (now === null) return [undefined, true];
           if (Object.hasOwn(now.done, id) || now.taken.includes(id) !== isTaken) return [undefined, false];
           return [{ ...now, isOver: true, said: now.said.filter((one) => one.id !== id) }, true];

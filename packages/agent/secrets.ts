@@ -19,7 +19,7 @@ export function placeholder(key: string): string {
 export function conceal(text: string, memory: Memory): string {
   let result = text;
   const secrets = Object.entries(memory).filter(([, entry]) => entry.secret && entry.value.length >= LENGTH_LEAST);
-  // The longest secret comes first, because one may be part of another.
+  // The longest secret comes first, because one secret may be part of another.
   for (const [key, { value }] of secrets.sort(([, a], [, b]) => b.value.length - a.value.length)) {
     result = result.replaceAll(value, placeholder(key));
     const escaped = JSON.stringify(value).slice(1, -1);

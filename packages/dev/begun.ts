@@ -44,8 +44,8 @@ export class BegunByStatements {
   #current(): Begun | undefined {
     const found = this.#storage.getStore();
     if (found === undefined || found.calls !== null) return found;
-    // The transaction's own code is waiting for the BEGIN, so this is concurrent code: it leaves the transaction
-    // permanently.
+    // The transaction's own code is waiting for the BEGIN, so the caller is concurrent code, which leaves the
+    // transaction permanently.
     let at: Begun | undefined = found;
     while (at !== undefined && at.calls === null) at = at.outer;
     this.#storage.enterWith(at);

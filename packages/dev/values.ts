@@ -83,7 +83,7 @@ function bytesOf(value: object): Uint8Array | null {
 const toBase64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 
-/** Create platform objects: from the fields of a file, of a response. */
+/** Functions that create a platform object from the fields of a file or of a response. */
 export interface Revivers {
   readonly file: (fields: Record<string, unknown>) => unknown;
 }

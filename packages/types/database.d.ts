@@ -57,7 +57,7 @@ export interface DatabaseStatement {
   raw<Row extends unknown[] = unknown[]>(options?: { columnNames?: false }): Promise<Row[]>;
 }
 
-/** A transaction that waits for the worker between its statements. */
+/** An interactive transaction, which waits for the worker between its statements. */
 export interface DatabaseTransaction {
   prepare(sql: string): DatabaseStatement;
   /** Runs all statements or none; an error restores the state before them. */
@@ -78,7 +78,8 @@ export interface DatabaseTransaction {
     options?: QueueSendOptions,
   ): Promise<{ messageId: string }>;
   /**
-   * Sends up to 100 messages, all or none, if and only if the transaction commits; as `send`, and as `queue.sendBatch`.
+   * Sends up to 100 messages, all or none, if and only if the transaction commits; works like `send` and
+   * `queue.sendBatch`.
    *
    * @example await tx.sendBatch(env.MAIL, guests.map((guest) => ({ payload: { to: guest } })));
    */

@@ -26,7 +26,7 @@ export interface FileHead {
   readonly size: number;
   /** Strong entity tag, without quotes. */
   readonly etag: string;
-  /** The same in quotes, as the header `ETag` has it. */
+  /** The entity tag in quotes, as in the header `ETag`. */
   readonly httpEtag: string;
   /** Changes with every write. */
   readonly version: string;

@@ -42,14 +42,14 @@ const TIMES_MAX = 5;
 /** @param entry URL of the worker's entry module; null if others load its modules. */
 export function createModuleSet(environment: DevEnvironment, entry: string | null): ModuleSet {
   const roots = new Set<string>(entry === null ? [] : [entry]);
-  /** Requested by running code: it may have been removed. */
+  /** Modules that running code requested; their importers may have been removed since. */
   const asked = new Set<string>();
-  /** Requested once, and not a file. */
+  /** Modules that are not files and were requested once. */
   const askedOnce = new Set<string>();
   /** Ids of modules whose importers were invalidated. */
   const dropped = new Set<string>();
   let known = new Map<string, WorkerModule>();
-  /** A module that others import is not loaded until then. */
+  /** Whether modules were collected: until then, a module that others import is not loaded. */
   let isCollected = false;
 
   const isBuiltin = (url: string): boolean =>
@@ -82,8 +82,8 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
 
   /**
    * Whether packages are included twice: unbundled, for modules transformed before Vite bundled them, and bundled.
-   * Modules that import the former ones are invalidated once, because a package may import its own files and not the
-   * bundled ones.
+   * Modules that import unbundled packages are invalidated once, because a package may import its own files and not the
+   * bundled files.
    */
   function dropTwins(): boolean {
     const { optimized = {}, discovered = {} } = environment.depsOptimizer?.metadata ?? {};

@@ -146,7 +146,7 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new HttpError(400, 'Malformed JSON');
   }
-  // Only a text that could contain such a name is searched; `\u` can spell any.
+  // Only a text that could contain such a name is searched; escapes with `\u` can spell every name.
   if (text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')) refuseNames(value, []);
   return value;
 }

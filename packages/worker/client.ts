@@ -5,7 +5,7 @@ import type { ErrorBody, FailureStatus, PathParams, PlainJson, RouteType, Succes
 import type { InputOf, Json, OutputOf } from './schema-types.ts';
 import type { BodyLike, HeadersLike } from './web-types.ts';
 
-// oxlint-disable-next-line typescript/no-explicit-any -- any app will do
+// oxlint-disable-next-line typescript/no-explicit-any -- the app can have any routes
 type AnyApp = Mountable<any, any, any, any> | BuiltWorker<any, any, never>;
 
 type RoutesOf<App> = App extends { readonly '~gives'?: infer G }

@@ -44,8 +44,7 @@ function open<Schema extends Record<string, unknown>>(database: object, schema: 
   const db = drizzle(database as never, { schema });
   const transaction = db.transaction.bind(db) as (...given: unknown[]) => Promise<unknown>;
   const apart = async (...given: unknown[]): Promise<unknown> => {
-    // The promise chain that sends the BEGIN is in the transaction, so this starts a chain that does not include the
-    // caller.
+    // The promise chain that sends the BEGIN is in the transaction, so `await` starts a new chain without the caller.
     await Promise.resolve();
     return transaction(...given);
   };

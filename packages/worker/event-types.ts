@@ -8,7 +8,7 @@ export interface QueueMessageLike {
   readonly queueName: string;
   /** Name of the queue in `env`, if known. */
   readonly binding?: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
+  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema determines the type
   readonly payload: any;
   readonly attempt: number;
   readonly timestamp: number;
@@ -22,7 +22,7 @@ export interface TimerEventLike {
   /** Name of the timer in `env`, if known. */
   readonly binding?: string;
   readonly scheduledTime: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
+  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema determines the type
   readonly payload: any;
 }
 
@@ -59,7 +59,7 @@ export interface WorkflowStepLike {
 
 /** Argument of a workflow. */
 export interface WorkflowContextLike<Env> {
-  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
+  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema determines the type
   readonly input: any;
   readonly step: WorkflowStepLike;
   log(message: string, data?: unknown): void;

@@ -2,7 +2,7 @@
 
 /** A JSON Schema as an object. */
 export interface JsonSchema {
-  // oxlint-disable-next-line typescript/no-explicit-any -- keywords hold what the draft says
+  // oxlint-disable-next-line typescript/no-explicit-any -- the draft defines the types of keywords
   readonly [keyword: string]: any;
 }
 

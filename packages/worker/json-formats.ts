@@ -1,5 +1,5 @@
-// The values of `format` that json-keywords.ts validates; others are annotations, as in the draft. Expressions have no
-// nested repeats, so that no text takes long.
+// The values of `format` that json-keywords.ts validates; others are annotations, as in the draft. The regular
+// expressions have no nested repeats, so that no text takes long.
 
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 

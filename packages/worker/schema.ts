@@ -152,7 +152,7 @@ function describeStandard(
       const made = way();
       if (made !== undefined) return made;
     } catch {
-      // The next method may be able to.
+      // The next method may be able to describe the schema.
     }
   }
   return null;

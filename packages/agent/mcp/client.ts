@@ -9,7 +9,7 @@ import { META, STATELESS, WITH_SESSION } from './versions.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CALL_TIMEOUT_MS = 55_000;
-/** A list of 10,000 tools fits, and is truncated. */
+/** Limit of a response: a list of 10,000 tools fits into it. */
 const BYTES_MAX = 4_000_000;
 const PAGES_MAX = 20;
 const SERVER_NAME = /[^A-Za-z0-9_.-]+/g;

@@ -16,7 +16,7 @@ export const artifactTools: readonly ReadyTool[] = [
       required: ['filename', 'content'],
     },
     async execute({ filename, content, encoding = 'utf8' }, ctx) {
-      // oxlint-disable-next-line no-control-regex -- those are what is refused
+      // oxlint-disable-next-line no-control-regex -- names with control characters are refused
       if (/[/\\\u0000-\u001f]/.test(filename) || filename === '.' || filename === '..')
         throw toolError('filename must be a plain name, without folders');
       const bytes = encoding === 'base64' ? fromBase64(content) : content;

@@ -161,7 +161,7 @@ async function readTask(id: string, { env, userId }: InnerContext): Promise<Sche
   return timer === null ? null : fromTimer(id, timer as Timer<TaskPayload>);
 }
 
-/** The scheduler computes the next time of an expression: the workspace reads it from there. */
+/** The scheduler computes the next time of a cron expression, and the workspace reads this time from the timer. */
 async function withNextRun(task: ScheduledTask, ctx: InnerContext): Promise<ScheduledTask> {
   if (task.cron === undefined) return task;
   const set = await readTask(task.id, ctx);

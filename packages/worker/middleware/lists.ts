@@ -5,7 +5,7 @@
  * Validates one list.
  *
  * @param option such as `auth: exclude`.
- * @param of its content, with an example.
+ * @param of describes the content of the list, with an example.
  * @throws TypeError that describes valid values.
  */
 export function checkTexts(option: string, of: string, value: unknown): void {

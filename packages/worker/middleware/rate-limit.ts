@@ -9,7 +9,7 @@ import {
 } from './rate-limit-store.ts';
 import type { Answer, Middleware, RequestContext } from '../route-types.ts';
 
-// oxlint-disable-next-line typescript/no-explicit-any -- the state is whatever was added before
+// oxlint-disable-next-line typescript/no-explicit-any -- earlier middleware determines the state
 type AnyRequest = RequestContext<any, any>;
 
 /** Options of a rate limit. */
@@ -63,7 +63,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     const now = Date.now();
     const window = Math.floor(now / windowMs);
     const store = storeOf(options.store, ctx.env, memory);
-    // A cut may leave half a character, which cannot be encoded; names in a store are limited in bytes.
+    // A truncated key may end with half a character, which cannot be encoded; names in a store are limited in bytes.
     const key = encodeURIComponent(who.slice(0, 256).toWellFormed()).slice(0, 400);
     const counts = await store.count(`${name}:${key}`, window, windowMs, algorithm === 'sliding');
     const { used, resetMs } = usage(counts, now, windowMs, limit, algorithm);
