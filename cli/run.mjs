@@ -16,7 +16,7 @@ const flags = /^(?:dev|vite|:.*)$/.test(process.argv[2] ?? '') ? nodeFlags : [];
 /** The compile cache is written shortly after the start, since a killed process writes none. */
 const KEEP_AFTER_MS = 5000;
 
-// `npx` sends signals only to the shell in between, which exits without us.
+// `npx` sends signals only to the shell in between, which exits without stopping this process.
 if (process.env.npm_command === 'exec') {
   const { ppid } = process;
   setInterval(() => process.ppid === ppid || process.kill(process.pid, 'SIGTERM'), 250).unref();

@@ -95,7 +95,7 @@ function warnOfAgentFlag(shell: Shell, load: () => Project): void {
         ),
       );
   } catch {
-    // Reported by the session.
+    // The session reports the problem.
   }
 }
 
@@ -269,7 +269,7 @@ async function openEngine(open: StartDev, options: DevOptions): Promise<DevEngin
   }
 }
 
-/** Spec 4.5: port + 1000. A free port if that is out of range, or if any port may be used. */
+/** Spec 4.5: port + 1000. If that is out of range, or if any port may be used, the system chooses a free port. */
 function dashboardPortOf(port: number): number {
   return port === 0 || port + 1000 > 65_535 ? 0 : port + 1000;
 }

@@ -44,7 +44,7 @@ export const command = defineCommand({
     const token = await readToken(shell);
     const address = args.address.replace(/^\[(.*)\]$/, '$1');
     const own = {
-      // The private port listens on that network only; a name can mean any address.
+      // The private port listens on this address only, unless it is a name, which can mean any address.
       HOST: isIP(address) === 0 ? '0.0.0.0' : address,
       HANDLER_HOST: '0.0.0.0',
       // Without ARTIFACTS_S3_*, no mirror starts.

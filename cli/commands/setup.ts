@@ -157,7 +157,7 @@ async function invite(
   }
 }
 
-/** Deploys a template as a project of its name, or of that name with a number. */
+/** Deploys a template as a project with the template's name, followed by a number if the name is taken. */
 async function deployExample(shell: Shell, api: Api, template: string): Promise<void> {
   const project = await createProject(api, template, await organizationOf(api));
   const { deploymentId } = await ask<{ deploymentId: string }>(api, 'POST', `/projects/${project}/template`, {

@@ -25,7 +25,7 @@ export const command = defineCommand({
     },
     workspace: {
       type: 'boolean',
-      description: 'Also type the methods and objects of the projects of the workspace that it calls',
+      description: 'Also generate types for the methods and objects of called workspace projects',
     },
   },
   run({ args, data }) {

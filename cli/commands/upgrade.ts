@@ -45,7 +45,7 @@ export const command = defineCommand({
     timeout: {
       type: 'string',
       valueHint: 'seconds',
-      description: 'With --rolling: how long it may take to drain, and to come back (default: 300)',
+      description: 'With --rolling: seconds that this machine may take to drain, and to come back (default: 300)',
     },
     skip: {
       type: 'string',
@@ -223,7 +223,7 @@ async function undo(
   return 0;
 }
 
-/** The command of a release: an archive has its own, which brings its Node. */
+/** The command of a release: an archive contains a command with its own Node. */
 function programIn(release: string): string {
   const own = path.join(release, 'bin', 'platform');
   return existsSync(own) ? own : path.join(release, 'node_modules', '.bin', 'platform');
@@ -242,7 +242,10 @@ function besides(): string[] {
   }
 }
 
-/** The user who owns the data, if this is root and that is another: upgrades data as that user. */
+/**
+ * The owner of the data, if it is another user than root and this process runs as root. The data is upgraded as that
+ * user.
+ */
 function ownerOf(folder: string): Owner | null {
   if (process.getuid?.() !== 0 || !existsSync(folder)) return null;
   const { uid, gid } = statSync(folder);
@@ -250,8 +253,8 @@ function ownerOf(folder: string): Owner | null {
 }
 
 /**
- * Continues with a version, as the owner of the data. That user cannot write into the folder of the releases, so it
- * gets none, and this process changes `current`.
+ * Continues with a version, as the owner of the data. The owner cannot write into root's folder of releases, so its
+ * process gets no `PLATFORM_HOME`, and this process changes `current`.
  */
 function handOver(launcher: string, folder: string, owner: Owner | null, words: readonly string[]): Promise<number> {
   const [program, ...before] = nodeCommand();

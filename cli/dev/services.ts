@@ -38,7 +38,7 @@ export interface Services {
 
 interface Called {
   readonly service: DevService;
-  /** Names of the projects that it calls. */
+  /** Names of the projects that this project calls. */
   readonly calls: readonly string[];
   /** The previous artifact, which requests may still read. */
   readonly before: string | null;
@@ -64,7 +64,7 @@ export function openServices({ load, artifacts, warn, changed }: ServiceDeps): S
   };
 
   const make = async (name: string, folder: string, caller: string): Promise<Called> => {
-    // Watched first: the change that repairs a failed build counts, too.
+    // The folder is watched before the build, so that a change that repairs a failed build is noticed.
     watch(name, folder, caller);
     const project = load(folder);
     const { folder: artifactFolder } = await buildProject(project, artifacts, {
@@ -122,7 +122,7 @@ export function openServices({ load, artifacts, warn, changed }: ServiceDeps): S
   };
 }
 
-/** The error of a called project, with its places relative to the caller's folder. */
+/** The error of a called project, with locations relative to the caller's folder. */
 function inFolder(error: BuildError, folder: string): BuildError {
   const { code, message, place, frame, others } = error;
   return new BuildError(code, place === null ? `${folder}: ${message}` : message, {

@@ -26,7 +26,7 @@ export function foldersOf(project: Project, load: LoadOther): ReadonlyMap<string
   return found;
 }
 
-/** Sources of the worker from a folder, and of the workers of the workspace if requested. */
+/** Import paths, relative to a folder, of the worker's source and, if requested, of the workspace's other workers. */
 export function workerSources(shell: Shell, project: Project, from: string, workspace: boolean): WorkerSources {
   const others = new Map<string, string>();
   const load = loaderOfOthers(shell);
@@ -37,12 +37,12 @@ export function workerSources(shell: Shell, project: Project, from: string, work
   return { own: sourceOf(project, from), others };
 }
 
-/** The file that a worker's exports are in, from a folder; null if it is not TypeScript. */
+/** Import path, relative to a folder, of the file with a worker's exports; null if the file is not TypeScript. */
 function sourceOf({ config, root }: Project, from: string): string | null {
   const main = config.main ?? entryCandidates.find((name) => existsSync(path.join(root, name)));
   if (main === undefined || !/\.tsx?$/.test(main)) return null;
   const file = path.relative(from, path.join(root, main)).split(path.sep).join('/');
   const source = (file.startsWith('.') ? file : `./${file}`).replace(/\.tsx?$/, '');
-  // Becomes part of a text of TypeScript.
+  // The path becomes part of generated TypeScript.
   return /^[\w ./@+~-]+$/.test(source) ? source : null;
 }

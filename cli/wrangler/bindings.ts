@@ -1,4 +1,4 @@
-// The bindings of a Wrangler configuration as those of platform.yaml: one function per kind. Pure.
+// Converts the bindings of a Wrangler configuration to bindings of platform.yaml, with one function per kind. Pure.
 import { isClassName } from '#core/bindings/object.ts';
 import { importedCron } from './crons.ts';
 import { constantOf, projectNameOf } from './names.ts';
@@ -7,7 +7,7 @@ import { wranglerBindings } from './unsupported.ts';
 import { listOf, recordOf, textOf, type Values } from './values.ts';
 import { scalar, type Writer } from './yaml-lines.ts';
 
-/** Writes all bindings. @returns the variables of the pools whose server for development is known. */
+/** Writes all bindings. @returns variables with the URLs of the pools' servers for development. */
 export function writeBindings(values: Values, writer: Writer): Record<string, string> {
   writeStores(values, writer);
   writeObjects(values, writer);

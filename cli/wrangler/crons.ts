@@ -16,7 +16,7 @@ export function importedCron(text: string): { readonly cron: string } | { readon
   if (parts.length !== 5 || weekday === undefined) return { problem: `it has ${parts.length} fields instead of five` };
   if (/L|W(?!ED)|#/i.test(`${parts[2]} ${weekday}`))
     return { problem: 'it has L, W or #, which are not supported here: check the day in the worker' };
-  // A step (`*/2`, `2-6/2`) counts from the same day in both.
+  // A step (`*/2`, `2-6/2`) counts from the same day in both formats.
   const named = weekday.replaceAll(/(?<![/\d])\d+/g, (day) => WEEKDAYS[Number(day) - 1] ?? `day ${day}`);
   const cron = [...parts.slice(0, 4), named].join(' ');
   const parsed = parseCronSchedule(cron);

@@ -1,10 +1,10 @@
-// What a Wrangler configuration says about the project as a whole, as keys of platform.yaml: name, entry, build,
+// Converts the settings of a Wrangler configuration for the whole project to keys of platform.yaml: name, entry, build,
 // assets, variables. Pure.
 import { assetsNameOf, projectNameOf } from './names.ts';
 import { listOf, recordOf, textOf, type Values } from './values.ts';
 import { scalar, type Writer } from './yaml-lines.ts';
 
-/** The project around the file. */
+/** The project that contains the configuration file. */
 export interface ProjectBeside {
   /** Names of the scripts in package.json. */
   readonly scripts: ReadonlySet<string>;

@@ -77,7 +77,7 @@ export const unsupported: Readonly<Record<string, string>> = {
   workers_dev: 'is always on: every project has an address',
 };
 
-/** Keys of `unsupported` that leave nothing to do: `platform import` names them in one line. */
+/** Keys of `unsupported` that require no action: `platform import` names them in one line. */
 export const nothingToDo: ReadonlySet<string> = new Set([
   'account_id',
   'cache',

@@ -15,7 +15,7 @@ export interface GitHost {
   readonly oauth: { readonly redirectUrl: string; readonly scopes: string; readonly advice: string };
 }
 
-/** The word for the GitHub App, which is no host with accounts. */
+/** The argument that means the GitHub App, which is not a Git host with accounts. */
 export const GITHUB = 'github';
 
 /** The GitHub App as the API returns it. */

@@ -1,4 +1,4 @@
-// `platform listener`: which HTTP listener the platform on this machine opens at its next start, and why.
+// `platform listener`: shows which HTTP listener the platform on this machine opens at its next start, and why.
 import { defineCommand } from 'citty';
 import { hasUwsPackage, installedUws, uwsProblem, uwsSystem } from '#core/process/uws.ts';
 import { dataFolder } from '../../local/locations.ts';
