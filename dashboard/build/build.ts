@@ -21,7 +21,7 @@ export async function buildDashboard(out: string): Promise<void> {
   try {
     await build(configuration(out));
   } finally {
-    // Vite sets it: servers and platforms that this process starts would take it for theirs.
+    // Vite sets this variable, and servers and platforms that this process starts would inherit it.
     if (NODE_ENV === undefined) delete process.env['NODE_ENV'];
     else process.env['NODE_ENV'] = NODE_ENV;
   }
@@ -63,8 +63,8 @@ const withoutWrittenStyles: Plugin = {
 };
 
 /**
- * Rolldown 1.3 appends a hash to the marker of each lazy import. The version of Vite used here was made for Rolldown
- * 1.2 and leaves the hash in the code, which then does not parse.
+ * Rolldown 1.3 appends a hash to the marker of each lazy import. The version of Vite used here was built for Rolldown
+ * 1.2, and leaves the hash in the code, which then does not parse.
  */
 const withPlainMarkers: Plugin = {
   name: 'with-plain-markers',

@@ -24,7 +24,7 @@ interface Following {
  * Follows `/api` + path; null follows no events. A broken connection is reopened with `Last-Event-ID`, and a refused
  * one after an increasing delay.
  *
- * @returns whether the stream is open; if it is not, pages say so.
+ * @returns whether the stream is open; if it is closed, pages show a notice.
  * @example useEvents(`/deployments/${id}/logs?follow=true`, { names: ['line', 'end'], onEvent });
  */
 export function useEvents(path: string | null, { names = [], onEvent }: Following): boolean {

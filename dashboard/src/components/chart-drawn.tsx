@@ -121,7 +121,7 @@ function followScheme(listener: () => void): () => void {
 
 /** A resolved colour for canvas, which supports neither variables nor light-dark(). */
 function toneOf(element: HTMLElement, name: string): string {
-  // With reduced motion every element has a short transition, so the old colour would be read.
+  // With reduced motion, every element has a short transition, during which the computed colour is still the old one.
   element.style.transition = 'none';
   element.style.color = `var(${name})`;
   const { color } = getComputedStyle(element);

@@ -29,8 +29,9 @@ interface MeasuredMark {
 }
 
 /**
- * Left ends of the labels of marks, all in one row; null: there is no room. A label is right of its line or else left
- * of it, if possible without crossing another line, and never over another label. Newer ones are placed first.
+ * Left ends of the labels of marks, all in one row; null if there is no room for a label. A label is right of its line
+ * or else left of it, if possible without crossing another line, and never over another label. Labels of newer marks
+ * are placed first.
  *
  * @param marks from left to right
  * @param from left edge of the chart

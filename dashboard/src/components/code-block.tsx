@@ -22,7 +22,7 @@ export function CodeBlock({ code, isCommand = false, wraps = isCommand }: CodeBl
   );
 }
 
-/** The words of a command: a line ends after one of them, not at a hyphen, unless one is longer than a line. */
+/** The words of a command: lines break between words, not at hyphens, unless a word is longer than a line. */
 function wordByWord(command: string): ReactNode {
   return command.split(/(\s+)/).map((part, at) => (at % 2 === 1 ? part : <span key={at}>{part}</span>));
 }

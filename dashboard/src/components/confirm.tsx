@@ -1,4 +1,4 @@
-// Confirmation dialogs for irreversible actions. Reversible ones offer undo for ten seconds instead (toast.ts).
+// Confirmation dialogs for irreversible actions. Reversible actions offer undo for ten seconds instead (toast.ts).
 import { useState, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';

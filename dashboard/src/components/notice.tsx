@@ -65,10 +65,10 @@ export function ErrorState({ title, one, error, onRetry }: ErrorStateProps) {
   const failure = error instanceof ApiFailure ? error : null;
   const advised = failure === null ? undefined : advice[failure.code];
   const isMissing = failure?.isMissing === true;
-  // Asking again does not bring back what was deleted.
+  // A retry does not bring back a deleted record.
   const isFinal = isMissing || failure?.code === 'forbidden';
   return (
-    // What was deleted, or never existed, is no failure.
+    // A record that was deleted or never existed is not shown as a failure.
     <Notice tone={isMissing ? 'neutral' : 'failed'} title={title ?? unloadedTitle(one, error)}>
       <p>
         <Prose text={wordsOf(error)} />

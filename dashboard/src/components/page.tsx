@@ -3,7 +3,7 @@ import { createContext, use, useEffect, type ReactNode } from 'react';
 import { joined } from './class-names.ts';
 import styles from './page.module.css';
 
-/** Name of the project that a page is about, for the title of the tab; null: of none. */
+/** Name of the page's project, for the title of the tab; null for pages without a project. */
 export const ProjectName = createContext<string | null>(null);
 
 interface PageProps {
@@ -16,7 +16,7 @@ interface PageProps {
   readonly actions?: ReactNode;
   /** Full width, for logs and editors. */
   readonly isWide?: boolean;
-  /** As high as the window, for one list that scrolls: `VirtualList` without a height. Not on phones. */
+  /** The page is as high as the window and has one list that scrolls: `VirtualList` without a height. Not on phones. */
   readonly isFull?: boolean;
   readonly children: ReactNode;
 }
@@ -77,7 +77,7 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [name: str
 }
 
 interface FiltersProps {
-  /** Accessible name, on a page with several. */
+  /** Accessible name, for pages with several lists of facts. */
   readonly label?: string;
   readonly children: ReactNode;
 }

@@ -15,7 +15,7 @@ export function RemoveScroll({ as: _as, shards: _shards, allowPinchZoom: _zoom, 
   return <Slot.Root data-locks-scroll="" {...rest} />;
 }
 
-/** Keeps the width of the page's scrollbar for styles/base.css. Once the page is locked, it has none to measure. */
+/** Keeps the width of the page's scrollbar for styles/base.css. A locked page has no scrollbar to measure. */
 function keepScrollbarWidth(): void {
   const page = document.documentElement;
   if (document.querySelector('[data-locks-scroll]') !== null) return;

@@ -1,4 +1,4 @@
-// Loading placeholders. They appear after 200 ms, so that fast loads do not flicker.
+// Loading placeholders. Skeletons appear after 200 ms, so that fast loads do not flicker.
 import styles from './skeleton.module.css';
 
 /** @param width a CSS length. @param height pixels. */

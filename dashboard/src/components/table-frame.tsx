@@ -9,9 +9,9 @@ export interface Column<Row> {
   /** The heading; must not be empty, also for actions. */
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
-  /** `end` for numbers; on phones their heading is shown before them. */
+  /** `end` is for numbers; on phones, the heading is shown before each number. */
   readonly align?: 'start' | 'end';
-  /** On phones its heading is shown before it: what it says is not clear without. */
+  /** On phones, the heading is shown before the value, which is not clear without it. */
   readonly isLabelled?: boolean;
   /** As wide as its content; the other columns share the rest. */
   readonly isFitted?: boolean;

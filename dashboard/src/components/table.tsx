@@ -1,5 +1,5 @@
 // A table of records. On phones each row becomes two lines: the `first` columns, then the others. Long tables render
-// only the rows near the viewport; what does that is loaded with the first of them.
+// only the rows near the viewport; the code for this is loaded with the first long table.
 import { lazy, Suspense, type ComponentType } from 'react';
 import { TableFrame, type Column, type ShownRows, type TableProps } from './table-frame.tsx';
 

@@ -6,7 +6,7 @@ import styles from './tabs.module.css';
 
 interface TabLinksProps {
   readonly label: string;
-  /** Tabs below those of the page: without a line across. */
+  /** Tabs below the page's own tabs, shown without a line. */
   readonly isInner?: boolean;
   readonly children: ReactNode;
 }
@@ -15,7 +15,7 @@ interface TabLinksProps {
 export function TabLinks({ label, isInner = false, children }: TabLinksProps) {
   const row = useRef<HTMLElement>(null);
   const address = useRouterState({ select: ({ location }) => location.href });
-  // Where the row is too narrow it scrolls: the current tab is in its middle, also after the window was resized.
+  // If the row is too narrow, it scrolls, with the current tab in the middle, also after the window is resized.
   useEffect(() => {
     const element = row.current!;
     const follow = (): void => {
@@ -39,7 +39,7 @@ export function TabLinks({ label, isInner = false, children }: TabLinksProps) {
   );
 }
 
-/** Marks the sides on which a row has further tabs: they fade out. */
+/** Marks the sides on which a row has hidden tabs, so that they fade out. */
 function markHidden(row: HTMLElement): void {
   row.toggleAttribute('data-more-before', row.scrollLeft > 1);
   row.toggleAttribute('data-more-after', row.scrollLeft + row.clientWidth < row.scrollWidth - 1);

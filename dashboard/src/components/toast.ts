@@ -1,5 +1,5 @@
-// Toasts: success, with or without undo, and failure. The library is loaded at the first click or key. Therefore the
-// library is available when the platform is no longer reachable, and is not part of the first load.
+// Toasts: success, with or without undo, and failure. The library is loaded at the first click or key. So the library
+// is not part of the first load, and is available if the platform becomes unreachable later.
 import type { toast } from 'sonner';
 import { ApiFailure, wordsOf } from '../api/failure.ts';
 

@@ -9,7 +9,7 @@ export { toast } from 'sonner';
 
 const container = document.body.appendChild(document.createElement('div'));
 const root = createRoot(container);
-// At once: the library drops toasts that come before its container listens.
+// Rendered synchronously, because the library drops toasts that are sent before its container listens.
 flushSync(() =>
   root.render(<Toaster className={styles.toaster ?? ''} position="bottom-right" visibleToasts={4} gap={8} />),
 );

@@ -1,4 +1,4 @@
-// Shown in place of data that is not there: a skeleton while it loads, or why it could not be loaded.
+// Shown in place of missing data: a skeleton while the data loads, or the reason why it could not be loaded.
 import { ErrorState } from './notice.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 

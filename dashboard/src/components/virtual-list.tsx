@@ -1,5 +1,5 @@
-// A virtualized list. While following, it scrolls to new items until the user scrolls away. Items that are added before
-// the first one do not move what is in view.
+// A virtualized list. While following, the list scrolls to new items until the user scrolls away. Items that are added
+// before the first one do not move what is in view.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, type ReactNode } from 'react';
 import { joined } from './class-names.ts';
@@ -17,7 +17,7 @@ interface VirtualListProps<Item> {
   readonly itemKey: (item: Item, at: number) => string | number;
   /** Estimated height of a row. */
   readonly rowPx: number;
-  /** Height of the list, a CSS length; without it, the rest of a page that is `isFull`. */
+  /** Height of the list, a CSS length; by default, the list fills the rest of a page that is `isFull`. */
   readonly height?: string;
   /** Scrolls to new items. */
   readonly isFollowing?: boolean;
@@ -25,7 +25,7 @@ interface VirtualListProps<Item> {
   readonly onFollow?: (isFollowing: boolean) => void;
   /** Called when the user is near the start, to load earlier items. */
   readonly onStart?: () => void;
-  /** Scrolled into view when it changes. */
+  /** Index of an item, which is scrolled into view when this value changes. */
   readonly shownIndex?: number | null;
   readonly className?: string;
   readonly children: (item: Item, at: number) => ReactNode;
@@ -85,7 +85,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
       aria-live="off"
       tabIndex={0}
       style={{ height }}
-      // Only user input ends following: new items scroll too.
+      // Only user input ends following, because new items cause scroll events, too.
       onWheel={look}
       onTouchMove={look}
       onKeyUp={look}

@@ -6,7 +6,7 @@ import { mode } from '../state/mode.ts';
 import { devProject } from './dev-project.ts';
 
 const PAGE = 100;
-/** The switcher lists at most these; search finds the others. */
+/** Maximum number of projects in the switcher; search finds the others. */
 const PROJECTS_SHOWN_MAX = 500;
 
 export const userQuery = queryOptions({

@@ -28,7 +28,7 @@ export interface Measured {
   readonly series: readonly (Counts & { readonly at: string })[];
 }
 
-/** Counts of a deployment, and of that it is compared with. */
+/** Counts of a deployment, and of the deployment that it is compared with. */
 export interface Compared extends Measured {
   readonly deploymentId: string | null;
   readonly compared: (Pick<Measured, 'series'> & { readonly deploymentId: string }) | null;

@@ -16,7 +16,7 @@ const readPromotion = (id: string, signal: AbortSignal) =>
 const PAGE = 30;
 const RUNNING_LOOK_MS = 2000;
 const STILL_LOOK_MS = 15_000;
-/** A guarded release is judged every few seconds. */
+/** Poll interval during a guarded release, which is evaluated every few seconds. */
 const GUARDED_LOOK_MS = 5000;
 
 /** Whether the deployment has finished. */
@@ -65,7 +65,7 @@ export const deploymentQuery = (id: string) =>
     },
   });
 
-/** Changes that promoting it would make. */
+/** Changes that a promotion of the deployment would make. */
 export const promotionQuery = (id: string) =>
   queryOptions({ queryKey: ['promotion', id], queryFn: ({ signal }) => readPromotion(id, signal) });
 

@@ -49,7 +49,7 @@ export interface LogSearch {
   readonly kind?: Kind | undefined;
   /** Requests: the HTTP method. */
   readonly method?: (typeof methods)[number] | undefined;
-  /** Lines: new ones are shown as they arrive. */
+  /** For lines: whether new lines are shown as they arrive. */
   readonly live?: boolean | undefined;
   /** The open invocation. */
   readonly invocation?: string | undefined;

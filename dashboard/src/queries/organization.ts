@@ -10,7 +10,7 @@ const readOrganization = (id: string, signal?: AbortSignal) =>
 /** The organization with its plan and the user's role. */
 export type FullOrganization = Awaited<ReturnType<typeof readOrganization>>;
 
-/** @param ref its slug, or its id. */
+/** @param ref slug or id of the organization. */
 export const organizationQuery = (ref: string) =>
   queryOptions({
     queryKey: ['organization', ref],

@@ -7,7 +7,7 @@ import { Secret, type SecretProps } from './secret.tsx';
 /** Props that the button passes to its form. */
 export interface AddFormProps {
   readonly onClose: () => void;
-  /** Shows a secret; null: there is none. */
+  /** Shows a secret; null if there is none. */
   readonly onSecret: (secret: string | null) => void;
 }
 

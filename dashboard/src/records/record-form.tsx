@@ -23,9 +23,9 @@ export interface FormField<Name extends string = string> extends InputProps {
   readonly isCode?: boolean;
   /** Makes it a select. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
-  /** Makes it a text area of so many lines. */
+  /** Makes the field a text area with this number of lines. */
   readonly rows?: number;
-  /** Whether it is shown; always, by default. */
+  /** Whether the field is shown; by default, it always is. */
   readonly isShown?: (values: Values<Name>) => boolean;
 }
 
@@ -34,7 +34,7 @@ interface RecordFormProps<Name extends string, Result> {
   readonly description?: ReactNode;
   /** Label of the submit button: "Create token". */
   readonly action: string;
-  /** In the order of the page. Errors of the API are shown at the first. */
+  /** In the order of the page. Errors of the API are shown at the first field. */
   readonly fields: Readonly<Record<Name, FormField<NoInfer<Name>>>>;
   /** The query whose data changes. */
   readonly queryKey: QueryKey;

@@ -1,4 +1,4 @@
-// The menu of a record in a list: what one can do with it, and Delete, which can be undone.
+// The menu of a record in a list: its actions, and Delete, which can be undone.
 import type { QueryKey } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ActionsMenu, MenuItem } from '../components/menu.tsx';
@@ -6,7 +6,7 @@ import { useRemoval } from './removals.ts';
 
 interface RowMenuProps {
   readonly id: string;
-  /** What the record is called. */
+  /** Name of the record. */
   readonly name: string;
   /** The list, refetched after a deletion. */
   readonly queryKey: QueryKey;

@@ -4,7 +4,7 @@ import { CodeBlock } from '../components/code-block.tsx';
 import { Dialog } from '../components/dialog.tsx';
 
 export interface SecretProps {
-  /** What it is: "New token". */
+  /** Title of the dialog: "New token". */
   readonly title: string;
   readonly value: string;
   /** How to use it. */

@@ -1,4 +1,5 @@
-// The router. Each area has a file in this folder; a page is loaded when it is first opened or its link is hovered.
+// The router. Each area has a file in this folder; the code of a page is loaded when the page is first opened or its
+// link is hovered.
 import { createRouter } from '@tanstack/react-router';
 import { PageFailure } from '../shell/failures.tsx';
 import { mode } from '../state/mode.ts';

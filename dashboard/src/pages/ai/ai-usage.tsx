@@ -160,7 +160,7 @@ function Grouped({ of, range, by, title, nameOf }: GroupedProps) {
 interface GroupsProps {
   readonly items: readonly AiUsageItem[];
   readonly title: string;
-  /** Of the column with the names. */
+  /** Heading of the column with the names. */
   readonly heading: string;
   readonly nameOf: (id: string) => string;
   readonly onOpen?: (group: string) => void;

@@ -1,4 +1,4 @@
-// AI gateway keys of an organization, for programs outside of workers: shown once, with limits of their own.
+// AI gateway keys of an organization, for programs outside of workers: shown once, with separate limits.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';

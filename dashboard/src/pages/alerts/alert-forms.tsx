@@ -17,9 +17,9 @@ interface RuleKind {
   /** The condition as text. */
   readonly at: (threshold: number) => string;
   readonly isOf: readonly ('project' | 'operator')[];
-  /** Evaluates the last minutes rather than the current state. */
+  /** Whether the rule evaluates the last minutes rather than the current state. */
   readonly hasWindow: boolean;
-  /** Resolves below a separate threshold. */
+  /** Whether the rule resolves below a separate threshold. */
   readonly clearsBelow: boolean;
 }
 

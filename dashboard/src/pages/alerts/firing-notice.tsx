@@ -15,7 +15,7 @@ interface FiringRule {
 }
 
 interface FiringNoticeProps {
-  /** May be more than the rules. */
+  /** The number of firing rules, which may be larger than the list. */
   readonly total: number;
   readonly rules: readonly FiringRule[];
   readonly showsProject?: boolean;

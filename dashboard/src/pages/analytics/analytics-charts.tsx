@@ -1,5 +1,5 @@
-// Charts of analytics, with releases as marks; of two deployments that are compared, the lines of both. Dragging
-// selects a period.
+// Charts of analytics, with releases as marks, and with lines of both deployments if two are compared. Dragging selects
+// a period.
 import { useMemo } from 'react';
 import { Chart, type ChartProps } from '../../components/chart.tsx';
 import { Section } from '../../components/page.tsx';

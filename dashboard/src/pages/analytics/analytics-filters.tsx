@@ -103,7 +103,7 @@ function Period({ from, to, narrow }: Pick<AnalyticsSearch, 'from' | 'to'> & { r
 
 interface DeploymentsProps {
   readonly label: string;
-  /** The choice of none. */
+  /** Label of the option that selects no deployment. */
   readonly every: string;
   readonly value: string | undefined;
   readonly ids: readonly string[];
@@ -112,7 +112,7 @@ interface DeploymentsProps {
 }
 
 function Deployments({ label, every, value, ids, nameOf, onChoose }: DeploymentsProps) {
-  // The chosen one may have served nothing in this period.
+  // The selected deployment may have served nothing in this period.
   const all = value === undefined || ids.includes(value) ? ids : [value, ...ids];
   return (
     <Select

@@ -1,7 +1,7 @@
 // Notes about data that analytics do not have, shown where it is missing. Pure.
 import type { Counts } from '../../queries/analytics-counts.ts';
 
-/** An answer of the API. */
+/** The response of the API. */
 interface Answer {
   readonly from: string;
   readonly stepMs: number;

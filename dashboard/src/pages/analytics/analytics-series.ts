@@ -2,11 +2,11 @@
 import type { Series } from '../../components/chart-series.ts';
 import type { Compared, Counts, Measured } from '../../queries/analytics-counts.ts';
 
-/** An answer's intervals, the first at its start. */
+/** The intervals of a response; the first begins at the start of the period. */
 interface Intervals {
   /** Ms since 1970. */
   readonly times: readonly number[];
-  /** One value for each interval. @param none the value of intervals without requests */
+  /** One value for each interval. @param none the value for intervals without requests */
   of<Value>(read: (counts: Counts) => Value, none: Value): Value[];
 }
 
@@ -80,7 +80,9 @@ export function cpuSeries({ of }: Intervals): Series[] {
   return [{ label: 'Max', color: '--chart-second', values: of(({ cpuMsMax }): number | null => cpuMsMax, null) }];
 }
 
-/** From this share of the budget on, a chart of CPU shows the limit: before, it would be a flat line. */
+/**
+ * Above this share of the budget, a chart of CPU shows the limit: below it, the limit would make the CPU a flat line.
+ */
 const LIMIT_SHOWN_FROM = 0.25;
 
 export function cpuLimit({ cpuMsMax }: Counts, budgetMs: number) {

@@ -143,17 +143,17 @@ function Budget({ item, limit }: { readonly item: UsageItem; readonly limit: num
 
 interface MeterProps {
   readonly name: string;
-  /** 0 to 1; more is drawn as 1. */
+  /** The used share, 0 to 1; larger values are drawn as 1. */
   readonly share: number;
   /** Beside the name. */
   readonly note: string;
-  /** The bar in words. */
+  /** Text that describes the bar. */
   readonly label: string;
   /** Below the bar. */
   readonly children: ReactNode;
 }
 
-/** How much of something is used. */
+/** A bar that shows how much of a limit is used. */
 export function Meter({ name, share, note, label, children }: MeterProps) {
   return (
     <div className={styles.budget}>

@@ -1,5 +1,5 @@
-// The live log of a deployment: successful steps collapsed, failed ones expanded; search, links to lines, download. It
-// follows the end until the user scrolls away.
+// The live log of a deployment: successful steps collapsed, failed ones expanded; search, links to lines, download. The
+// log follows its end until the user scrolls away.
 import { ArrowDownIcon, ChevronRightIcon, DownloadIcon } from '@radix-ui/react-icons';
 import { useMemo, useState, type ReactNode } from 'react';
 import { useEvents, type ServerEvent } from '../../api/events.ts';

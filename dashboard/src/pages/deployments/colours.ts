@@ -11,7 +11,7 @@ export interface Coloured {
 }
 
 /** Escape sequences and control characters; the API keeps only color sequences. */
-// oxlint-disable-next-line no-control-regex -- it is about them
+// oxlint-disable-next-line no-control-regex -- the pattern finds escape sequences
 const SEQUENCE = /\u001b\[([\d;:]*)m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 /** Maximum styled ranges per line. */
 const PARTS_MAX = 500;

@@ -1,4 +1,5 @@
-// The guarded release of a deployment: its state, and what each step saw of it and of the deployment before.
+// The guarded release of a deployment: its state, and the measurements of each step for it and for the previous
+// deployment.
 import { Section } from '../../components/page.tsx';
 import { State, type Tone } from '../../components/state.tsx';
 import { Table, type Column } from '../../components/table.tsx';
@@ -27,7 +28,7 @@ const failed = ({ failures, requests }: Seen): string =>
   requests === 0 ? '–' : `${rounded((100 * failures) / requests)} %`;
 const ms = (value: number | null): string => (value === null ? '–' : `${rounded(value)} ms`);
 
-/** A value of the new deployment, and that of the one before. */
+/** A value of the new deployment, and that of the previous deployment. */
 function both(of: (seen: Seen) => string): Column<Step>['cell'] {
   return ({ now, before }) => (now === null || before === null ? '–' : `${of(now)} / ${of(before)}`);
 }

@@ -16,7 +16,7 @@ export interface LogLine {
 export interface LogStep {
   readonly key: string;
   readonly step: string;
-  /** Its label, which no other step of the log has. */
+  /** The label of the step, unique in the log. */
   readonly name: string;
   readonly lines: readonly LogLine[];
   readonly hasError: boolean;

@@ -1,5 +1,5 @@
-// What ran for a binding of production or of a preview in the last 24 hours: how often, how long, how many failed. For
-// a queue, a timer or a workflow these are invocations, for a database, a state or files the calls of workers.
+// What ran for a binding of production or of a preview in the last 24 hours: how often, how long, how many failed.
+// Counts invocations of a queue, timer or workflow, and calls of workers to a database, state or files.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { MeasuredKind } from '#core/bindings/kinds.ts';
@@ -25,7 +25,7 @@ interface ActivityProps {
   readonly size?: { readonly name: string; readonly bytes: number } | null;
 }
 
-/** Nothing in `platform dev`, which stores no usage. */
+/** Renders nothing in `platform dev`, which stores no usage. */
 export function Activity(props: ActivityProps) {
   return mode === 'dev' ? null : <Shown {...props} />;
 }
@@ -93,7 +93,7 @@ interface Analytics {
   readonly series: readonly { readonly at: string; readonly requests: number; readonly failures: number }[];
 }
 
-/** One value for each step; steps without any are omitted by the API. */
+/** One value for each interval; the API omits intervals without values. */
 function drawn({ from, to, stepMs, series }: Analytics) {
   const counted = new Map(series.map((one) => [Date.parse(one.at), one]));
   const times: number[] = [];

@@ -11,7 +11,7 @@ export const runTones: Readonly<Record<string, Tone>> = {
   cancelled: 'neutral',
 };
 
-/** The status to show: a run that has begun and is pending sleeps, or waits for an event. */
+/** The status to show: a run that has begun and is `pending` either sleeps or waits for an event. */
 export function shownStatus(run: { readonly status: string; readonly startedAt: number | null }): string {
   return run.status === 'pending' && run.startedAt !== null ? 'waiting' : run.status;
 }

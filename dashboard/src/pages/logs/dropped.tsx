@@ -1,4 +1,4 @@
-// How many lines and requests of a period were not stored, and where all of them are counted.
+// How many lines and requests of a period were not stored, and a link to the page that counts all of them.
 import { Link } from '@tanstack/react-router';
 import { Notice } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';

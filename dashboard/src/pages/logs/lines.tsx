@@ -173,7 +173,7 @@ const textOf = (lines: readonly Line[]): string =>
 
 interface LineRowProps {
   readonly line: Line;
-  /** The line is of the open invocation. */
+  /** Whether the line belongs to the open invocation. */
   readonly isSame: boolean;
   readonly onOpen: () => void;
 }

@@ -19,7 +19,7 @@ interface LogsPageProps {
   readonly title: string;
   readonly from: '/projects/$project/logs' | '/projects/$project/logs/requests' | '/projects/$project/logs/traces';
   readonly actions?: (search: LogSearch, narrow: Narrow) => ReactNode;
-  /** One list fills the page. */
+  /** Whether one list fills the page. */
   readonly isFull?: boolean;
   readonly searchWords: string;
   /** Further filter fields. */
@@ -128,7 +128,7 @@ function Typed({
 }) {
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
-  // The URL was changed elsewhere.
+  // The URL was changed by something other than this field.
   if (known !== value) {
     setKnown(value);
     setTyped(value);

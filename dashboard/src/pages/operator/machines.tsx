@@ -1,4 +1,5 @@
-// Machines of the installation, for the operator: what they run, what they have free, which are lost; drain and remove.
+// Machines of the installation, for the operator: their parts, free resources and status, with actions to drain and
+// remove them.
 import { useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';

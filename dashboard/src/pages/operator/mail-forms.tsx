@@ -9,7 +9,7 @@ import styles from '../settings/settings.module.css';
 
 const queryKey = ['operator-settings'];
 
-/** Everything that depends on mail is read again. */
+/** Refetches everything that depends on mail. */
 function useMailChange<Input, Result>(
   act: (input: Input) => Promise<Result>,
   failed: string,
@@ -27,7 +27,7 @@ function useMailChange<Input, Result>(
   });
 }
 
-/** Saves mail server and sender; where variables set them, says so. */
+/** Saves mail server and sender; shows a notice if variables set them. */
 export function MailServerForm() {
   const { data } = useQuery({ queryKey, queryFn: ({ signal }) => dataOf(api.get('/operator/settings', { signal })) });
   const save = useMailChange(

@@ -218,7 +218,7 @@ const readInvitations = async (id: string, signal: AbortSignal) =>
   (await dataOf(api.get('/orgs/:id/invitations', { params: { id }, signal }))).items;
 type Invitation = Awaited<ReturnType<typeof readInvitations>>[number];
 
-/** For whom an invitation is. */
+/** The person for whom an invitation is meant. */
 function nameOf({ login, email }: Pick<Invitation, 'login' | 'email'>): string {
   return login ?? email ?? 'Anyone with the link';
 }

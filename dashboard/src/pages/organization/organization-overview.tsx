@@ -1,5 +1,5 @@
-// Overview of an organization: alerts that fire, what its projects served in the last day, and which of them are
-// busiest, fail most, are slowest or use most CPU.
+// Overview of an organization: alerts that fire, the requests of the last day, and the projects that are busiest, fail
+// most, are slowest or use most CPU.
 import { BarChartIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';

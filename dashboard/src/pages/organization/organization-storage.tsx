@@ -21,7 +21,7 @@ import { isAdmin } from './organization-page.tsx';
 type Project = Storage['projects'][number];
 type Kind = Storage['kinds'][number]['kind'];
 
-/** Names that are not the capitalized kind. */
+/** Display names of kinds whose name is not the capitalized kind. */
 const otherWords: Readonly<Partial<Record<Kind, string>>> = {
   workflows: 'Timers and workflows',
   artifacts: 'Deployments',

@@ -15,7 +15,7 @@ import styles from '../analytics/usage.module.css';
 /** What a project served over a period. */
 interface ProjectLoad {
   readonly projectId: string;
-  /** Used where the account is not a member of its organization. */
+  /** Used if the account is not a member of the project's organization. */
   readonly name?: string;
   /** Shown if given. */
   readonly organization?: string;

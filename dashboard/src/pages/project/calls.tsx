@@ -1,5 +1,5 @@
-// Calls of the last hour between a project and others, on its overview: which it calls, and which call it. Nothing is
-// shown for a project without any.
+// Calls of the last hour between a project and others, on its overview: the projects that it calls, and the projects
+// that call it. Nothing is shown for a project without calls.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Section } from '../../components/page.tsx';

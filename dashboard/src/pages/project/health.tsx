@@ -1,5 +1,5 @@
 // The last hour of a project on its overview: requests by status class, failures, latency and CPU, with releases as
-// marks. Each number leads to the page that explains it.
+// marks. Each number links to the page with its details.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
@@ -61,7 +61,7 @@ function Charts({ project, data }: HealthProps & { readonly data: Analytics }) {
       latency: latencySeries(intervals, 'firstByteMs').filter(({ label }) => label !== 'p95'),
       cpu: cpuSeries(intervals),
       limit: cpuLimit(data.totals, data.cpuBudgetMs),
-      // There is no room for their labels.
+      // The marks have no labels, because there is no room for them.
       marks: releaseMarks(data.releases).map(({ at }) => ({ at, label: '' })),
     };
   }, [data]);
@@ -158,7 +158,7 @@ function Charts({ project, data }: HealthProps & { readonly data: Analytics }) {
   );
 }
 
-/** The route with the largest value; null: all are 0. */
+/** The route with the largest value; null if all values are 0. */
 function most(routes: readonly RouteCounts[], read: (route: RouteCounts) => number): RouteCounts | null {
   const first = routes.toSorted((one, other) => read(other) - read(one))[0];
   return first === undefined || read(first) === 0 ? null : first;
@@ -168,7 +168,7 @@ interface CardProps {
   readonly project: string;
   readonly title: string;
   readonly value: string;
-  /** Of the routes on the page that it leads to. */
+  /** Sort order of the routes on the linked page. */
   readonly order?: RouteOrder;
   readonly chart: ChartProps;
   readonly children: ReactNode;

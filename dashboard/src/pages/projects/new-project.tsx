@@ -1,4 +1,4 @@
-// A new project, from a Git repository, which is built at once, or empty, to be deployed from a machine.
+// Creates a project: from a Git repository, which is built at once, or empty, to be deployed from the user's machine.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef, useState, type FormEvent } from 'react';
@@ -59,7 +59,7 @@ function Form({ organizations }: FormProps) {
   const [hosted, setHosted] = useState('');
   const [folder, setFolder] = useState('');
   const made = useRef(new Map<string, Promise<unknown>>());
-  /** Does a step; once it has succeeded, a further attempt with the same values uses its result. */
+  /** Runs a step, unless it has already succeeded with the same values: then its result is reused. */
   const once = async <Result,>(step: () => Promise<Result>, ...values: readonly string[]): Promise<Result> => {
     const key = JSON.stringify(values);
     const known = made.current.get(key) as Promise<Result> | undefined;

@@ -1,4 +1,5 @@
-// Lists and searches the repositories of a Git host, to choose one. Says why there are none, and what to do then.
+// Lists and searches the repositories of a Git host, to choose one. If there are none, it shows the reason and what to
+// do.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -18,7 +19,7 @@ const TYPING_MS = 300;
 
 interface PickerProps {
   readonly organizationId: string;
-  /** `installation/id` of the chosen repository; empty: none. */
+  /** `installation/id` of the selected repository; empty if none is selected. */
   readonly value: string;
   readonly onChange: (value: string, fullName: string) => void;
   /** Path to which a sign-in with the Git host returns. */
@@ -27,7 +28,7 @@ interface PickerProps {
 
 /** Where repositories are listed: the host of the application, or an account on another host. */
 interface GitSource {
-  /** Null: the host of the application. */
+  /** Null means the host of the application. */
   readonly accountId: string | null;
   readonly label: string;
 }
@@ -124,7 +125,7 @@ function Picker({ organizationId, value, onChange, returnTo, host, accountId }: 
     ...byCursor,
   });
   const { data, error, hasNextPage, fetchNextPage } = query;
-  // A search that found nothing so far goes on.
+  // A search without results so far continues with the next page.
   const isSearching = hasNextPage && data?.pages.every(({ items }) => items.length === 0) === true;
   useEffect(() => {
     if (isSearching) void fetchNextPage();

@@ -10,7 +10,7 @@ import { Section } from '../../components/page.tsx';
 import { noteFailed } from '../../components/toast.ts';
 import styles from './projects.module.css';
 
-/** Names that are tried when the template's is taken. */
+/** Number of names that are tried if the template's name is taken. */
 const NAMES_TRIED_MAX = 20;
 
 interface TemplatesProps {
@@ -80,7 +80,7 @@ export function Templates({ organizations }: TemplatesProps) {
   );
 }
 
-/** Creates a project named after the template: `hono`, or `hono-2` where that is taken. */
+/** Creates a project named after the template: `hono`, or `hono-2` if that is taken. */
 export async function createNamed(template: string, organizationId: string): Promise<{ readonly id: string }> {
   for (let count = 1; ; count++) {
     const name = count === 1 ? template : `${template}-${count}`;

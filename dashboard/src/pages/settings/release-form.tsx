@@ -10,7 +10,7 @@ import styles from './settings.module.css';
 type Release = NonNullable<Project['settings']['release']>;
 
 interface FormProps {
-  /** Null: production moves at once. */
+  /** Null means that all visitors get a new deployment at once. */
   readonly release: Release | null;
   readonly onSave: (release: Release | null) => void;
   readonly isPending: boolean;

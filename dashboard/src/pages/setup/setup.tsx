@@ -13,7 +13,7 @@ import { setupQuery, type Setup } from '../../queries/setup.ts';
 import styles from '../settings/settings.module.css';
 import { controls } from './steps.tsx';
 
-/** Deployments and emails change it meanwhile. */
+/** Deployments and emails change the state of steps in the meantime. */
 const LOOK_MS = 3000;
 
 type Step = Setup['steps'][number];

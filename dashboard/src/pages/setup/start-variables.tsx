@@ -1,11 +1,12 @@
-// What an operator adds to the variables of the platform for a domain and HTTPS, and where: the processes that serve
-// projects read these when they start, so that the page cannot set them.
+// The variables that an operator adds for a domain and HTTPS, and where to add them. The processes that serve projects
+// read these variables when they start, so the page cannot set them.
 import { CodeBlock } from '../../components/code-block.tsx';
 import styles from '../settings/settings.module.css';
 
 /** @param domain of projects, such as `apps.example.com`. */
 export function StartVariables({ domain }: { readonly domain: string }) {
-  // Dashboard and API are beside the domain of projects: below it, they could take the name of one.
+  // Dashboard and API have hosts next to the domain of projects, because a host below it could be the name of a
+  // project.
   const parent = domain.split('.').length > 2 ? domain.slice(domain.indexOf('.') + 1) : domain;
   const lines = [
     `HANDLER_DOMAIN=${domain}`,

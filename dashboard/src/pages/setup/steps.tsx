@@ -1,4 +1,5 @@
-// The controls of the steps of the setup: a form where the platform can do it at once, else where to do it.
+// The controls for the steps of the setup: a form if the platform can do the step at once, else a link to the right
+// page.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ComponentType } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -21,7 +22,7 @@ interface StepProps {
   readonly isDone: boolean;
 }
 
-/** By the name of the step. */
+/** The controls by the name of the step. */
 export const controls: Readonly<Record<Setup['steps'][number]['name'], ComponentType<StepProps>>> = {
   account: AccountStep,
   domain: DomainStep,

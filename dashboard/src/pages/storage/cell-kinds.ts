@@ -17,7 +17,7 @@ export function shownLiteral(value: Cell | undefined): string {
   return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text;
 }
 
-/** Kind of a value; for NULL, of its column. @param type the type of the column, as declared. */
+/** Kind of a value; for NULL, the kind of its column. @param type the type of the column, as declared. */
 export function kindOf(value: Cell, type: string): CellKind {
   if (value === null) return /int|real|num|doub|float/i.test(type) ? 'number' : 'text';
   if (typeof value === 'string') return 'text';

@@ -12,7 +12,7 @@ import { insertOf, runStatement } from './statements.ts';
 import styles from './storage.module.css';
 import type { Cell } from './value.tsx';
 
-/** What is typed for a column; `default` leaves it out of the statement. */
+/** The input for a column; `default` leaves the column out of the statement. */
 interface Typed {
   readonly kind: CellKind | 'default';
   readonly text: string;

@@ -1,5 +1,5 @@
-// Restores a moment of a replicated database into a copy, which the list of copies then has. Nothing is shown where the
-// database has no replica.
+// Restores a replicated database as it was at a given time into a copy, which then appears in the list of copies.
+// Nothing is shown if the database has no replica.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -15,7 +15,7 @@ interface MomentsProps {
   readonly isPending: boolean;
 }
 
-/** As an input of type `datetime-local` writes it, in the time zone of the browser. */
+/** The time in the format of an input of type `datetime-local`, in the time zone of the browser. */
 function localText(time: Date): string {
   const shifted = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
   return shifted.toISOString().slice(0, 19);

@@ -1,5 +1,5 @@
-// Durable objects of a class: when they were last active, their alarms and WebSockets; one of them with what it stores,
-// SQL, and the buttons that end or delete it.
+// Durable objects of a class: when they were last active, their alarms and WebSockets; for one object, its stored
+// values, an SQL field, and buttons to end or delete it.
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { PlayIcon } from '@radix-ui/react-icons';
@@ -25,7 +25,7 @@ import { objectKind, storageArea } from './kinds.ts';
 import styles from './storage.module.css';
 import { bytesText, type Cell } from './value.tsx';
 
-/** What the SQL field begins with: the tables of the object. */
+/** The initial SQL of the field, which lists the tables of the object. */
 const FIRST_SQL = 'SELECT name, sql FROM sqlite_schema;';
 
 export function ObjectsPage() {

@@ -1,4 +1,4 @@
-// Calls of a state or of files, with what the project stores of the kind.
+// Calls to a state or to files, with the size of all data of this kind in the project.
 import { useQuery } from '@tanstack/react-query';
 import { projectQuery } from '../../queries/account.ts';
 import type { BindingPlace } from '../../queries/resources.ts';
@@ -14,7 +14,7 @@ interface StoredProps {
   readonly kind: keyof typeof counted;
 }
 
-/** Storage is counted for the project: all its states, or all its files. */
+/** Storage is counted per project, for all its states or all its files together. */
 export function StoredActivity({ place, kind }: StoredProps) {
   const { data: project } = useQuery({ ...projectQuery(place.project), enabled: mode === 'production' });
   const { data: storage } = useQuery({
