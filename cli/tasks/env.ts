@@ -34,7 +34,7 @@ export function exampleText(): string {
 
 const VARIABLES_HEADER = `# Variables
 
-The variables of an installation, which its operator sets. For variables of a project, see [environment variables and
+This page lists the variables of an installation, which its operator sets. For variables of a project, see [environment variables and
 secrets](environment-variables.md); for variables that set a limit, [limits](limits.md).
 
 \`platform secrets init\` creates \`.env\` with the secrets and the variables that most installations set. These pages explain the variables of each
