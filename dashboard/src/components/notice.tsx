@@ -55,7 +55,7 @@ type FailedWork =
 
 const advice: Readonly<Record<string, string>> = {
   forbidden: 'Ask an owner or admin of the organization for the required role.',
-  not_found: 'It may have been deleted, or you may not be a member of its organization.',
+  not_found: 'The record may have been deleted, or you may not be a member of its organization.',
   rate_limited: 'Wait a moment. The page retries automatically.',
   unreachable: 'The page reconnects automatically.',
 };

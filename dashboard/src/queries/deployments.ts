@@ -98,7 +98,7 @@ export function stateOf(deployment: Deployment): readonly [tone: Tone, word: str
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  approval_required: 'From a fork: a member must approve it before it is built.',
+  approval_required: 'From a fork: a member must approve the deployment before it is built.',
   superseded: 'Superseded by a newer deployment of the branch.',
   branch_removed: 'The branch was deleted.',
   canceled: 'Canceled by a user.',

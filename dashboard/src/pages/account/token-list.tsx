@@ -134,7 +134,7 @@ export function NewTokenButton({ organizationId, queryKey }: NewTokenProps) {
   return (
     <AddButton
       label="New token"
-      secret={{ title: 'New token', hint: 'Use it as PLATFORM_API_TOKEN, or as the password for git push.' }}
+      secret={{ title: 'New token', hint: 'Use the token as PLATFORM_API_TOKEN, or as the password for git push.' }}
     >
       {({ onSecret, onClose }) => (
         <RecordForm
@@ -143,7 +143,12 @@ export function NewTokenButton({ organizationId, queryKey }: NewTokenProps) {
           failed="Could not create the token"
           queryKey={queryKey}
           fields={{
-            name: { label: 'Name', hint: 'What you will use it for', maxLength: 100, placeholder: 'guest-book CI' },
+            name: {
+              label: 'Name',
+              hint: 'What you will use the token for',
+              maxLength: 100,
+              placeholder: 'guest-book CI',
+            },
             scope: { label: 'Scope', choices: scopeWords, value: 'deploy' },
             organization: {
               label: 'Organization',

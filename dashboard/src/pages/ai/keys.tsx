@@ -50,7 +50,7 @@ const lifetimes = [
 ] as const;
 const SECRET = {
   title: 'New key',
-  hint: "Use it as the API key of any OpenAI client. The base URL is the platform's API URL followed by /ai.",
+  hint: "Use the key as the API key of any OpenAI client. The base URL is the platform's API URL followed by /ai.",
 };
 
 export function AiKeys({ id }: { readonly id: string }) {
@@ -103,7 +103,7 @@ function NewKey({ id, onSecret, onClose }: AddFormProps & { readonly id: string 
       failed="Could not create the key"
       queryKey={['ai-keys', id]}
       fields={{
-        name: { label: 'Name', hint: 'What you will use it for', maxLength: 100, placeholder: "Ada's notebook" },
+        name: { label: 'Name', hint: 'What you will use the key for', maxLength: 100, placeholder: "Ada's notebook" },
         days: { label: 'Expires', choices: lifetimes, value: '90' },
       }}
       act={({ name, days }) => {

@@ -130,7 +130,7 @@ function ProviderDialog({ id, before, onClose }: ProviderDialogProps) {
     <FormDialog
       onClose={onClose}
       title={before === null ? 'New provider' : before.name}
-      description="Call its models as name/model."
+      description="Call the provider's models as name/model."
       action={before === null ? 'Create provider' : 'Save provider'}
       onSubmit={() => save.mutate(undefined)}
       isPending={save.isPending}

@@ -49,7 +49,7 @@ export function OperatorAlertsPage() {
   );
 }
 
-const SECRET = { title: 'Channel secret', hint: 'Notifications are signed with it.' };
+const SECRET = { title: 'Channel secret', hint: 'Notifications are signed with this secret.' };
 
 const useChannels = (projectId: string | null) =>
   useQuery({ queryKey: ['alert-channels', projectId], queryFn: ({ signal }) => readChannels(projectId, signal) });

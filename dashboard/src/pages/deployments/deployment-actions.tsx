@@ -227,7 +227,7 @@ function PromoteDialog({ deployment, onClose }: DialogProps) {
           <p>{promotionSentence(preview)}</p>
           {release !== null && (
             <Checkbox
-              label="Send all visitors to it at once"
+              label="Send all visitors to the deployment at once"
               checked={isNow}
               onChange={(event) => setNow(event.target.checked)}
             />

@@ -203,7 +203,7 @@ function StartRun({
             </span>
           )}
         </div>
-        <Field label="ID" hint="Leave empty to generate one. If a run with this ID exists, no new run starts.">
+        <Field label="ID" hint="Leave empty to generate an ID. If a run with this ID exists, no new run starts.">
           {(control) => <Input {...control} isCode value={id} onChange={(event) => setId(event.target.value)} />}
         </Field>
       </Dialog>

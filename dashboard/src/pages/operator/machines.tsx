@@ -90,7 +90,7 @@ export function MachinesPage() {
       {data === undefined && <Unloaded what="the machines" error={error} refetch={refetch} />}
       {lost.length > 0 && (
         <Notice tone="failed" title={`Lost: ${lost.join(', ')}`}>
-          <p>Requests go to the other machines. Start it again, or remove it.</p>
+          <p>Requests go to the other machines. Start the machine again, or remove it.</p>
         </Notice>
       )}
       {data !== undefined && (
@@ -130,8 +130,8 @@ export function MachinesPage() {
         }}
       >
         {isDrain
-          ? 'It gets no new requests, running ones finish, and its WebSockets close. To use it again, restart it.'
-          : 'If it still runs, it stops.'}
+          ? 'The machine gets no new requests, running requests finish, and its WebSockets close. To use the machine again, restart it.'
+          : 'If the machine still runs, it stops.'}
       </Confirm>
       <Section title="Add a machine">
         <CodeBlock code="platform machines token" isCommand />

@@ -141,7 +141,7 @@ function NewAccount({
   return (
     <RecordForm
       title="Connect account"
-      description="The token is checked at once and stored encrypted. For an account that is connected already, it replaces the earlier token."
+      description="The token is checked at once and stored encrypted. For an account that is connected already, the new token replaces the earlier token."
       action="Connect"
       failed="Could not connect the account"
       queryKey={['git-accounts', organizationId]}
@@ -175,7 +175,7 @@ function NewHost({ onClose }: AddFormProps) {
   return (
     <RecordForm
       title="Add Git host"
-      description="All organizations of this platform can connect accounts on it."
+      description="All organizations of this platform can connect accounts on the host."
       action="Add"
       failed="Could not add the Git host"
       queryKey={['git-hosts']}
@@ -188,7 +188,7 @@ function NewHost({ onClose }: AddFormProps) {
           isCode: true,
           isOptional: true,
           maxLength: 2048,
-          hint: 'Empty for gitlab.com. For Bitbucket, it ends with the workspace.',
+          hint: 'Empty for gitlab.com. For Bitbucket, the URL ends with the workspace.',
           placeholder: 'https://code.example.com',
         },
       }}

@@ -45,7 +45,7 @@ function App({ source, url, installUrl, problem, returnTo }: AppProps) {
     queryKey: gitHubAppQuery.queryKey,
     act: () => dataOf(api.delete('/git-host/application', { query: { disconnect: false } })),
     failed: 'Could not remove the GitHub App',
-    onDone: () => noteDone('GitHub App removed. Delete it on GitHub, too'),
+    onDone: () => noteDone('GitHub App removed. Delete the app on GitHub, too'),
   });
   if (source === null)
     return (

@@ -205,7 +205,7 @@ function Members({ organization }: { readonly organization: FullOrganization }) 
       {recovery !== null && (
         <Secret
           title="Recovery link"
-          hint={`Send it to this person only. It sets a new password once, within a day${recovery.removeSecondFactor ? ', and turns off two-factor authentication' : ''}.`}
+          hint={`Send the link to this person only. The link sets a new password once, within a day${recovery.removeSecondFactor ? ', and turns off two-factor authentication' : ''}.`}
           value={recovery.url}
           onClose={() => setRecovery(null)}
         />

@@ -270,7 +270,7 @@ function Ownership({ organization }: PartProps) {
         </Button>
       </div>
       <div className={styles.danger}>
-        <p>Delete the organization. Delete its projects first.</p>
+        <p>Delete the organization. Delete the projects of the organization first.</p>
         <Button variant="danger" onClick={() => setOpened('delete')}>
           Delete organization
         </Button>

@@ -38,7 +38,7 @@ const readWebhooks = (id: string, signal: AbortSignal) =>
   dataOf(api.get('/orgs/:id/webhooks', { params: { id }, signal }));
 type Webhook = Awaited<ReturnType<typeof readWebhooks>>[number];
 
-const SECRET = { title: 'Webhook secret', hint: 'Deliveries are signed with it.' };
+const SECRET = { title: 'Webhook secret', hint: 'Deliveries are signed with this secret.' };
 
 export function WebhooksPage() {
   return (

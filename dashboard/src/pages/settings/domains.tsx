@@ -130,7 +130,7 @@ function AddDomain({ id, onClose }: { readonly id: string; readonly onClose: () 
         const body = { hostname, ...(branch !== '' && { branch }), ...(redirectTo !== '' && { redirectTo }) };
         return dataOf(api.post('/projects/:id/domains', { params: { id }, body }));
       }}
-      onDone={({ hostname }) => noteDone(`${hostname} added`, 'Now create its DNS records.')}
+      onDone={({ hostname }) => noteDone(`${hostname} added`, 'Now create the DNS records of the domain.')}
       onClose={onClose}
     />
   );

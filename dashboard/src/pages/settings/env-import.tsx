@@ -35,7 +35,7 @@ export function EnvImport({ projectId, onClose }: { readonly projectId: string; 
       return dataOf(api.post('/environment-variables/:projectId/import', { params: { projectId }, body }));
     },
     onDone: ({ items }) => {
-      noteDone(`${items.length} variables imported`, 'They take effect on the next deployment.');
+      noteDone(`${items.length} variables imported`, 'The variables take effect on the next deployment.');
       onClose();
     },
   });

@@ -51,7 +51,7 @@ function General({ project }: { readonly project: Project }) {
     queryKey: ['project'],
     act: (change: Change) => patch(project.id, change),
     failed: 'The settings were not saved',
-    onDone: () => noteDone('Settings saved', 'They take effect on the next deployment.'),
+    onDone: () => noteDone('Settings saved', 'The settings take effect on the next deployment.'),
   });
   return (
     <>
@@ -273,7 +273,7 @@ function Previews({ project, onSave, isPending }: FormProps) {
           <Secret
             title="Bypass token"
             value={token}
-            hint="Send it as the header x-platform-protection-bypass. The previous token is revoked."
+            hint="Send the token as the header x-platform-protection-bypass. The previous token is revoked."
             onClose={() => setToken(null)}
           />
         )}

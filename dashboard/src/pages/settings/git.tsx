@@ -49,7 +49,7 @@ function Git({ project }: { readonly project: Project }) {
     onDone: ({ webhook }) =>
       noteDone(
         'Repository checked',
-        webhook === null ? 'It is no longer on the Git host.' : `The webhook was ${webhook}.`,
+        webhook === null ? 'The repository is no longer on the Git host.' : `The webhook was ${webhook}.`,
       ),
   });
   if (data === undefined) return <Unloaded what="the repositories" error={error} refetch={refetch} />;

@@ -20,7 +20,7 @@ type Hook = Awaited<ReturnType<typeof readHooks>>[number];
 
 const SECRET = {
   title: 'Deploy hook URL',
-  hint: 'Anyone with the URL can deploy the branch. It is revoked when you leave the organization.',
+  hint: 'Anyone with the URL can deploy the branch. The hook is revoked when you leave the organization.',
 };
 
 export function HooksPage() {

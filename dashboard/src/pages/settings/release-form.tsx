@@ -36,8 +36,8 @@ export function ReleaseForm({ release, onSave, isPending }: FormProps) {
       >
         <p className={styles.soft}>
           {release === null
-            ? 'A new deployment gets all visitors at once. With steps, it is compared with the deployment before, and rolled back if it is worse.'
-            : 'A new deployment gets a rising share of the visitors, and is rolled back if it is worse than the deployment before.'}{' '}
+            ? 'A new deployment gets all visitors at once. With steps, a new deployment is compared with the previous deployment, and rolled back if it is worse.'
+            : 'A new deployment gets a rising share of the visitors, and is rolled back if it is worse than the previous deployment.'}{' '}
           <code>release</code> in <code>platform.yaml</code> overrides this.
         </p>
         <FieldRow>

@@ -50,7 +50,9 @@ export function VariableForm({ projectId, variable, onClose }: VariableFormProps
         const params = { projectId, variableId: variable.id };
         return dataOf(api.patch('/environment-variables/:projectId/:variableId', { params, body: { value, kind } }));
       }}
-      onDone={(_, { key }) => noteDone(`${variable?.key ?? key} saved`, 'It takes effect on the next deployment.')}
+      onDone={(_, { key }) =>
+        noteDone(`${variable?.key ?? key} saved`, 'The variable takes effect on the next deployment.')
+      }
       onClose={onClose}
     >
       {variable === null && <WhereFields where={where} onChange={setWhere} />}

@@ -112,7 +112,7 @@ function DomainStep() {
     >
       <Field
         label="Check a domain"
-        hint="Projects are served on its subdomains, such as shop.apps.example.com."
+        hint="Projects are served on subdomains of it, such as shop.apps.example.com."
         error={check.error === null ? null : wordsOf(check.error)}
       >
         {(control) => (
@@ -245,7 +245,7 @@ function InvitationsStep() {
       </div>
       {url !== null && (
         <>
-          <p className={styles.soft}>It is shown once, works once, and expires in 7 days.</p>
+          <p className={styles.soft}>The link is shown once, works once, and expires in 7 days.</p>
           <CodeBlock code={url} wraps />
         </>
       )}

@@ -119,7 +119,7 @@ function addressOf({ project }: ResourcePlace, area: Area, kind: Kind, binding: 
 function NoBindings({ area }: { readonly area: Area }) {
   return (
     <EmptyState title={area.emptyTitle} commands={mode === 'dev' ? [] : ['platform deploy']}>
-      {area.emptyText} {mode === 'dev' ? 'It appears when you save platform.yaml.' : 'Then deploy:'}
+      {area.emptyText} {mode === 'dev' ? 'The binding appears here when you save platform.yaml.' : 'Then deploy:'}
       <code className={styles.yaml}>{area.example}</code>
     </EmptyState>
   );

@@ -63,7 +63,7 @@ function Cache({ place }: { readonly place: BindingPlace }) {
       {isListed && data === undefined && <Unloaded what="the entries" error={error} refetch={refetch} />}
       {data?.items.length === 0 && (
         <EmptyState title="No entries">
-          {`To add one, call \`await env.${place.binding}.set('greeting', 'hello')\` in your worker. Entries are evicted when the cache is full.`}
+          {`To add an entry, call \`await env.${place.binding}.set('greeting', 'hello')\` in your worker. Entries are evicted when the cache is full.`}
         </EmptyState>
       )}
       {data !== undefined && data.items.length > 0 && (

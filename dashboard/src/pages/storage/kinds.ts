@@ -61,7 +61,7 @@ export const storageArea: Area = {
   title: 'Storage',
   kinds: [...kindsIn('storage'), objectKind],
   emptyTitle: 'No databases, state or files yet',
-  emptyText: 'Add a database to platform.yaml. Your worker uses it as env.DB.',
+  emptyText: 'Add a database to platform.yaml. Your worker uses the database as env.DB.',
   example: 'db: { DB: main }',
 };
 
@@ -70,7 +70,7 @@ export const jobsArea: Area = {
   title: 'Queues & jobs',
   kinds: [...kindsIn('jobs'), scheduleKind],
   emptyTitle: 'No queues or workflows yet',
-  emptyText: 'Add a queue to platform.yaml. Your worker sends to it as env.JOBS.',
+  emptyText: 'Add a queue to platform.yaml. Your worker sends messages to the queue as env.JOBS.',
   example: 'queue: { JOBS: jobs }',
 };
 

@@ -191,8 +191,8 @@ function ObjectSheet({
         }}
       >
         {confirmed === 'delete'
-          ? 'Its storage and its alarm are deleted, and its instance ends.'
-          : 'Its instance ends; its storage stays. If it is running, the other objects of the deployment start again too.'}
+          ? 'Storage and alarm of the object are deleted, and its instance ends.'
+          : 'The instance of the object ends; its storage stays. If it is running, the other objects of the deployment start again too.'}
       </Confirm>
     </Sheet>
   );

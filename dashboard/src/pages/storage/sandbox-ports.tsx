@@ -24,7 +24,7 @@ export function SandboxPorts({ place, sandbox, onClose, change, isPending }: San
       {error !== null && <ErrorState title="Could not load the ports" error={error} />}
       {data?.items.length === 0 && (
         <EmptyState title="No exposed ports">
-          {`To expose one, call \`await env.${place.binding}.get('${sandbox}').exposePort(8080)\` in your worker.`}
+          {`To expose a port, call \`await env.${place.binding}.get('${sandbox}').exposePort(8080)\` in your worker.`}
         </EmptyState>
       )}
       {data !== undefined && data.items.length > 0 && (

@@ -56,7 +56,7 @@ function Sandboxes({ place }: { readonly place: BindingPlace }) {
         empty={
           <EmptyState title={prefix === '' ? 'No sandboxes yet' : 'No results'}>
             {prefix === '' &&
-              `To create one, call \`await env.${place.binding}.get('user-1').exec('echo hello')\` in your worker.`}
+              `To create a sandbox, call \`await env.${place.binding}.get('user-1').exec('echo hello')\` in your worker.`}
           </EmptyState>
         }
       >

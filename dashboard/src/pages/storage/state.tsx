@@ -59,7 +59,7 @@ function Entries({ place }: { readonly place: BindingPlace }) {
         empty={
           <EmptyState title={prefix === '' ? 'No entries yet' : 'No results'}>
             {prefix === '' &&
-              `To add one, call \`await env.${place.binding}.put('greeting', 'hello')\` in your worker.`}
+              `To add an entry, call \`await env.${place.binding}.put('greeting', 'hello')\` in your worker.`}
           </EmptyState>
         }
       >
