@@ -20,7 +20,7 @@ const LOOK_MS_MOST = 1000;
 const own: Served['tools'] = [
   {
     name: ASK,
-    description: 'Sends the agent a message and waits for its answer. It remembers the conversation.',
+    description: 'Sends the agent a message and waits for its answer. The agent remembers the conversation.',
     inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
   },
   {
