@@ -50,7 +50,7 @@ export const variableGroups: readonly Group[] = [
       ['ACME_URL', '', 'ACME directory of the certificate authority; default: Let’s Encrypt'],
       ['ACME_EMAIL', '', 'Email address for the certificate authority'],
       ['EDGE_CERTIFICATE_FILE', '', 'A certificate of your own, such as a wildcard, as a PEM file'],
-      ['EDGE_KEY_FILE', '', 'Private key of that certificate, as a PEM file'],
+      ['EDGE_KEY_FILE', '', 'Private key of EDGE_CERTIFICATE_FILE, as a PEM file'],
     ],
     rare: [
       ['CADDY_BIN', 'caddy', 'The program Caddy'],
@@ -325,7 +325,7 @@ export const variableGroups: readonly Group[] = [
       ['SANDBOX_MACHINE_MAX', 'xlarge', 'Largest machine size of sandboxes: small, default, large, xlarge'],
       ['SANDBOX_LOG_EXEC', '', '1 logs what commands print, which may contain customer data'],
       ['HOSTED_TEMPLATE_SNAPSHOT_ID', '', 'hosted: required snapshot of the template'],
-      ['HOSTED_MACHINE_TYPE', '', 'hosted: small, default or large'],
+      ['HOSTED_MACHINE_TYPE', '', 'hosted: machine size of sandboxes: small, default or large'],
       ['HOSTED_TTL_SECONDS', '86400', 'hosted: time after a start until the sandbox is archived; 0 means never'],
       ['HOSTED_REQUIRE_SCOPED_KEY', '', 'hosted: true refuses an unscoped key'],
     ],
