@@ -79,7 +79,7 @@ export async function findAccess(shell: Shell, { api }: { readonly api?: string 
       {
         advice:
           machine.length > 1
-            ? `Choose one with --api, for example --api ${machine[0]!.origin}`
+            ? `Choose a platform with --api, for example --api ${machine[0]!.origin}`
             : 'Run `platform login --api <url>`, set PLATFORM_API_TOKEN, or start a platform on this machine: `npm start` in its clone.',
       },
     );
@@ -119,7 +119,7 @@ export function connect(access: ApiAccess): Api {
 function revokedHere(origin: string): CliError {
   return new CliError(`The token of this machine for ${origin} was revoked`, {
     code: 'unauthorized',
-    advice: 'Restart the platform to issue a new one, or set PLATFORM_API_TOKEN.',
+    advice: 'Restart the platform to issue a new token, or set PLATFORM_API_TOKEN.',
   });
 }
 
@@ -146,7 +146,8 @@ export async function answerOf(origin: string, request: Request): Promise<Respon
     const { cause, message } = error as Error & { cause?: { code?: string; message?: string } };
     const reason = late.signal.aborted ? `no response within ${ANSWER_MS_MAX / 1000} s` : (cause?.code ?? message);
     throw new CliError(`The platform at ${origin} does not answer: ${reason}`, {
-      advice: 'Check that it is running and that the URL is right: --api, PLATFORM_API_URL or `platform login`.',
+      advice:
+        'Check that the platform is running and that the URL is right: --api, PLATFORM_API_URL or `platform login`.',
     });
   } finally {
     clearTimeout(timer);

@@ -48,7 +48,7 @@ export function readLogins(shell: Shell): Logins {
   const logins = parse(text);
   if (logins === null)
     throw new CliError(`${file} has an unsupported format`, {
-      advice: 'Delete it and log in again: `platform login`.',
+      advice: 'Delete the file and log in again: `platform login`.',
     });
   return logins;
 }

@@ -133,7 +133,7 @@ async function post(origin: string, path: string, form: Record<string, string>):
     return { status: response.status, body: JSON.parse(text) as Record<string, unknown>, response };
   } catch {
     throw new CliError(`${origin} is not a platform API: it returned status ${response.status} without JSON`, {
-      advice: 'Check the URL: it is PUBLIC_API_URL of the platform, for example http://localhost:4002.',
+      advice: 'Check the URL, which is PUBLIC_API_URL of the platform, for example http://localhost:4002.',
     });
   }
 }

@@ -108,6 +108,6 @@ export async function newestDeployment(api: Api, project: Project, branch: strin
   const [newest] = await allOf<Deployment>(api, '/deployments', { projectId: project.id, branch, limit: 1 }, 1);
   if (newest !== undefined) return newest;
   throw new CliError(`${project.name} has no deployments${branch === undefined ? '' : ` of ${branch}`} yet`, {
-    advice: 'Create one with `platform deploy`.',
+    advice: 'Create a deployment with `platform deploy`.',
   });
 }

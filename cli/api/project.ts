@@ -125,7 +125,7 @@ export async function organizationOf(api: Api, named: string | undefined): Promi
   const [only, ...others] = organizations;
   if (only === undefined)
     throw new CliError('You are not a member of an organization', {
-      advice: 'Create one with `platform org create <name>`, or ask an owner to invite you.',
+      advice: 'Create an organization with `platform org create <name>`, or ask an owner to invite you.',
     });
   if (others.length > 0)
     throw new CliError(`You are a member of ${organizations.length} organizations: choose one`, {

@@ -133,7 +133,7 @@ function cleaned(value: unknown): unknown {
 
 function notAnApi({ origin }: Api, found: string): CliError {
   return new CliError(`${origin} is not a platform API: ${found}`, {
-    advice: 'Check the URL: --api, PLATFORM_API_URL, or the one that `platform link` stored.',
+    advice: 'Check the URL: --api, PLATFORM_API_URL, or the URL that `platform link` stored.',
   });
 }
 

@@ -34,7 +34,8 @@ export async function openSocket(api: Api, path: string, query: Query): Promise<
     socket.on('error', (error: NodeJS.ErrnoException) =>
       reject(
         new CliError(`The platform at ${api.origin} does not answer: ${error.code ?? error.message}`, {
-          advice: 'Check that it is running and that the URL is right: --api, PLATFORM_API_URL or `platform login`.',
+          advice:
+            'Check that the platform is running and that the URL is right: --api, PLATFORM_API_URL or `platform login`.',
         }),
       ),
     );

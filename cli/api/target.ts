@@ -57,7 +57,7 @@ export async function needApi(shell: Shell, flags: PlatformFlags, command: strin
   if (api !== null) return api;
   throw new CliError(`\`${command}\` requires a control plane, but the platform on this machine has none`, {
     advice:
-      'Start it with a database (without DATABASE_URL=none), or choose another platform: --api, PLATFORM_API_URL.',
+      'Start the platform with a database (without DATABASE_URL=none), or choose another platform: --api, PLATFORM_API_URL.',
   });
 }
 

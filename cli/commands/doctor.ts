@@ -71,7 +71,7 @@ async function runningHere(shell: Shell): Promise<LocalPlatform | null> {
 /** Check of the control plane from a container. */
 async function checkPart(shell: Shell, parts: readonly string[]): Promise<Finding> {
   if (!parts.includes('api'))
-    return ok('api', 'The control plane runs elsewhere: check it with `platform doctor --api <url>`');
+    return ok('api', 'The control plane runs elsewhere: check the control plane with `platform doctor --api <url>`');
   const port = shell.env['API_PORT']?.trim() || '4002';
   const answer = await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(5000) }).catch(
     () => null,

@@ -54,7 +54,7 @@ export const command = defineCommand({
     if (args.print !== true) {
       if (existsSync(target) && args.force !== true)
         throw new CliError('platform.yaml already exists', {
-          advice: 'Pass --force to overwrite it, or --print to print the result.',
+          advice: 'Pass --force to overwrite the file, or --print to print the result.',
         });
       if (writesVariables) writeFileSync(variableFile, toVariableFile(variables), { mode: 0o600 });
       writeFileSync(target, yaml);

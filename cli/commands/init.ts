@@ -48,7 +48,7 @@ export const command = defineCommand({
       if (args.template !== undefined)
         throw new CliError('A template and --from cannot be combined', {
           exitCode: 2,
-          advice: 'Use `platform init --from .` for an existing project, and a template for a new one.',
+          advice: 'Use `platform init --from .` for an existing project, and a template for a new project.',
         });
       describe(shell, path.resolve(shell.cwd, args.from), args.json === true);
       return;
@@ -109,7 +109,7 @@ export function initProject(
   } catch (error) {
     if (!(error instanceof ProjectError)) throw error;
     if (error.code === 'folder_not_empty')
-      throw new CliError(error.message, { advice: 'Choose another folder, or pass --force to use this one.' });
+      throw new CliError(error.message, { advice: 'Choose another folder, or pass --force to use this folder.' });
     const near = nearestWord(template, Object.keys(templates));
     throw new CliError(`${error.message}${near === undefined ? '' : `. Did you mean ${near}?`}`, {
       exitCode: 2,
@@ -137,7 +137,7 @@ function withPackages(text: string, project: string, folder: string | null, chec
     const tarball = tarballs.find((file) => file.startsWith(`${stem}-`) && /^\d/.test(file.slice(stem.length + 1)));
     if (tarball === undefined)
       throw new CliError(`Found no tarball of ${name} in ${folder}`, {
-        advice: 'Create them with `npm run pack` in the checkout of the platform.',
+        advice: 'Create the tarballs with `npm run pack` in the checkout of the platform.',
       });
     return path.join(folder, tarball);
   };

@@ -16,7 +16,7 @@ export const command = defineCommand({
       required: true,
       description: 'ID of a deployment, or a branch for its current deployment',
     },
-    now: { type: 'boolean', description: 'Skip the guarded release: send all visitors to it at once' },
+    now: { type: 'boolean', description: 'Skip the guarded release: send all visitors to the deployment at once' },
     ...yesFlag,
     ...targetFlags,
     json: { type: 'boolean', description: 'Print JSON' },

@@ -77,7 +77,7 @@ function readFile(shell: Shell, name: string): SetupFile {
   if (text.length > FILE_BYTES_MAX)
     throw new CliError(`${name} is larger than ${FILE_BYTES_MAX} bytes`, {
       exitCode: 2,
-      advice: 'Its keys are in docs/install.md.',
+      advice: 'The keys of the file are in docs/install.md.',
     });
   const { setup, problems } = parseSetupFile(text, name);
   if (setup !== null) return setup;
@@ -134,7 +134,7 @@ async function organizationOf(api: Api): Promise<string> {
   const { organizations } = await ask<{ organizations: readonly { readonly id: string }[] }>(api, 'GET', '/user');
   const [first] = organizations;
   if (first === undefined)
-    throw new CliError('You have no organization', { advice: 'Create one: `platform org create <name>`.' });
+    throw new CliError('You have no organization', { advice: 'Create an organization: `platform org create <name>`.' });
   return first.id;
 }
 

@@ -100,7 +100,7 @@ export async function startPlatform(shell: Shell, deps: StartDeps): Promise<numb
   if (lock === null) {
     const pid = notedHolder(lockFile);
     throw new CliError(`The platform is already running on ${folder}${pid === null ? '' : ` (process ${pid})`}`, {
-      advice: 'Stop it first, or set FS_PATH, HANDLER_PORT and API_PORT to start a second one.',
+      advice: 'Stop that platform first, or set FS_PATH, HANDLER_PORT and API_PORT to start a second platform.',
     });
   }
   noteHolder(lockFile, process.pid);
@@ -251,7 +251,7 @@ async function superviseUntil(
   };
   const end = await Promise.race([serve(), ended, asked]);
   if (end !== 'asked')
-    throw new CliError(`The handler exited (exit code ${end})`, { advice: 'See its message above.' });
+    throw new CliError(`The handler exited (exit code ${end})`, { advice: 'See the message of the handler above.' });
   await stop(child, ended);
   return 0;
 }
@@ -260,7 +260,9 @@ function activatedSocket(shell: Shell): ReturnType<typeof takeActivatedSocket> {
   try {
     return takeActivatedSocket(shell.env);
   } catch (error) {
-    throw new CliError((error as Error).message, { advice: 'Change it with `systemctl edit --full platform.socket`.' });
+    throw new CliError((error as Error).message, {
+      advice: 'Change the address with `systemctl edit --full platform.socket`.',
+    });
   }
 }
 

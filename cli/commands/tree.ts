@@ -218,7 +218,7 @@ const dataCommands: Readonly<Record<string, Entry>> = {
       ls: { summary: 'List files', load: () => import('./sandbox/files.ts') },
       suspend: { summary: 'Suspend a sandbox', load: () => import('./sandbox/suspend.ts') },
       resume: { summary: 'Resume a sandbox', load: () => import('./sandbox/resume.ts') },
-      snapshot: { summary: 'Create a snapshot of its files', load: () => import('./sandbox/snapshot.ts') },
+      snapshot: { summary: 'Create a snapshot of the files of a sandbox', load: () => import('./sandbox/snapshot.ts') },
       snapshots: {
         summary: 'Snapshots: list, rm',
         byDefault: 'list',

@@ -50,7 +50,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
       '--force is only supported without a control plane: this platform starts every worker before serving it',
       {
         exitCode: 2,
-        advice: 'Fix the worker. `platform dev` shows why it does not start.',
+        advice: 'Fix the worker. `platform dev` shows why the worker does not start.',
       },
     );
   const project = loadProject(shell, folder, flags.config ?? null);
@@ -175,7 +175,7 @@ function prebuiltFolder(folder: string): string {
   if (found[0] !== undefined) return found[0];
   throw new CliError(`There is no artifact in ${folder}`, {
     exitCode: 2,
-    advice: 'Create one with `platform build`, and pass its folder, or .platform/artifacts for the newest.',
+    advice: 'Create an artifact with `platform build`, and pass its folder, or .platform/artifacts for the newest.',
   });
 }
 

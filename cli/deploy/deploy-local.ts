@@ -40,7 +40,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
   if (args.prebuilt !== undefined)
     throw new CliError('--prebuilt requires a control plane', {
       exitCode: 2,
-      advice: 'Omit it: unchanged projects build quickly.',
+      advice: 'Omit the option: unchanged projects build quickly.',
     });
   const project = loadProject(shell, folder, args.config ?? null);
   const name = nameOf(project, args.name);
@@ -99,7 +99,7 @@ export async function deployLocally(shell: Shell, folder: string, args: DeployFl
   shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
   shell.out(`${shell.paint('green', 'Deployed')} ${name} as ${deployment.id} ${as}`);
   if (running) for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
-  else shell.err(`No running platform found for ${platform.folder}: the deployment is served when one starts.`);
+  else shell.err(`No running platform found for ${platform.folder}: the deployment is served when a platform starts.`);
   for (const line of deleted) shell.out(line);
   if (route.production === null)
     shell.out(`${name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${deployment.id}\``);
@@ -113,7 +113,8 @@ function refuseOtherOwner({ folder, running }: LocalPlatform): void {
   const { uid } = statSync(folder);
   if (process.getuid === undefined || uid === process.getuid()) return;
   throw new CliError(`${folder} belongs to another user (${uid})`, {
-    advice: running === null ? 'Start its platform first, or deploy as that user.' : 'Deploy as that user.',
+    advice:
+      running === null ? 'Start the platform of this folder first, or deploy as that user.' : 'Deploy as that user.',
   });
 }
 
@@ -158,6 +159,6 @@ async function checkStart(platform: LocalPlatform, asked: object): Promise<void>
   throw new CliError('The worker does not start, so nothing was deployed', {
     // The last line is the error with a source-mapped stack.
     frame: said.length === 0 ? (body.error ?? body.outcome) : said.join('\n'),
-    advice: 'Fix its top-level code (outside of handlers), or publish it anyway with --force.',
+    advice: "Fix the worker's top-level code (outside of handlers), or publish the worker anyway with --force.",
   });
 }

@@ -17,6 +17,6 @@ export function unsetAdvice(
   const flag = isProduction ? '' : ` --branch ${branch}`;
   return shell.paint(
     'yellow',
-    `In .env but not set for ${what}: ${names}. Set them with \`platform env set ${unset[0]}${flag}\`, or all with \`platform deploy --env-file .env\``,
+    `In .env but not set for ${what}: ${names}. Set these variables with \`platform env set ${unset[0]}${flag}\`, or all with \`platform deploy --env-file .env\``,
   );
 }

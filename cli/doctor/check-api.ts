@@ -28,7 +28,7 @@ export async function checkApi(api: Api): Promise<Finding[]> {
       fail(
         'api',
         `${api.origin}: ${messageOf(error)}`,
-        'Start it (`npm start` in its clone), or choose another with --api.',
+        'Start the platform (`npm start` in its clone), or choose another with --api.',
       ),
     ];
   }
@@ -53,7 +53,11 @@ function tokenOf({ login, token, organizations }: User): Finding {
   if (left < SOON_MS)
     return warn('token', `${message}, expires ${token!.expiresAt}`, 'Log in again: `platform login`.');
   if (organizations.length === 0)
-    return warn('token', `${message}, not a member of an organization`, 'Create one: `platform org create <name>`.');
+    return warn(
+      'token',
+      `${message}, not a member of an organization`,
+      'Create an organization: `platform org create <name>`.',
+    );
   return ok('token', message);
 }
 
@@ -97,7 +101,7 @@ async function checkApplication(api: Api): Promise<Finding[]> {
     return [ok('git host', 'Not configured: deploy with `platform deploy` or `git push platform`')];
   if (status.problem !== null) return [fail('git host', status.problem, 'Check GITHOST_* of the platform.')];
   if (status.missing.length === 0) return [ok('git host', 'The app has the required permissions')];
-  const advice = "Grant it in the app's settings on the Git host, and accept it for each installation.";
+  const advice = "Grant the permission in the app's settings on the Git host, and accept it for each installation.";
   return status.missing.map(({ name, isRequired, without }) =>
     (isRequired ? fail : warn)('git host', `The app lacks the permission ${name}: ${without}`, advice),
   );

@@ -14,7 +14,7 @@ export async function checkEdge(shell: Shell, now: number = Date.now()): Promise
   try {
     if (!isHttpsOn(shell.env['PUBLIC_HTTPS'] ?? '')) return [];
   } catch (error) {
-    return [fail('https', (error as Error).message, 'Set it to on, or to off behind your own proxy.')];
+    return [fail('https', (error as Error).message, 'Set the variable to on, or to off behind your own proxy.')];
   }
   const program = shell.env['CADDY_BIN']?.trim() || 'caddy';
   const version = await versionOf(shell, program, ['version']);
@@ -23,7 +23,7 @@ export async function checkEdge(shell: Shell, now: number = Date.now()): Promise
     parts !== null && !parts.includes('edge')
       ? ok('caddy', 'Certificates are issued by the edge, which runs elsewhere')
       : version === null
-        ? fail('caddy', `${program} is not installed`, 'Install it (apt-get install caddy), or set CADDY_BIN.')
+        ? fail('caddy', `${program} is not installed`, 'Install Caddy (apt-get install caddy), or set CADDY_BIN.')
         : ok('caddy', `Caddy ${version}`);
   const certificates = Object.entries(createEdgeStateReader(dataFolder(shell))()?.certificates ?? {});
   const bad = certificates.flatMap(([host, { problem, expiresAt }]): Finding[] => {
@@ -31,7 +31,7 @@ export async function checkEdge(shell: Shell, now: number = Date.now()): Promise
       return [warn('certificate', `${host}: ${problem}`, 'See docs/domains.md for the requirements.')];
     const isLate = expiresAt !== null && Date.parse(expiresAt) - now < SOON_MS;
     return isLate
-      ? [warn('certificate', `${host}: expires on ${expiresAt}`, 'The log shows why it is not renewed.')]
+      ? [warn('certificate', `${host}: expires on ${expiresAt}`, 'The log shows why the certificate is not renewed.')]
       : [];
   });
   return [

@@ -36,7 +36,7 @@ export async function checkPrograms(shell: Shell): Promise<Finding[]> {
   return [
     node,
     git === null
-      ? fail('git', 'git is not installed', 'Install it, to build from repositories (apt-get install git)')
+      ? fail('git', 'git is not installed', 'Install Git, to build from repositories (apt-get install git)')
       : ok('git', git),
     await checkFence(shell),
   ];
@@ -104,7 +104,11 @@ export function checkFolders(shell: Shell): Finding[] {
     const isWritable = mayWrite(folder);
     if (!isWritable)
       findings.push(
-        fail('data folder', `${folder} is not writable`, 'Start the platform as its owner, or change its owner.'),
+        fail(
+          'data folder',
+          `${folder} is not writable`,
+          'Start the platform as the owner of the folder, or change the owner.',
+        ),
       );
     else if ((mode & 0o002) !== 0)
       findings.push(fail('data folder', `${folder} is writable by everyone`, `chmod o-w ${folder}`));

@@ -64,11 +64,11 @@ export async function findPlatform(shell: Shell, address: () => HandlerAddress):
     const stale = records[0] === undefined ? '' : `. The one with its data in ${records[0].folder} has stopped`;
     throw new CliError(`No platform is running on this machine${stale}`, {
       advice:
-        'Start it: `npm start` in the clone of the platform. To use one that starts later, set FS_PATH=<data folder>.',
+        'Start a platform: `npm start` in the clone of the platform. To use a platform that starts later, set FS_PATH=<data folder>.',
     });
   }
   throw new CliError(`More than one platform runs on this machine: ${alive.map(inWords).join('; ')}`, {
-    advice: `Choose one by its data folder, for example FS_PATH=${alive[0]!.folder}`,
+    advice: `Choose a platform by its data folder, for example FS_PATH=${alive[0]!.folder}`,
   });
 }
 
@@ -157,10 +157,10 @@ export async function askPlatform<Body>(
   options: { readonly body?: unknown; readonly waitMs?: number } = {},
 ): Promise<PrivateAnswer<Body>> {
   if (running === null)
-    throw new CliError('The platform is not running', { advice: 'Start it: `npm start` in its clone.' });
+    throw new CliError('The platform is not running', { advice: 'Start the platform: `npm start` in its clone.' });
   if (running.privateOrigin === null)
     throw new CliError('The private port of the platform is disabled', {
-      advice: 'Start it without HANDLER_PRIVATE_PORT=off.',
+      advice: 'Start the platform without HANDLER_PRIVATE_PORT=off.',
     });
   const { body, waitMs = 30_000 } = options;
   try {

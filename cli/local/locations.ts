@@ -49,7 +49,9 @@ export function handlerAddress({ env }: Shell): HandlerAddress {
   try {
     return { domain: domain || 'localhost', port: parsePort('HANDLER_PORT', port) };
   } catch (error) {
-    throw new CliError((error as Error).message, { advice: 'Set it to a number, such as 4001, or unset it.' });
+    throw new CliError((error as Error).message, {
+      advice: 'Set the variable to a number, such as 4001, or unset it.',
+    });
   }
 }
 

@@ -61,13 +61,16 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
       advice: 'Omit --project and --all.',
     });
   if (project !== undefined && all === true)
-    throw new CliError('--project and --all cannot be combined', { exitCode: 2, advice: 'Omit one of them.' });
+    throw new CliError('--project and --all cannot be combined', {
+      exitCode: 2,
+      advice: 'Omit one of the two options.',
+    });
   const { repository, workspace } = placeOf(folder);
   const found = projectsIn(workspace ?? repository, repository);
   if (found.length === 0)
     throw new CliError(`There is no platform.yaml in ${workspace ?? repository}`, {
       exitCode: 2,
-      advice: 'Every project needs one in its folder.',
+      advice: 'Every project needs a platform.yaml in its folder.',
     });
   if (all === true) return found.map((one) => one.folder);
   const wanted = project!.replace(/\/+$/, '');

@@ -25,7 +25,7 @@ export function writeFoundConfig(shell: Shell, folder: string): FoundConfig {
   const existing = configIn(folder);
   if (existing !== undefined)
     throw new CliError(`${path.basename(existing)} already exists`, {
-      advice: 'Delete it first: `platform init --from` does not change existing files.',
+      advice: 'Delete the file first: `platform init --from` does not change existing files.',
     });
   const project = loadProject(shell, folder, null);
   const { framework, kind, build, main, out } = detectIn(project);

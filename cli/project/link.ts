@@ -51,7 +51,7 @@ function readLink(file: string): Link {
   if (!isUrl || !isId(projectId) || !isId(organizationId))
     throw new CliError('Invalid project link', {
       file,
-      advice: 'Recreate it with `platform link`, or remove it with `platform unlink`.',
+      advice: 'Recreate the link with `platform link`, or remove it with `platform unlink`.',
     });
   return { apiUrl, projectId, organizationId };
 }

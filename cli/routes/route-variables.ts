@@ -53,7 +53,7 @@ export async function changeRouteVariables(
   )
     throw new CliError(`${scope.branch} is the production branch and uses the production variables`, {
       exitCode: 2,
-      advice: 'To change those, omit --branch.',
+      advice: 'To change the variables of previews, omit --branch.',
     });
   changeRoute(platform.folder, route.project, (before) => {
     const variables: Record<string, string> = { ...variablesOf(before, scope) };

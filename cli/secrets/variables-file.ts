@@ -28,7 +28,7 @@ function quoted(name: string, value: string): string {
   if (PLAIN.test(value)) return value;
   if (/['\n\r]/.test(value))
     throw new CliError(`${name} has a quote or a line break, which a file of variables cannot hold`, {
-      advice: 'Set it on this machine by hand.',
+      advice: 'Set the variable on this machine by hand.',
     });
   return `'${value}'`;
 }

@@ -35,7 +35,7 @@ export function checkSettings(shell: Shell): void {
         parseInteger(name, get(name), { least, most });
   } catch (error) {
     throw new CliError((error as Error).message, {
-      advice: 'Fix or unset it. Nothing was changed.',
+      advice: 'Fix or unset the variable. Nothing was changed.',
     });
   }
   // Only needed with a control plane, which requires a database.
@@ -43,5 +43,5 @@ export function checkSettings(shell: Shell): void {
   const problem =
     (get('AUTH_SECRET') === '' ? null : secretProblem('AUTH_SECRET', get('AUTH_SECRET'))) ??
     (get('ENCRYPTION_KEY') === '' ? null : encryptionKeyProblem(get('ENCRYPTION_KEY')));
-  if (problem !== null) throw new CliError(problem, { advice: 'Fix or unset it. Nothing was changed.' });
+  if (problem !== null) throw new CliError(problem, { advice: 'Fix or unset the variable. Nothing was changed.' });
 }

@@ -83,7 +83,7 @@ async function fetchPackage(shell: Shell, work: string): Promise<string> {
   const integrity = `sha512-${hash.digest('base64')}`;
   if (integrity !== UWS_PACKAGE.integrity)
     throw new CliError(`The registry sent another ${UWS_PACKAGE.spec} than the pinned one`, {
-      advice: `Nothing was installed. Its hash is ${integrity}, the pinned one ${UWS_PACKAGE.integrity}.`,
+      advice: `Nothing was installed. Its hash is ${integrity}, the pinned hash is ${UWS_PACKAGE.integrity}.`,
     });
   return file;
 }
@@ -108,7 +108,7 @@ function checkedBinary(file: string, name: string): Uint8Array {
     throw new CliError(`${path.basename(file)} has another ${name} than the pinned one`, {
       advice:
         `Nothing was installed. Its SHA-256 is ${found ?? 'not computed, since its size differs'}, ` +
-        `the pinned one ${pinned.sha256} (${UWS_PACKAGE.spec}).`,
+        `the pinned hash is ${pinned.sha256} (${UWS_PACKAGE.spec}).`,
     });
   return content;
 }

@@ -31,7 +31,7 @@ test('an export is imported again, and a file takes the place of a database only
     [refused.code, refused.errors[0]],
     [
       1,
-      'error Nothing was imported: the database is not empty: importing a SQLite file replaces all of it (SQLITE_MISUSE)\nPass --replace to replace the existing data. Back it up first with `platform db export`.',
+      'error Nothing was imported: the database is not empty: importing a SQLite file replaces all of it (SQLITE_MISUSE)\nPass --replace to replace the existing data. Back up the database first with `platform db export`.',
     ],
   );
   await ok('db', 'query', 'DELETE FROM notes', '-d', 'DB');

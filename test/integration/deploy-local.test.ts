@@ -136,7 +136,7 @@ test('a worker whose top level throws or overruns is not deployed, unless it is 
   assert.equal(refused.code, 1);
   assert.equal(
     refused.errors[0],
-    "error The worker does not start, so nothing was deployed\nbegins\nThe worker threw while it was loaded: TypeError: Cannot read properties of null (reading 'port')\n    at src/index.ts:3:10\nFix its top-level code (outside of handlers), or publish it anyway with --force.",
+    "error The worker does not start, so nothing was deployed\nbegins\nThe worker threw while it was loaded: TypeError: Cannot read properties of null (reading 'port')\n    at src/index.ts:3:10\nFix the worker's top-level code (outside of handlers), or publish the worker anyway with --force.",
   );
   await says('shop', 'one {"KEY":"secret"}');
   await ok('deploy', '--branch', 'broken', '--force');
@@ -245,7 +245,7 @@ test('the record of a platform that does not run any more is known to be stale',
   assert.equal(await run(['deployments'], shell), 1);
   assert.match(
     shell.errors[0]!,
-    /No platform is running on this machine\. The one with its data in .* has stopped\nStart it/,
+    /No platform is running on this machine\. The one with its data in .* has stopped\nStart a platform/,
   );
   rmSync(other, { recursive: true });
 });

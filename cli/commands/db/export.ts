@@ -35,7 +35,7 @@ export const command = defineCommand({
     const file = path.resolve(shell.cwd, name);
     if (existsSync(file) && args.force !== true)
       throw new CliError(`${name} already exists`, {
-        advice: 'Choose another file, or pass --force to overwrite it.',
+        advice: 'Choose another file, or pass --force to overwrite the existing file.',
       });
     const response = await open(api, 'GET', `${at}/export`, { query });
     const wanted = Number(response.headers.get('content-length'));

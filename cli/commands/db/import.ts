@@ -132,7 +132,7 @@ function refused(reason: string): CliError {
   return new CliError(`Nothing was imported: ${reason}`, {
     advice:
       isFull || isThere
-        ? 'Pass --replace to replace the existing data. Back it up first with `platform db export`.'
+        ? 'Pass --replace to replace the existing data. Back up the database first with `platform db export`.'
         : null,
   });
 }

@@ -68,7 +68,7 @@ export const command = defineCommand({
         if (before === null) {
           shell.out(`${shell.paint('green', 'Restored')} ${what} into the copy ${copy.name}`);
           shell.out(
-            'The database has not changed. To replace it: pass --in-place, or restore the copy in the dashboard',
+            'The database has not changed. To replace the database: pass --in-place, or restore the copy in the dashboard',
           );
         } else {
           shell.out(`${shell.paint('green', 'Restored')} ${what}`);

@@ -16,7 +16,7 @@ export async function domainOf(api: Api, project: Project, word: string): Promis
     exitCode: 2,
     advice:
       domains.length === 0
-        ? 'Add one with `platform domains add <hostname>`.'
+        ? 'Add a domain with `platform domains add <hostname>`.'
         : `Domains: ${domains.map((one) => one.hostname).join(', ')}.`,
   });
 }

@@ -17,7 +17,7 @@ export async function drainOf(api: Api, project: Project, word: string): Promise
   const listed = drains.map(({ id, name }) => `${name} (${id})`).join(', ');
   throw new CliError(`${project.name} has ${found === undefined ? 'no' : 'several'} log drains named ${word}`, {
     exitCode: 2,
-    advice: drains.length === 0 ? 'Add one with `platform drains add --url <url>`.' : `Drains: ${listed}.`,
+    advice: drains.length === 0 ? 'Add a log drain with `platform drains add --url <url>`.' : `Drains: ${listed}.`,
   });
 }
 

@@ -29,7 +29,7 @@ export const command = defineCommand({
       api === null ? await readRouteVariables(shell, args, scope) : await readVariables(shell, api, args, scope);
     if (existsSync(file) && args.force !== true)
       throw new CliError(`${name} already exists`, {
-        advice: 'Choose another file: platform env pull other.env, or pass --force to overwrite it.',
+        advice: 'Choose another file: platform env pull other.env, or pass --force to overwrite the existing file.',
       });
     const told: Record<string, string> = {};
     const secrets: string[] = [];

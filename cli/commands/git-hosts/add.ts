@@ -28,7 +28,7 @@ export const command = defineCommand({
           `The platform has a GitHub App (${source === 'platform' ? 'created in the dashboard' : 'set by variables'})`,
           {
             advice:
-              'Remove it first: `platform git-hosts rm github`, or the variables GITHOST_APP_ID and GITHOST_CLIENT_ID.',
+              'Remove the GitHub App first: `platform git-hosts rm github`, or the variables GITHOST_APP_ID and GITHOST_CLIENT_ID.',
           },
         );
       const address = url === undefined ? createUrl : `${createUrl}?${new URLSearchParams({ url })}`;

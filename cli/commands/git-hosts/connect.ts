@@ -29,7 +29,8 @@ export const command = defineCommand({
     if (args.browser === true) {
       if (host.connectUrl === null)
         throw new CliError(`${host.name} has no OAuth application`, {
-          advice: 'An operator sets one with `platform git-hosts oauth`, or connect the account by an access token.',
+          advice:
+            'An operator sets the OAuth application with `platform git-hosts oauth`, or connect the account by an access token.',
         });
       const url = `${host.connectUrl}?${new URLSearchParams({ organization: organizationId })}`;
       return print(shell, args.json, { url }, () => shell.out(`Open this page to connect an account: ${url}`));

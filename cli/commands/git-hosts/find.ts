@@ -50,7 +50,7 @@ export async function hostOf(api: Api, word: string): Promise<GitHost> {
     exitCode: 2,
     advice:
       hosts.length === 0
-        ? 'An operator adds one with `platform git-hosts add <kind> <name>`.'
+        ? 'An operator adds a host with `platform git-hosts add <kind> <name>`.'
         : `Git hosts: ${hosts.map(({ name }) => name).join(', ')}.`,
   });
 }

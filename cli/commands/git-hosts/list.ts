@@ -27,7 +27,7 @@ export const command = defineCommand({
           return own.map(({ login, expiresAt, problem }) => [...cells, login, formatTime(expiresAt), problem]);
         }),
         empty:
-          'No Git hosts are used with access tokens: an operator adds one with `platform git-hosts add <kind> <name>`',
+          'No Git hosts are used with access tokens: an operator adds a host with `platform git-hosts add <kind> <name>`',
       }),
     );
   },

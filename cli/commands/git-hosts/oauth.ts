@@ -43,7 +43,10 @@ export const command = defineCommand({
       .toString()
       .trim();
     if (clientSecret === '')
-      throw new CliError('Standard input has no secret', { exitCode: 2, advice: 'Pass the client secret there.' });
+      throw new CliError('Standard input has no secret', {
+        exitCode: 2,
+        advice: 'Pass the client secret on standard input.',
+      });
     const set = await ask<GitHost>(api, 'PUT', path, { body: { clientId, clientSecret } });
     print(shell, args.json, set, () => {
       shell.out(`${shell.paint('green', 'Saved')}: members connect accounts on the page Git hosts, without a token`);

@@ -39,7 +39,7 @@ export const command = defineCommand({
       });
     print(shell, args.json, machine, () => {
       shell.out(plain(`${shell.paint('green', 'Drained')} ${args.name}: it serves no requests`));
-      shell.out(shell.paint('dim', 'Stop it, or restart it to use it again'));
+      shell.out(shell.paint('dim', 'Stop the machine, or restart it to use it again'));
     });
   },
 });

@@ -35,7 +35,7 @@ export const command = defineCommand({
     const expiresAt = made.expiresAt.toISOString();
     print(shell, args.json, { token, expiresAt, variables }, () => {
       shell.out(token);
-      shell.err(`It is valid for one machine until ${formatTime(expiresAt)}. It brings ${variables.join(', ')}`);
+      shell.err(`The token is valid for one machine until ${formatTime(expiresAt)}. It brings ${variables.join(', ')}`);
       shell.err(
         'On that machine, run `DATABASE_URL=... platform join --name m2 --address 10.0.0.2`, and enter the token',
       );

@@ -24,7 +24,7 @@ interface MailState {
 }
 
 export const command = defineCommand({
-  meta: { name: 'status', description: 'Show how emails are sent, the last one and the last failure' },
+  meta: { name: 'status', description: 'Show how emails are sent, the last email and the last failure' },
   args: { ...platformFlags, json: { type: 'boolean', description: 'Print JSON' } },
   async run({ args, data }) {
     const shell = data as Shell;

@@ -25,7 +25,9 @@ export const command = defineCommand({
     await ask(api, 'DELETE', `/projects/${encodeURIComponent(id)}`, { query: { name } });
     print(shell, args.json, { deleted: id, name }, () => {
       shell.out(`${shell.paint('green', 'Deleted')} ${name}`);
-      shell.out(`Data of the project is removed after 30 days. Remove it now: platform org storage delete ${name}`);
+      shell.out(
+        `Data of the project is removed after 30 days. Remove the data now: platform org storage delete ${name}`,
+      );
     });
   },
 });

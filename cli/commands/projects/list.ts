@@ -28,7 +28,7 @@ export const command = defineCommand({
           formatTime(one.createdAt),
           one.id,
         ]),
-        empty: 'No projects yet: create one with `platform deploy` or `platform projects create <name>`',
+        empty: 'No projects yet: create a project with `platform deploy` or `platform projects create <name>`',
       }),
     );
   },

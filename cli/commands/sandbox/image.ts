@@ -70,7 +70,7 @@ export const command = defineCommand({
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
     if (code !== 0)
       throw new CliError(`${path.basename(program)} exited with ${signal ?? code}: could not build the image ${tag}`, {
-        advice: 'See its output above.',
+        advice: 'See the output of the engine above.',
       });
     shell.out(`Built ${tag}: ${image.variable}=${tag}`);
   },

@@ -21,7 +21,7 @@ export const command = defineCommand({
       type: 'string',
       valueHint: 'n',
       default: String(DAYS_MAX),
-      description: `Days until it expires, at most ${DAYS_MAX}`,
+      description: `Days until the key expires, at most ${DAYS_MAX}`,
     },
     template: { type: 'boolean', description: 'Machines start from a template: allow reading snapshots' },
     json: { type: 'boolean', description: 'Print JSON' },
@@ -33,14 +33,15 @@ export const command = defineCommand({
     if (missing.length > 0)
       throw new CliError(`${CALLED} needs ${missing.join(', ')} in its environment`, {
         exitCode: 2,
-        advice: 'HOSTED_ADMIN_KEY is a provider key that can create keys. Pass it only to this command, not in .env.',
+        advice:
+          'HOSTED_ADMIN_KEY is a provider key that can create keys. Pass this key only to this command, not in .env.',
       });
     const days = wholeNumber(CALLED, '--days', args.days, 1, DAYS_MAX);
     const name = args.name ?? `platform-${new Date().toISOString().slice(0, 10)}`;
     if (!NAME.test(name))
       throw new CliError('--name takes at most 63 letters, digits, ".", "_" and "-"', {
         exitCode: 2,
-        advice: 'Omit it for platform-<date>.',
+        advice: 'Omit the name for platform-<date>.',
       });
     let made;
     try {

@@ -17,7 +17,7 @@ export const command = defineCommand({
       valueHint: 'name',
       description: 'Binding or name of the state (default: the only one)',
     },
-    ttl: { type: 'string', valueHint: 'seconds', description: 'Seconds until it expires' },
+    ttl: { type: 'string', valueHint: 'seconds', description: 'Seconds until the entry expires' },
     ...resourceFlags,
   },
   async run({ args, data }) {

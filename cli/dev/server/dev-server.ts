@@ -192,7 +192,9 @@ async function endOf(child: ChildProcess): Promise<string> {
 
 /** Advice for the shell's exit code of a missing program. */
 function adviceFor(how: string): string | null {
-  return how === 'exited with code 127' ? 'Its program was not found: are the dependencies installed?' : null;
+  return how === 'exited with code 127'
+    ? 'The program of the command was not found: are the dependencies installed?'
+    : null;
 }
 
 function signalGroup(child: ChildProcess | null, signal: NodeJS.Signals): void {

@@ -321,7 +321,7 @@ test('projects, organizations and tokens are made, listed and taken away; what d
   const wrong = await call(['projects', 'delete', 'other'], {}, { answers: ['othr'] });
   assert.deepEqual([wrong.code, wrong.errors[0]], [1, 'error Canceled']);
   const right = await call(['projects', 'delete', 'other'], {}, { answers: ['other'] });
-  const advice = 'Data of the project is removed after 30 days. Remove it now: platform org storage delete other';
+  const advice = 'Data of the project is removed after 30 days. Remove the data now: platform org storage delete other';
   assert.deepEqual([right.code, right.output], [0, ['Deleted other', advice]]);
   assert.equal((await call(['org', 'storage', 'delete', 'other'])).code, 2);
   assert.deepEqual(await ok('org', 'storage', 'delete', 'other', '--yes'), ['The data of other is being removed']);

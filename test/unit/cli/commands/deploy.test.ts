@@ -118,7 +118,7 @@ test('without a platform that runs, and without FS_PATH, nothing is written and 
   assert.equal(await run(['deploy'], shell), 1);
   assert.equal(
     shell.errors[0],
-    'error No platform is running on this machine\nStart it: `npm start` in the clone of the platform. To use one that starts later, set FS_PATH=<data folder>.',
+    'error No platform is running on this machine\nStart a platform: `npm start` in the clone of the platform. To use a platform that starts later, set FS_PATH=<data folder>.',
   );
   assert.ok(!existsSync(path.join(cwd, '.platform')));
 });

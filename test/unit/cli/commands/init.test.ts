@@ -64,7 +64,7 @@ test('a folder with something in it is refused unless forced; a Git folder does 
   assert.equal(await run(['init', 'hono'], shell), 1);
   assert.equal(
     shell.errors[0],
-    `error ${cwd} is not empty (it holds .gitignore)\nChoose another folder, or pass --force to use this one.`,
+    `error ${cwd} is not empty (it holds .gitignore)\nChoose another folder, or pass --force to use this folder.`,
   );
   assert.equal(await run(['init', 'hono', '--force'], recordingShell(cwd)), 0);
   assert.match(readFileSync(path.join(cwd, 'src/index.ts'), 'utf8'), /Hono/);

@@ -28,11 +28,11 @@ test('a binary of another size or with another hash is refused, and nothing is i
   writeFileSync(path.join(cwd, 'short.node'), 'x');
   await assert.rejects(install('short.node'), {
     message: 'short.node has another uws_linux_x64_137.node than the pinned one',
-    advice: `Nothing was installed. Its SHA-256 is not computed, since its size differs, the pinned one ${pinned} (uwebsockets@3.0.6).`,
+    advice: `Nothing was installed. Its SHA-256 is not computed, since its size differs, the pinned hash is ${pinned} (uwebsockets@3.0.6).`,
   });
   writeFileSync(path.join(cwd, 'long.node'), new Uint8Array(BYTES));
   await assert.rejects(install('long.node'), {
-    advice: `Nothing was installed. Its SHA-256 is 693c641002ee7be739dc09b965785d30e028f88fc94b86a42c4c1348fd4d822e, the pinned one ${pinned} (uwebsockets@3.0.6).`,
+    advice: `Nothing was installed. Its SHA-256 is 693c641002ee7be739dc09b965785d30e028f88fc94b86a42c4c1348fd4d822e, the pinned hash is ${pinned} (uwebsockets@3.0.6).`,
   });
   await assert.rejects(install('none.tgz'), { message: `There is no file ${path.join(cwd, 'none.tgz')}` });
   assert.equal(existsSync(folder), false);

@@ -51,7 +51,7 @@ test('in a container it says what runs there, and what elsewhere', async (t) => 
   ]);
   assert.equal(
     (await doctor({ PLATFORM_PARTS: 'handler' })).at(-1),
-    'ok api: The control plane runs elsewhere: check it with `platform doctor --api <url>`',
+    'ok api: The control plane runs elsewhere: check the control plane with `platform doctor --api <url>`',
   );
   assert.deepEqual(
     (await doctor({ PLATFORM_PARTS: 'operator' })).filter((line) => line.includes('ports:')),
