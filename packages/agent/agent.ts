@@ -28,7 +28,7 @@ export interface AgentWorker<Env extends AgentEnv = AgentEnv> {
   };
 }
 
-/** Whether to accept a message, decided atomically with storing it. */
+/** Decides whether to accept a message, in the same atomic change that stores the message. */
 type Admission = (workspace: Workspace | null) => boolean;
 
 /**
@@ -174,7 +174,10 @@ export function createAgent<Env extends AgentEnv = AgentEnv>(config: AgentConfig
   };
 }
 
-/** Whether a task is due: it is tracked and has not fired for this time yet. Records that it fired. */
+/**
+ * Whether a task is due: the workspace tracks the task, and the task has not fired for this time yet. Records that the
+ * task fired.
+ */
 function fires(workspace: Workspace | null, taskId: string, event: TimerEvent): boolean {
   const task = workspace?.scheduledTasks.find(({ id }) => id === taskId);
   if (workspace === null || task === undefined || workspace.fired?.[taskId] === event.scheduledTime) return false;
@@ -194,7 +197,7 @@ function fires(workspace: Workspace | null, taskId: string, event: TimerEvent): 
 function hold(ctx: ExecutionContext | undefined): (() => void) | null {
   let letGo: () => void = () => {};
   const held = new Promise<void>((resolve) => (letGo = resolve));
-  // Workers that wrap an agent may not have passed on their arguments.
+  // A worker that wraps an agent may not have passed its arguments to the agent.
   const waitUntil = (globalThis as Record<symbol, unknown>)[Symbol.for('platform.waitUntil')];
   try {
     if (ctx !== undefined) ctx.waitUntil(held);

@@ -121,7 +121,7 @@ export interface ContextCompression {
   summaryModel?: string;
   /** 12 by default. The history is cut before a message of the user. */
   preserveRecentMessages?: number;
-  /** Contains `{summary}` and `{messages}`. */
+  /** A prompt that contains `{summary}` and `{messages}`. */
   summaryPrompt?: string;
 }
 

@@ -2,7 +2,7 @@
 // their calls, because providers refuse either alone.
 import type { ChatMessage } from './workspace-types.ts';
 
-/** Messages kept without compression. */
+/** Number of messages kept if compression is off. */
 const HISTORY_MAX = 50;
 
 const CHARS_PER_TOKEN = 4;

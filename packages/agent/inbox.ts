@@ -10,7 +10,7 @@ export interface RunInput {
   readonly userId: string;
   readonly chatId: string;
   readonly platform: string;
-  /** Relay to the message's own messenger (relay.ts). */
+  /** Id of the relay to the messenger of the message (relay.ts). */
   readonly relay?: string;
 }
 
@@ -24,7 +24,7 @@ export function newRunId(): string {
   return `${crypto.randomUUID()}-1`;
 }
 
-/** Id of the run after a run: always the same. */
+/** Id of the run that follows a run. The same run always gets the same successor. */
 export function nextRunId(runId: string): string {
   const [, stem = runId, count = '0'] = /^(.*)-(\d+)$/.exec(runId) ?? [];
   return `${stem}-${Number(count) + 1}`;

@@ -9,7 +9,7 @@ import type { AgentEnv, Messenger, RunPartial } from './config-types.ts';
 interface Said {
   readonly id: string;
   readonly method: keyof Messenger;
-  /** Without the content of a document, which is in the file storage. */
+  /** The arguments, without the content of a document, which is in the file storage. */
   readonly args: readonly unknown[];
   readonly content?: 'text' | 'bytes';
 }
@@ -22,7 +22,7 @@ interface Relay {
   taken: string[];
   /** Results that the run waits for: null, or the reason of the failure. */
   done: Record<string, string | null>;
-  /** The relay is no longer served. */
+  /** Whether the first invocation has stopped forwarding messages. */
   isOver: boolean;
   readonly hasPartials: boolean;
 }
@@ -91,7 +91,7 @@ export async function serveRelay(
       if (relay === null) return [undefined, null];
       const { said } = relay;
       if (said.length === 0 && !isLate) return [undefined, said];
-      // Messages that arrive now are sent in another way.
+      // After this, the run sends its messages through another messenger.
       if (isLate) return [{ ...relay, isOver: true }, null];
       return [{ ...relay, said: [], taken: said.map((one) => one.id) }, said];
     });
@@ -110,12 +110,13 @@ export async function serveRelay(
       continue;
     }
     if (Date.now() - lookedAt >= times.lookMs) {
-      // Checked twice: the notice about a lost run is sent after the run has ended.
+      // The relay closes after the second check without a run, because the notice about a lost run is sent after the
+      // run has ended.
       unawaited = (await isWaitedFor()) ? 0 : unawaited + 1;
       if (unawaited === 2) return closeRelay(bindings, id);
       lookedAt = Date.now();
     }
-    // An answer that takes ten seconds may arrive a second late.
+    // The pause grows with the waiting time: an answer that takes ten seconds may arrive a second late.
     const pause = Math.min(Math.max((Date.now() - heardAt) / 10, PAUSE_MS_LEAST), PAUSE_MS_MOST);
     await new Promise((resolve) => setTimeout(resolve, pause));
   }

@@ -2,7 +2,7 @@
 // replaced by `[SECRET:<key>]`, which is resolved only for the model during the run and for the called tool.
 import type { MemoryEntry, Workspace } from './workspace-types.ts';
 
-/** Placeholder of a value without a key yet, and in prompts. */
+/** Placeholder in prompts, and for a value that has no key yet. */
 export const SECRET = '[SECRET]';
 
 /** Shorter values are too common to be found in a text. */

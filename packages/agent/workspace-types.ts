@@ -13,7 +13,7 @@ export interface ToolCall {
 export interface UserMessage {
   role: 'user';
   content: string;
-  /** Milliseconds since 1970, as below. */
+  /** Milliseconds since 1970. */
   timestamp: number;
   /** Set for a scheduled task. */
   scheduled?: boolean;
@@ -97,7 +97,7 @@ export interface McpServer {
   url: string;
   tools: McpTool[];
   transport: 'manifest' | 'streamable-http';
-  /** Defined by the Model Context Protocol, like the fields below. */
+  /** Version of the Model Context Protocol, for a server of that protocol. */
   protocolVersion?: string;
   sessionId?: string;
   /** Headers that are sent with every request; secret. */

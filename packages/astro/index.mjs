@@ -47,7 +47,8 @@ export default function platform() {
             serverOutput: 'stable',
             envGetSecret: 'stable',
             i18nDomains: 'experimental',
-            // Documented in README.md instead: every build would print it, with images and without.
+            // `suppress: 'all'`, because every build would print the message, even without images. README.md has it
+            // instead.
             sharpImageService: {
               support: 'limited',
               message: 'Images of on-demand pages are served unchanged.',
@@ -82,8 +83,8 @@ export default function platform() {
 }
 
 /**
- * The modules of runtime/ resolve Astro from the project, wherever they are; images of on-demand pages are served
- * unchanged.
+ * Makes the modules in runtime/ import the project's Astro, wherever this package is installed. Images of on-demand
+ * pages are served unchanged.
  */
 function workerModules(configOf) {
   return {
@@ -104,8 +105,8 @@ function workerModules(configOf) {
 }
 
 /**
- * Hashed files never change. For redirects known at build time, Astro creates a page that browsers follow. Rules apply
- * from the root of the served files.
+ * Writes `_headers` and `_redirects`, with paths from the root of the served files. Files with a hash in their name
+ * never change. For redirects known at build time, Astro creates a page that browsers follow.
  */
 function writeRules({ root, base, build }, redirects) {
   const top = fileURLToPath(new URL(`${OUTPUT}public/`, root));

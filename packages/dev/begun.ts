@@ -11,7 +11,7 @@ const CONTROL_CHARS_MAX = 40;
 interface Begun {
   /** The open transaction; null before its BEGIN has returned and after its end. */
   calls: OpenTransaction | null;
-  /** The transaction in which its BEGIN was sent. */
+  /** The outer transaction, in which the BEGIN of this transaction was sent. */
   readonly outer: Begun | undefined;
 }
 
@@ -40,7 +40,7 @@ export class BegunByStatements {
     return calls == null ? null : calls.call(call).then((result) => ({ result }));
   }
 
-  /** The transaction of the current code. */
+  /** The transaction to which the calling code belongs. */
   #current(): Begun | undefined {
     const found = this.#storage.getStore();
     if (found === undefined || found.calls !== null) return found;

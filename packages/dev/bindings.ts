@@ -16,7 +16,7 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   ai: ['models'],
 };
 
-/** For a kind that is newer than this package, all methods are forwarded. */
+/** Creates a binding. All methods are forwarded for a kind that is newer than this package. */
 export function createBinding(connection: Connection, name: string, kind: string): object {
   const names = methods[kind];
   const ask: Ask = async (call, signal) => (await connection.call(name, call, { signal })).result;

@@ -40,7 +40,7 @@ export interface Answer {
   readonly body?: 'stream' | 'bytes';
 }
 
-/** Calls on a transaction, until it ends. */
+/** An open transaction, with the calls that it accepts until it ends. */
 export interface OpenTransaction {
   call(call: Call): Promise<unknown>;
   commit(): Promise<void>;
@@ -49,7 +49,7 @@ export interface OpenTransaction {
 }
 
 const HEADER_BYTES_MAX = 100_000;
-/** Headers and metadata of a file are headers of a response. */
+/** The limit is high because the headers and metadata of a file are sent as headers of a response. */
 const ANSWER_HEADER_BYTES_MAX = 65_536;
 
 const http = (): typeof import('node:http') => process.getBuiltinModule('node:http');
@@ -81,7 +81,7 @@ export class Connection {
     return (await this.#read(await this.#send('GET', {}, null))) as Description;
   }
 
-  /** @param options `rawBody: false`: bytes are part of the JSON. `signal` ends the call. */
+  /** @param options `rawBody: false` sends bytes as part of the JSON. `signal` ends the call. */
   async call(binding: string, call: Call, options: CallOptions = {}): Promise<Answer> {
     const { signal, rawBody = true } = options;
     const raw: RawBody = { body: null };
@@ -134,7 +134,7 @@ export class Connection {
   #response(request: ClientRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       request.once('response', resolve);
-      // Kept, because otherwise a later connection error would have no listener.
+      // This listener stays, because a later connection error would otherwise have no listener.
       request.on('error', (error: NodeJS.ErrnoException) => reject(this.#explained(error)));
     });
   }
@@ -161,7 +161,7 @@ export class Connection {
       source.once('error', (error) =>
         request.destroy(new TypeError(`The body failed: ${error.message}`, { cause: error })),
       );
-      // The call may be refused before the stream is read: then the rest is not needed.
+      // If the call is refused before the stream is read, the rest of the stream is not needed.
       request.once('close', () => void source.destroy());
       source.pipe(request);
     } else request.end(bytes as Uint8Array | null);
@@ -299,7 +299,7 @@ async function readAll(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A separate buffer, because Node's are part of a larger buffer. */
+/** Copies the bytes into an ArrayBuffer of their own, because a Buffer of Node is a part of a larger ArrayBuffer. */
 function exact(bytes: Buffer): ArrayBuffer {
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
 }

@@ -42,7 +42,7 @@ class Statement {
     values.forEach(checkValue);
     this.#ask = ask;
     this.#sql = sql;
-    // Copied now: the caller may write to an array afterwards.
+    // The values are copied now, because the caller may write to an array afterwards.
     this.#values = values.map((value) =>
       typeof value === 'object' && value !== null ? structuredClone(value) : value,
     );
@@ -94,7 +94,7 @@ class Session {
   readonly #ask: Ask;
   #bookmark: string | null;
 
-  /** @param call calls the database: `inside` in a transaction begun by a statement, else `call`. */
+  /** @param call calls the database: with `inside` in a transaction begun by a statement, otherwise with `call`. */
   constructor(call: (inside: Call, call: Call) => Promise<Answer>, start: unknown) {
     const isBookmark =
       typeof start === 'string' && !['first-primary', 'first-unconstrained'].includes(start) && start.trim() !== '';

@@ -17,12 +17,12 @@ export interface EventHandlers<Env = unknown> {
 
 interface Workflow<Env> {
   handler(context: WorkflowContext<Env>): unknown;
-  /** The run has failed. */
+  /** Called when the run has failed. */
   onError?(error: unknown, context: WorkflowContext<Env>): unknown;
 }
 
 interface EventContext {
-  /** Not awaited; errors are written to the console. */
+  /** Accepts a promise that nothing waits for; its error is written to the console. */
   waitUntil(promise: Promise<unknown>): void;
 }
 
@@ -191,7 +191,7 @@ function runWorkflow<Env>(
         isOver = true;
       };
     },
-    /** The attempt is over: for example, the run sleeps and continues with another request. */
+    /** The attempt is over, for example because the run sleeps. Another request will continue the run. */
     cancel: () => void (isOver = true),
   });
   const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
@@ -268,7 +268,7 @@ function runWorkflow<Env>(
       isFirst = false;
     }
   }
-  // A body without its last line is an attempt that the platform has ended.
+  // If the body ends without its last line, the platform has ended the attempt.
   listen()
     .catch(() => {})
     .then(end);

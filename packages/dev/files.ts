@@ -76,7 +76,7 @@ export function toFile(fields: Fields): object {
   return 'body' in fields ? new StoredFile(fields) : new FileHead(fields);
 }
 
-/** A value for sending, and the type of a Blob. */
+/** A value in the form in which it is sent, and its type if it is a Blob. */
 function contentOf(value: unknown): { readonly content: unknown; readonly type: string } {
   if (!(value instanceof Blob)) return { content: value, type: '' };
   return { content: value.stream(), type: value.type };
@@ -167,7 +167,7 @@ export class Files {
   }
 }
 
-/** Digests as bytes; their JSON has hex digits. */
+/** Digests as bytes; as JSON, they are hex digits. */
 function checksumsOf(digests: Readonly<Record<string, ArrayBuffer>>): object {
   const entries = Object.entries(digests);
   const toJSON = (): object =>

@@ -32,7 +32,7 @@ export async function getPlatformEnv<Env = PlatformEnv>(): Promise<Env> {
       return env;
     },
     (error: unknown) => {
-      // The next call tries again.
+      // After a failure, the next call connects again.
       delete place[CONNECTING];
       throw error;
     },

@@ -6,7 +6,7 @@ export interface RawBody {
   body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
 
-/** Encoding of a platform object. @param inside encodes a value inside the object. */
+/** Encodes a platform object. @param inside the function that encodes a value inside the object. */
 type WireForm = (inside: (value: unknown) => unknown) => unknown;
 
 const wireForms = new WeakMap<object, WireForm>();
@@ -18,7 +18,7 @@ export function giveForm<Value extends object>(value: Value, form: WireForm): Va
 }
 
 const DEPTH_MAX = 100;
-/** Fewer bytes are part of the JSON. */
+/** Arrays with fewer bytes become part of the JSON. */
 const RAW_BYTES_MIN = 4096;
 
 /** Encodes a value as JSON. @param raw null if all bytes are part of the JSON. */

@@ -13,7 +13,7 @@ export default {
   entry: fileURLToPath(new URL('./runtime/worker.mjs', import.meta.url)),
   node: false,
   noExternals: true,
-  // Files are served before the worker runs.
+  // The platform serves static files before the worker runs.
   serveStatic: false,
   // The platform bundles the worker, and removes unused code.
   minify: false,
@@ -39,12 +39,12 @@ function setUp(nitro) {
     Object.assign(options.output, { dir, publicDir: `${dir}/public${options.baseURL}`, serverDir: `${dir}/server` });
     return;
   }
-  // The option would add a second `process` and `Buffer` to the worker.
+  // The removed preset would add a second `process` and `Buffer` to the worker.
   options.unenv = options.unenv.filter(({ meta }) => meta?.name !== 'nitro-nodeless');
   nitro.hooks.hook('compiled', () => writeRules(options));
 }
 
-/** Nitro 3 has a worker in the platform's format; ours wraps it. */
+/** Nitro 3 has a worker in the platform's format, which the worker of this package wraps. */
 function useWorkerOf3(options) {
   const folder = path.dirname(createRequire(path.join(options.rootDir, 'package.json')).resolve('nitro/package.json'));
   const own = path.join(folder, 'dist/presets/cloudflare/runtime/cloudflare-module.mjs');

@@ -20,7 +20,7 @@ export function headersOf(baseURL, routeRules) {
     .toSorted(([a], [b]) => a.split('/').length - b.split('/').length)
     .map(([path, { headers }]) => {
       const lines = Object.entries(headers).flatMap(([name, value]) => [
-        // Otherwise the values of several matching rules would be joined.
+        // `! Name` removes the header of an earlier rule. Without it, the values of all matching rules would be joined.
         ...(seen.has(name.toLowerCase()) ? [`  ! ${name}\n`] : []),
         `  ${name}: ${value}\n`,
       ]);

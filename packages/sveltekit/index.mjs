@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const OUTPUT = '.platform/output';
 const WORKER = fileURLToPath(new URL('./runtime/worker.mjs', import.meta.url));
-/** This module serves code that reads variables before the worker has started the app. */
+/** Source of the module that provides variables to code that runs before the worker has started the app. */
 const ENVIRONMENT = `import { env } from 'cloudflare:workers';\nexport default env;\n`;
 
 /** Ignores options, so that it can replace other adapters. */
@@ -69,8 +69,9 @@ function writeServer(builder, file) {
 }
 
 /**
- * Rules apply from the root of the served files. The rules are in the project's `static` and root folder, as for
- * adapter-cloudflare, and in the app's files. Hashed files never change; redirects of prerendered pages need no worker.
+ * Writes `_headers` and `_redirects`, with paths from the root of the served files. The rules are in the project's
+ * `static` and root folder, as for adapter-cloudflare, and in the app's files. Hashed files never change; redirects of
+ * prerendered pages need no worker.
  */
 function writeRules(builder, files, folder) {
   const { redirects } = builder.prerendered;

@@ -1,4 +1,4 @@
-// The AI gateway: `ai: true` in platform.yaml.
+// The AI gateway, which `ai: true` in platform.yaml enables.
 
 /** A part of a message: text, an image, or another type that a model accepts. */
 export type AiContentPart =
@@ -80,7 +80,7 @@ export interface AiResponse {
   readonly object: 'chat.completion';
   /** Seconds since 1970. */
   readonly created: number;
-  /** The model that answered, by its provider's name for it. */
+  /** The model that answered, by the name that its provider uses. */
   readonly model: string;
   readonly choices: {
     readonly index: number;

@@ -1,4 +1,4 @@
-// Managed sign-in: `auth` in platform.yaml.
+// Managed sign-in, which `auth` in platform.yaml enables.
 
 /** A user who has signed up at the worker. */
 export interface PlatformUser {

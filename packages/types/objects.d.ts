@@ -6,7 +6,7 @@ export interface DurableObjectId {
   /** 64 hexadecimal digits. */
   toString(): string;
   equals(other: DurableObjectId): boolean;
-  /** The name that it was made from, or undefined. */
+  /** The name from which the id was created, or undefined. */
   readonly name?: string;
   readonly jurisdiction?: string;
 }
@@ -66,7 +66,7 @@ export interface SqlStorageCursor<Row extends Record<string, SqlStorageValue>> e
 
 /** SQL of an object: each object has its own SQLite database. */
 export interface SqlStorage {
-  /** Runs one statement or several; the values belong to the last statement. */
+  /** Runs one or several statements; the values are the parameters of the last statement. */
   exec<Row extends Record<string, SqlStorageValue>>(query: string, ...values: unknown[]): SqlStorageCursor<Row>;
   /** In bytes. */
   readonly databaseSize: number;
@@ -84,10 +84,10 @@ export interface DurableObjectListOptions {
   allowConcurrency?: boolean;
 }
 
-/** How a write is done. */
+/** Options of a write. */
 export interface DurableObjectPutOptions {
   allowConcurrency?: boolean;
-  /** Sends the following output before the write is on disk. */
+  /** The object's responses and messages do not wait until the write is on disk. */
   allowUnconfirmed?: boolean;
 }
 
@@ -124,20 +124,20 @@ export interface DurableObjectStorage extends Omit<DurableObjectTransaction, 'ro
   };
 }
 
-/** A message that sockets answer without an event of their object. */
+/** A message that the platform answers for the sockets of an object, without calling the object. */
 export interface WebSocketAutoResponse {
   readonly request: string;
   readonly response: string;
 }
 
-/** The `ctx` of a class of objects, passed to its constructor. */
+/** The `ctx` that the constructor of an object's class receives. */
 export interface DurableObjectState {
   readonly id: DurableObjectId;
   readonly storage: DurableObjectStorage;
   waitUntil(promise: Promise<unknown>): void;
   /** Holds back other events until the callback has ended; an error resets the object. */
   blockConcurrencyWhile<T>(callback: () => Promise<T>): Promise<T>;
-  /** Messages of the socket call `webSocketMessage` of the object, its end `webSocketClose`. */
+  /** Accepts a socket: its messages call `webSocketMessage` of the object, and its end calls `webSocketClose`. */
   acceptWebSocket(socket: WebSocket, tags?: string[]): void;
   /** The open sockets, or the sockets with a tag. */
   getWebSockets(tag?: string): WebSocket[];

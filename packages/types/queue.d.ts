@@ -27,7 +27,7 @@ export interface QueueMetrics {
   readonly inFlightCount: number;
   /** Messages that failed permanently and are in the dead-letter queue. */
   readonly deadCount: number;
-  /** When the oldest was sent; absent without messages. */
+  /** When the oldest message was sent; absent if the queue is empty. */
   readonly oldestMessageTimestamp?: Date;
 }
 

@@ -1,6 +1,9 @@
 // Sandboxes: `sandbox` in platform.yaml.
 
-/** Result of a command in a sandbox. A failed command is a result as well: errors are for failures of the sandbox. */
+/**
+ * Result of a command in a sandbox. A failed command also has a result, and no error is thrown: errors mean that the
+ * sandbox failed.
+ */
 export interface SandboxExecResult {
   readonly stdout: string;
   readonly stderr: string;
@@ -35,7 +38,7 @@ export interface SandboxTerminalOptions {
   command?: string | readonly string[];
   /** Columns, 80 by default, at most 1,000. */
   cols?: number;
-  /** 24 by default, at most 1,000. */
+  /** Rows, 24 by default, at most 1,000. */
   rows?: number;
   /** Working directory; `/workspace` by default. */
   cwd?: string;
@@ -53,11 +56,11 @@ export interface SandboxTerminal {
   readonly readable: ReadableStream<Uint8Array>;
   /** The input: Ctrl-C is `\x03`. Closing the stream is the end of input for each program that reads. */
   readonly writable: WritableStream<Uint8Array | string>;
-  /** Changes the size, 1 to 1,000 each; of several concurrent changes, the last one counts. */
+  /** Changes the columns and rows, each 1 to 1,000. Of several concurrent changes, the last one counts. */
   resize(cols: number, rows: number): Promise<void>;
   /**
-   * Exit status of its program, once its output has been read except for the last 64 KiB; 128 plus the signal's
-   * number if a signal ended it.
+   * Resolves to the exit code of the program, when all but the last 64 KiB of its output have been read. The code is
+   * 128 plus the signal's number if a signal ended the program.
    */
   readonly exited: Promise<{ readonly exitCode: number; readonly signal?: string }>;
   /** Hangs up: programs of the terminal get SIGHUP, and those left after two seconds SIGKILL. */
@@ -97,7 +100,7 @@ export interface SandboxEgress {
 
 /**
  * Options of a sandbox. Omitted options are unchanged; null restores the operator's default. If the options of a call
- * differ from the sandbox's, its machine is recreated before the call, with its files, without its processes.
+ * differ from the sandbox's, the machine is recreated before the call. Its files are kept, its processes end.
  */
 export interface SandboxOptions {
   /** Processors and memory: 1 and 2 GiB, 2 and 4, 4 and 8, 8 and 16. */
@@ -163,8 +166,8 @@ export interface SandboxExposedPort {
   readonly name: string | null;
   readonly auth: 'token' | 'public';
   /**
-   * Visitors have it in the URL of their first visit (`?token=`), and in a cookie afterwards; programs send it with
-   * each request, in the header `x-platform-port-token`. Absent with `public`.
+   * The token of the port. Visitors pass it in the URL of their first visit (`?token=`), and then in a cookie. Programs
+   * send it with each request, in the header `x-platform-port-token`. Absent with `public`.
    */
   readonly token?: string;
 }
@@ -204,7 +207,10 @@ export interface SandboxSession {
   deleteFile(path: string, options?: { recursive?: boolean }): Promise<void>;
   moveFile(from: string, to: string): Promise<void>;
   mkdir(path: string, options?: { recursive?: boolean }): Promise<void>;
-  /** Sorted by path, at most 10,000; `includeHidden` includes names that begin with a dot. */
+  /**
+   * Lists the entries of a folder, sorted by path, at most 10,000. `includeHidden` includes names that begin with a
+   * dot.
+   */
   listFiles(path: string, options?: { recursive?: boolean; includeHidden?: boolean }): Promise<SandboxFile[]>;
   exists(path: string): Promise<{ exists: boolean }>;
   /**
@@ -269,7 +275,7 @@ export interface Sandbox extends SandboxSession {
   unexposePort(port: number): Promise<void>;
   /** Sorted by port. */
   listExposedPorts(): Promise<SandboxExposedPort[]>;
-  /** Null if the sandbox does not exist. */
+  /** The state of the sandbox; null if it does not exist. */
   info(): Promise<SandboxInfo | null>;
   /** Freezes the sandbox's processes until the next call. Happens automatically after some time without calls. */
   suspend(): Promise<void>;
@@ -292,7 +298,7 @@ export interface SandboxBinding {
    * The sandbox with an id of your choice; the first call creates it if it does not exist.
    *
    * @param id at most 63 letters, digits, `.`, `_` and `-`, starting with a letter or a digit.
-   * @param options sent with each call of the handle.
+   * @param options the options that the handle sends with each call.
    * @throws {TypeError} for another id.
    * @example env.BOX.get('build-7', { machine: 'large', egress: { mode: 'allow', allow: ['*.npmjs.org'] } });
    */

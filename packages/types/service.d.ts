@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" />
 import type { Fetcher } from './worker.d.ts';
 
-/** A value that a call returned: stubs in it are disposed of with it. */
+/** A value that a call returned. When the value is disposed of, the stubs in it are too. */
 type Received<Value> = Value extends object ? Value & Disposable : Value;
 
 /** A method or a property of another worker, or of a durable object. */
@@ -11,7 +11,8 @@ export type Remote<Member> = Member extends (...args: infer Args) => infer Resul
   : ServiceResult<Awaited<Member>>;
 
 /**
- * The result of a call: a promise, and its own methods and properties before it is there.
+ * The result of a call: a promise that also has the methods and properties of the result, before the result has
+ * arrived.
  *
  * @example const name = await env.AUTH.user(1).name;
  */

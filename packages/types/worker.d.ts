@@ -12,7 +12,7 @@ export interface ExecutionContext {
    * @example ctx.waitUntil(env.MAIL.send({ to: 'ada@example.org' }));
    */
   waitUntil(promise: Promise<unknown>): void;
-  /** When the handler throws, the static files answer the request instead of an error. */
+  /** If the handler throws, the request is answered from the static files instead of with an error. */
   passThroughOnException(): void;
   /** The `props` that the caller passed to `ctx.exports.NAME({ props })`; empty for other invocations. */
   readonly props: Record<string, unknown>;

@@ -28,7 +28,7 @@ export interface WorkflowInstance {
   }>;
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** The same as `cancel`; throws for an ended run of a class. */
+  /** The same as `cancel`, but throws if the run of a workflow class has already ended. */
   terminate(): Promise<void>;
   /** Runs the run again, from its beginning or from a step; `count` is 1 for the first step with the name. */
   restart(options?: { from?: { name: string; count?: number; type?: 'do' | 'sleep' | 'waitForEvent' } }): Promise<void>;
@@ -67,7 +67,7 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
   restart(id: string, options?: { fromStep?: string }): Promise<void>;
   /** Delivers an event to a run that waits for an event of this type, now or later. */
   sendEvent(id: string, event: { type: string; payload?: unknown }): Promise<void>;
-  /** Starts a run, with the API of other platforms. @throws for a class, if a run with the id exists. */
+  /** Starts a run, with the API of other platforms. @throws for a workflow class, if a run with the id exists. */
   create(options?: { id?: string; params?: Input }): Promise<WorkflowInstance>;
   /** Starts up to 100 runs, and lists those that were not started. */
   createBatch(
@@ -76,7 +76,7 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
     created: WorkflowInstance[];
     errors: { index: number; id?: string; code: number; message: string }[];
   }>;
-  /** Starts runs; for a class, those whose id exists are omitted from the result. */
+  /** Starts runs. For a workflow class, the result omits runs whose id already exists. */
   createBatch(list: readonly { id?: string; params?: Input }[]): Promise<WorkflowInstance[]>;
   /** Deletes up to 100 runs with their history. */
   deleteBatch(ids: readonly string[]): Promise<{

@@ -49,7 +49,7 @@ export function writeBuildOutput(
   const server = path.join(output, 'server');
   const assets = path.join(output, 'public');
   mkdirSync(server, { recursive: true });
-  // Not copied, because environments refer to each other's files.
+  // The worker is not copied but re-exported, because environments refer to each other's files.
   const built = path.relative(server, path.join(main.folder, main.entry)).split(path.sep).join('/');
   const from = JSON.stringify(built.startsWith('.') ? built : `./${built}`);
   writeFileSync(path.join(server, 'index.mjs'), `export * from ${from};\nexport { default } from ${from};\n`);
@@ -59,7 +59,7 @@ export function writeBuildOutput(
   if (made !== '' && existsSync(made)) cpSync(made, assets, { recursive: true });
   for (const written of environments)
     for (const file of written?.assets ?? []) {
-      // React Router moves its own.
+      // React Router has already moved its files.
       if (!existsSync(path.join(written!.folder, file))) continue;
       mkdirSync(path.dirname(path.join(assets, file)), { recursive: true });
       cpSync(path.join(written!.folder, file), path.join(assets, file), { force: false });

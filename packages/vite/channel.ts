@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { DevEnvironment } from 'vite';
 
-/** Handles a request for a file like a browser's, with 404 if it does not exist. */
+/** Responds to a request for a file as to a browser, with 404 if the file does not exist. */
 export type ServeFile = (request: IncomingMessage, response: ServerResponse) => void;
 
 interface ChannelDeps {
   readonly environments: readonly DevEnvironment[];
   readonly serveFile: ServeFile;
-  /** Running code requested a module. */
+  /** Called when running code requests a module. */
   readonly asked: (environment: string, url: string) => void;
 }
 

@@ -60,7 +60,7 @@ export async function attachDevServer(server: ViteDevServer, deps: DevServerDeps
   /** Whether Vite serves an HTML file as a page. */
   const isVitesPage = (url: string | undefined): boolean => config.appType !== 'custom' && isPage(config.root, url);
   let { assets } = project;
-  /** Requests of the worker for a file, which never reach the worker. */
+  /** Requests that the worker made for a file. They are not sent back to the worker. */
   const forFiles = new WeakSet<IncomingMessage>();
   /** The last reported error, or null. */
   let failing: string | null = null;
@@ -163,7 +163,7 @@ export async function attachDevServer(server: ViteDevServer, deps: DevServerDeps
     changed: () => opened?.changed(),
     serve() {
       server.middlewares.use((request, response, next) => {
-        // Vite has set the page that it answers with.
+        // Vite has already changed the URL to the page that it will serve.
         if (isRead(request.method) && isVitesPage(request.url)) return next();
         if (forFiles.has(request)) return response.writeHead(404).end();
         if (isNavigation(request)) {
@@ -188,7 +188,7 @@ export async function attachDevServer(server: ViteDevServer, deps: DevServerDeps
   };
 }
 
-/** An error in Vite's format. */
+/** An error with the fields that Vite's error overlay shows. */
 type ShownError = Error & {
   readonly frame?: string;
   readonly id?: string;

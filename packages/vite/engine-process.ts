@@ -58,7 +58,7 @@ export function startEngine(start: EngineStart, onLine: (line: string) => void):
     waiting.clear();
     ended.resolve();
   };
-  // Callers that wait get the error; others need not handle it.
+  // Callers that wait for the promise get the error. This handler prevents an unhandled rejection if nobody waits.
   ready.promise.catch(() => {});
   child.stdin!.on('error', () => {});
   child.on('error', (error: NodeJS.ErrnoException) =>

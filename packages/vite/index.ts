@@ -24,7 +24,7 @@ export interface PlatformOptions {
   readonly viteEnvironment?: {
     /** Environment of the worker's entry. */
     readonly name?: string;
-    /** Environments that it loads itself, for example by `import.meta.viteRsc.loadModule`. */
+    /** Environments that the worker's entry loads itself, for example by `import.meta.viteRsc.loadModule`. */
     readonly childEnvironments?: readonly string[];
   };
 }
@@ -88,7 +88,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
         ),
       ]);
       return {
-        // Pages of a framework come from the worker; the project's own are files.
+        // The worker renders the pages of a framework; without a framework, pages are files.
         appType: entry.isFramework || !existsSync(path.join(root, 'index.html')) ? 'custom' : 'mpa',
         environments: {
           ...(Object.fromEntries(environments) as Record<string, object>),
@@ -149,7 +149,7 @@ export function platform(options: PlatformOptions = {}): Plugin[] {
     hotUpdate: {
       order: 'pre',
       async handler({ type, file, read }) {
-        // Vite calls this once for each environment, whichever has the file.
+        // Vite calls this hook once for each environment, even for environments that do not use the file.
         if (this.environment.name !== entry.environment) return;
         // A file being written may be empty for a moment: Vite waits for its text here.
         if (type === 'update') await read();

@@ -107,7 +107,7 @@ export function createModuleSet(environment: DevEnvironment, entry: string | nul
       try {
         module = await transform(url);
       } catch (error) {
-        // The code that imports the module gets the error when it does so.
+        // The code that imports the module dynamically gets the error at run time.
         if (!isNeeded) return;
         throw error;
       }

@@ -74,7 +74,7 @@ export async function openWorkerHost({
   let running: Promise<void> | null = null;
   /** Saved files whose modules Vite has not invalidated yet: it may handle another file first. */
   const saves = new Map<string, number>();
-  /** Repeats until there are no changes. */
+  /** Resolves when Vite has invalidated the modules of all saved files; null if there are none. */
   let saved: Deferred<void> | null = null;
 
   async function run(): Promise<void> {
@@ -111,14 +111,14 @@ export async function openWorkerHost({
         environments: message,
       });
     } catch (error) {
-      // The next request collects it again.
+      // The next request collects the modules again.
       isChanged = true;
       throw error;
     }
   }
 
   async function settled(): Promise<number> {
-    // Modules that are collected in the meantime are deployed when the engine is ready.
+    // Repeats until no module has changed while the worker was being deployed.
     while (!isClosed) {
       if (saved !== null) await saved.promise;
       if (running === null && !isChanged && ![...sets.values()].some((set) => set.isStale())) break;

@@ -181,7 +181,7 @@ class Builder {
     links: readonly Link[],
     onError: ErrorHandler | null,
   ): void {
-    // Created on the first request for it, when all routes are known.
+    // The description is created on the first request for it, when all routes are known.
     let text: string | null = null;
     const document = (): Response => {
       text ??= JSON.stringify(

@@ -28,7 +28,8 @@ export function withOrm<Schema extends Record<string, unknown>, Env = unknown>(
   binding: DatabaseName<Env>,
   schema: Schema,
 ): (ctx: BaseContext<Env, unknown>) => OrmState<Schema> {
-  // One per binding object, because reading the relations of a schema takes longer than many requests.
+  // One drizzle database for each binding object, because reading the relations of a schema takes longer than many
+  // requests.
   const made = new WeakMap<object, OrmState<Schema>>();
   return (ctx) => {
     const database = (ctx.env as Record<string, object | undefined> | null | undefined)?.[binding];

@@ -1,5 +1,5 @@
-// Events besides requests, as the platform delivers them. Declared here as shapes, so that this package has no
-// dependency for them. No code.
+// Events besides requests, as the platform delivers them. The types are declared here again, so that this package does
+// not depend on the package that defines them. No code.
 
 /** A message of a queue. */
 export interface QueueMessageLike {

@@ -44,7 +44,7 @@ export function declaredPart(root: JsonSchema): (value: unknown) => unknown {
           all.flatMap((schema) => itemSchemas(schema, at)),
         ),
       );
-    // A schema that does not declare members leaves them alone.
+    // If no schema declares members, the value keeps all its members.
     if (!all.some((schema) => declares(schema))) return value;
     const result: Record<string, unknown> = {};
     for (const [key, inner] of Object.entries(value)) {
@@ -70,7 +70,7 @@ type Strip = (value: unknown) => unknown;
 const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'prefixItems'];
 const SCALARS = new Set(['string', 'number', 'integer', 'boolean', 'null']);
 
-/** The fast path for a schema whose parts do not depend on the value; null if they do. */
+/** A faster function for a schema whose parts do not depend on the value; null for other schemas. */
 function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip): Strip | null {
   if (SCALARS.has(schema['type'] as string)) return (value) => value;
   const { properties, additionalProperties, items } = schema;

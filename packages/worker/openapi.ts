@@ -287,7 +287,7 @@ class Components {
   }
 }
 
-/** A schema without members that have no meaning here, and with renamed references. */
+/** Copies a schema without the members that have no meaning in an OpenAPI document, and renames its references. */
 function rewrite(value: unknown, rename: (ref: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => rewrite(item, rename));
   if (!isObject(value)) return value;

@@ -10,7 +10,7 @@ export interface Answers {
   readonly byStatus: ReadonlyMap<number, Checker | null>;
   /** The schema for statuses without a schema of their own. */
   readonly others: Checker | null;
-  /** A single schema was given: it applies to every 2xx, and failures are not checked. */
+  /** Whether the option is a single schema, which applies to every 2xx response; other responses are not checked. */
   readonly single: boolean;
   /** Status of a value that is returned directly. */
   readonly status: number;

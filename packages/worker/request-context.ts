@@ -9,7 +9,7 @@ interface ShownRoute {
   readonly declared: { readonly options: RouteOptions };
 }
 
-/** A response that is not a Response yet. */
+/** The result of `ctx.json`, which is converted to a Response after validation. */
 export class Reply implements JsonReply {
   readonly '~reply' = true;
   readonly body: unknown;
@@ -32,7 +32,7 @@ export class AnswerSettings {
     return (this.#headers ??= new Headers());
   }
 
-  /** The headers, if they were used. */
+  /** The headers that the handler has set; null if it has set none. */
   static headersOf(settings: AnswerSettings): Headers | null {
     return settings.#headers;
   }

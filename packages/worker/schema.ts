@@ -143,7 +143,7 @@ function describeStandard(
   const { jsonSchema } = schema['~standard'] as Describing;
   const ways = [
     () => jsonSchema?.[io]({ target: 'draft-2020-12' }),
-    // zod refuses dates and transforms unless it may leave them open.
+    // zod refuses dates and transforms, unless this option lets it describe them as any value.
     () => jsonSchema?.[io]({ target: 'draft-2020-12', libraryOptions: { unrepresentable: 'any', io } }),
     () => toJsonSchema?.(schema as never, io) as JsonSchema | undefined,
   ];
@@ -152,7 +152,7 @@ function describeStandard(
       const made = way();
       if (made !== undefined) return made;
     } catch {
-      // The next method may be able to describe the schema.
+      // The schema does not support this way of describing it. Try the next one.
     }
   }
   return null;

@@ -80,7 +80,7 @@ async function discover({ url, headers }: Connection): Promise<Connected | null>
     const connection = { url, headers: headers ?? {}, protocolVersion: STATELESS };
     result = await rpc(connection, 'server/discover', {}, CONNECT_TIMEOUT_MS);
   } catch (error) {
-    // Older servers answer unknown methods with one of these statuses; a deleted server gets no more requests.
+    // Older servers answer unknown methods with one of these statuses. Other errors are final.
     const isOlder =
       error instanceof McpError && (error.isOfProtocol || [400, 404, 405, 406, 415, 422].includes(error.status));
     if (isOlder) return null;

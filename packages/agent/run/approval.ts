@@ -52,7 +52,8 @@ export async function approvalOf<Env extends AgentEnv>(
   } catch {
     isApproved = false;
   }
-  // Also checked in the command, because a question that is repeated after a crash may arrive after its answer.
+  // The `approve` command also removes the pending approval, but a question repeated after a crash may arrive after its
+  // answer.
   const settled = await durable(step, `settled_${n}`, () =>
     changeOwn(scope, (current) => {
       current.approvals = current.approvals.filter((pending) => pending.id !== id);

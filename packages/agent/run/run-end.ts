@@ -82,7 +82,7 @@ export async function fail<Env extends AgentEnv>(
 
 /** The author's log has the reason; the user only learns that the run failed. */
 export function logFailure(runId: string, error: Error): void {
-  // The log shows the cause: whether the error can be retried does not matter to readers.
+  // A NonRetryableError only wraps the error that readers of the log need.
   const shown = error.name === 'NonRetryableError' && error.cause instanceof Error ? error.cause : error;
   console.error(`The agent's run ${runId} failed:`, shown);
 }

@@ -34,7 +34,7 @@ export async function callTool<Env extends AgentEnv>(
   if (!approved) return { content: DENIED, isError: true };
   let result: CallResult;
   try {
-    // The name is used once for each call: the workflow numbers them (`tools_1`, `tools_1#2`).
+    // The calls of an answer share a step name, which the workflow numbers: `tools_1`, `tools_1#2`.
     const done = await durable(
       step,
       `tools_${n}`,

@@ -4,7 +4,7 @@ import type { Timer } from '@platform-run/types';
 import type { ScheduledTask } from '../workspace-types.ts';
 import { builtIn, toolError, type InnerContext, type ReadyTool } from './tool.ts';
 
-/** Payload of the library's timers. */
+/** Payload of the timers that the agent library sets. */
 export interface TaskPayload {
   userId: string;
   chatId: string;

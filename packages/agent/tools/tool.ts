@@ -8,7 +8,7 @@ import type { Workspace } from '../workspace-types.ts';
 /** Additional context of built-in tools. */
 export interface InnerContext<Env extends AgentEnv = AgentEnv> extends ToolContext<Env> {
   readonly platform: string;
-  /** Changes the workspace, unless the run no longer owns it. */
+  /** Changes the workspace, if the run still owns it. */
   change<Result>(change: (workspace: Workspace) => Result): Promise<Result>;
   /** The current workspace. */
   read(): Promise<Workspace>;

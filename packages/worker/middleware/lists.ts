@@ -4,7 +4,7 @@
 /**
  * Validates one list.
  *
- * @param option such as `auth: exclude`.
+ * @param option the name of the option for the message, such as `auth: exclude`.
  * @param of describes the content of the list, with an example.
  * @throws TypeError that describes valid values.
  */

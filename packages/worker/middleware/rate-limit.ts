@@ -107,7 +107,7 @@ function usage(
   const rest = windowMs - elapsed;
   if (algorithm === 'fixed' || previous === 0) return { used: current, resetMs: rest };
   const used = current + previous * (rest / windowMs);
-  // The weight of the previous window falls by `previous` per window.
+  // Within a window, the count of the previous window falls linearly from `previous` to zero.
   const resetMs = used <= limit || current > limit ? rest : Math.min(rest, ((used - limit) / previous) * windowMs);
   return { used, resetMs };
 }

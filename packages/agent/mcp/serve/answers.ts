@@ -16,7 +16,7 @@ export function answerTo(messageId: string, workspace: Workspace | null): Answer
   const at = messages.findIndex((message) => message.role === 'user' && message.id === messageId);
   if (at === -1) return { is: 'unknown' };
   for (const message of messages.slice(at + 1)) {
-    // The next message started without an answer to this one, so its run was cancelled.
+    // The next message began before this message was answered, so the run of this message was cancelled.
     if (message.role === 'user') return { is: 'unknown' };
     if (message.role === 'assistant' && message.tool_calls === undefined)
       return { is: 'said', text: reveal(message.content ?? '', memory), isError: message.isError === true };

@@ -48,7 +48,7 @@ async function byToken(request: Request, env: unknown): Promise<string | null> {
   return (await isSame(given, token)) ? TOKEN_USER : null;
 }
 
-/** In constant time, because complete digests are compared. */
+/** Compares two texts in constant time, by their complete digests. */
 async function isSame(given: string, wanted: string): Promise<boolean> {
   const [left, right] = await Promise.all([digest(given), digest(wanted)]);
   return left.reduce((different, byte, at) => different | (byte ^ right[at]!), 0) === 0;
