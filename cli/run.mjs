@@ -43,7 +43,7 @@ function findNode24() {
     const binary = path.join(path.dirname(createRequire(self).resolve(`${name}/package.json`)), 'bin', 'node');
     if (existsSync(binary)) return binary;
   } catch {
-    // Node 24 is not installed: this is reported below.
+    // The package is not installed. The error for that follows.
   }
   const packaged = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64');
   process.stderr.write(
@@ -95,7 +95,7 @@ function keepCompiled() {
     nodeModule.enableCompileCache(kept);
     return kept;
   } catch {
-    // Works without a cache.
+    // Without a cache folder, the program works, but starts more slowly.
     return null;
   }
 }

@@ -57,9 +57,9 @@ export async function openApi(shell: Shell, options: { readonly api?: string | u
 }
 
 /**
- * Chooses URL and token, in this order. URL: `--api`, `PLATFORM_API_URL`, the running platform of `FS_PATH`, the last
- * login, the only platform running on this machine. The token: `PLATFORM_API_TOKEN`, or the token of the login, or the
- * token of this machine's platform.
+ * Chooses URL and token, each from the first source that has a value. URL: `--api`, `PLATFORM_API_URL`, the running
+ * platform of `FS_PATH`, the last login, the only platform running on this machine. The token: `PLATFORM_API_TOKEN`, or
+ * the token of the login, or the token of this machine's platform.
  */
 export async function findAccess(shell: Shell, { api }: { readonly api?: string | undefined }): Promise<ApiAccess> {
   const named = api ?? (shell.env['PLATFORM_API_URL'] || undefined);

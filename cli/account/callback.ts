@@ -24,7 +24,7 @@ export async function awaitCallback(): Promise<Callback> {
   const answer = Promise.withResolvers<URLSearchParams>();
   const server = createServer({ headersTimeout: 5000, maxHeaderSize: 16 * 1024 }, (request, response) => {
     const url = URL.parse(request.url ?? '', 'http://127.0.0.1');
-    // Check path and Host header, against DNS rebinding.
+    // Checking the path and the Host header protects against DNS rebinding.
     const isOurs =
       request.method === 'GET' &&
       url?.pathname === '/callback' &&
@@ -51,7 +51,7 @@ export async function awaitCallback(): Promise<Callback> {
       ),
     WAIT_MS,
   );
-  // The caller does not wait for this if the login is aborted.
+  // If the login is aborted, nothing waits for this promise, and its rejection must not end the process.
   answer.promise.catch(() => {});
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`,

@@ -144,7 +144,7 @@ function failureOf({ body, response }: Posted): CliError {
   return refused(error, typeof description === 'string' ? description : null);
 }
 
-/** @param error code of RFC 6749 or RFC 8628. */
+/** @param error an error code of RFC 6749 or RFC 8628. */
 function refused(error: string, description: string | null): CliError {
   if (error === 'access_denied') return new CliError('The login was refused in the browser');
   if (error === 'expired_token' || error === 'invalid_grant')
@@ -153,7 +153,7 @@ function refused(error: string, description: string | null): CliError {
   return new CliError(`The login failed: ${said}`);
 }
 
-/** Name of the token. */
+/** The name that the token gets on the platform. */
 function machineName(): string {
   return `Command line on ${hostname().replace(/[^\w.-]/g, '') || 'a machine'}`.slice(0, 64);
 }

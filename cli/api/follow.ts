@@ -12,14 +12,14 @@ import { ask } from './requests.ts';
 
 const LOOK_MS = 120;
 const LOOK_MS_MAX = 2000;
-/** Tolerated downtime, while the API or Postgres restarts. */
+/** How long the API may be unreachable, for example while it or Postgres restarts. */
 const SILENT_MS_MAX = 60_000;
 
 const styles: Readonly<Record<string, Style>> = { error: 'red', warn: 'yellow', debug: 'dim' };
 
 /** Callbacks. */
 interface Following {
-  /** Null if the log is not read. */
+  /** Called for each line; null if the log is not read. */
   readonly onLine: ((line: BuildLine) => void) | null;
   readonly signal?: AbortSignal;
 }
@@ -42,7 +42,7 @@ export async function followDeployment(
   const stopShowing = showElapsed(shell, () => status);
   try {
     const deployment = await untilEnded(api, id, signal, (found) => (status = statusText(found)));
-    // Wait for the last lines, with a timeout.
+    // The last lines of the log may arrive after the end, so wait a moment for them.
     await Promise.race([log, new Promise((resolve) => setTimeout(resolve, LOOK_MS_MAX).unref())]);
     return deployment;
   } finally {

@@ -47,7 +47,7 @@ export async function needProject(
   return { api, project: await projectOf(shell, api, flags) };
 }
 
-/** The project of a command. @throws {CliError} if not found, with a list of projects. */
+/** The project of a command. @throws {CliError} with a list of projects, if there is no such project. */
 export async function projectOf(shell: Shell, api: Api, flags: TargetFlags, where: WhereToLook = {}): Promise<Project> {
   const { folder = shell.cwd } = where;
   const project = await findProject(shell, api, flags, where);
@@ -63,7 +63,7 @@ export async function projectOf(shell: Shell, api: Api, flags: TargetFlags, wher
   );
 }
 
-/** Like {@link projectOf}, but null if not found. */
+/** Like {@link projectOf}, but returns null if there is no such project. */
 export async function findProject(
   shell: Shell,
   api: Api,

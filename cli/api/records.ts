@@ -32,13 +32,13 @@ export type DeploymentStatus =
   | 'timeout'
   | 'canceled';
 
-/** A release in steps that is judged by its figures; it ends with a reason. */
+/** A guarded release: it sends more and more visitors to the new deployment while the metrics are good. */
 interface GuardedRelease {
   readonly state: 'running' | 'promoted' | 'rolled_back' | 'canceled';
   /** Current share of the visitors. */
   readonly percent: number;
   readonly settings: { readonly steps: readonly number[]; readonly minutes: number };
-  /** Steps that have begun. */
+  /** The steps of the release that have begun. */
   readonly steps: readonly { readonly percent: number; readonly verdict: string | null }[];
   readonly reason: string | null;
 }
@@ -59,7 +59,7 @@ export interface Deployment {
   readonly aliasUrls: readonly string[];
   readonly createdAt: string;
   readonly readyAt: string | null;
-  /** An older platform does not send this field. */
+  /** The guarded release of the deployment, if any. An older platform does not send this field. */
   readonly guardedRelease?: GuardedRelease | null;
 }
 

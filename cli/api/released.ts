@@ -1,4 +1,4 @@
-// Output of a promotion or rollback, and the confirmation of risky ones.
+// Sends and prints a promotion or rollback, after a confirmation if it is risky.
 import type { Api } from '../account/api.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -29,7 +29,10 @@ interface Released {
   readonly restored?: readonly string[];
 }
 
-/** Sends the request; asks the user if the platform requires a confirmation. @throws {CliError} */
+/**
+ * Sends the request for a promotion or rollback; asks the user if the platform requires a confirmation. @throws
+ * {CliError}
+ */
 export async function release(
   shell: Shell,
   api: Api,

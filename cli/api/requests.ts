@@ -95,7 +95,7 @@ function itemsOf<Item>(api: Api, answer: Page<Item>): readonly Item[] {
   throw notAnApi(api, 'a list without items');
 }
 
-/** The body as JSON, with control characters removed from texts. */
+/** The body of a response as JSON, with control characters removed from its texts. */
 async function jsonOf(api: Api, response: Response): Promise<unknown> {
   const text = await textOf(api, response);
   try {
@@ -105,7 +105,7 @@ async function jsonOf(api: Api, response: Response): Promise<unknown> {
   }
 }
 
-/** The body as text. @throws {CliError} if the body is too large. */
+/** The body of a response as text. @throws {CliError} if the body is too large. */
 export async function textOf(api: Api, response: Response, bytesMax = ANSWER_BYTES_MAX): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;

@@ -5,7 +5,7 @@ import { CliError } from '../terminal/failure.ts';
 import { allOf, ask, type Query } from './requests.ts';
 
 const AGAIN_MS = 1000;
-/** Engines report in batches, so a request may be stored after a request that ended later. */
+/** Engines report requests in batches, so a request may be stored after another request that ended later. */
 const LATE_MS = 10_000;
 const ATTEMPTS_MAX = 20;
 

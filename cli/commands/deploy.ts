@@ -55,7 +55,7 @@ export const command = defineCommand({
     const file = args['env-file'];
     const flags = { ...args, vars: file === undefined ? null : variablesIn(shell, path.resolve(shell.cwd, file)) };
     for (const folder of folders) {
-      // Report errors of the project first.
+      // Loading the project first reports its errors before the platform is searched.
       loadProject(shell, folder, args.config ?? null);
       const api = await findApi(shell, args, { folder });
       if (api === null) await deployLocally(shell, folder, flags);

@@ -84,7 +84,7 @@ export const command = defineCommand({
   },
 });
 
-// Spec 2.2. An invalid configuration is reported later, with its position.
+// Spec 2.2. The session reports an invalid configuration later, with its position.
 function warnOfAgentFlag(shell: Shell, load: () => Project): void {
   try {
     if (lacksAgentFlag(load()))
@@ -95,7 +95,7 @@ function warnOfAgentFlag(shell: Shell, load: () => Project): void {
         ),
       );
   } catch {
-    // The session reports the problem.
+    // The session reports an invalid configuration.
   }
 }
 
@@ -151,7 +151,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   });
   const { port: wanted, host } = addressFrom(first, { port: portFlag, host: flags.host ?? null }, watching);
   const plan = serverPlan(first);
-  // The port must be known before the framework's dev server starts.
+  // The framework's dev server must be told its port when it starts.
   const port = plan !== null && wanted === 0 ? await freePort(host) : wanted;
   const engine = await openEngine(open, {
     ...(plan === null ? { host, port } : { host: '127.0.0.1', port: 0, front: () => ({ host, port }) }),
@@ -197,7 +197,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   return 0;
 }
 
-/** The same project, or the same error, at each call: the session reads the file again. */
+/** Returns a function that loads the project once, and then returns the same project or throws the same error. */
 function once(load: () => Project): () => Project {
   let found: { readonly project: Project } | { readonly error: unknown } | null = null;
   return () => {
@@ -232,7 +232,8 @@ function serverPlan(load: () => Project): ServerPlan | null {
 }
 
 /**
- * Flags, then `dev` of the file, then the defaults. An invalid file is reported by the session, which waits for a fix.
+ * Reads host and port from the flags, then from `dev` in platform.yaml, then from the defaults. The session reports an
+ * invalid file and waits for a fix.
  */
 function addressFrom(
   load: () => Project,
@@ -277,7 +278,7 @@ function dashboardPortOf(port: number): number {
 interface Announced {
   readonly url: string;
   readonly dashboardUrl: string | null;
-  /** Provider of the models, for the output; null if AI is not used. */
+  /** Text that names the provider of the models; null if AI is not used. */
   readonly ai: () => string | null;
   readonly began: number;
   readonly verbose: boolean;

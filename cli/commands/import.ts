@@ -92,7 +92,7 @@ function projectIn(folder: string): ProjectBeside {
     const read: unknown = JSON.parse(readTextSync(path.join(folder, 'package.json')));
     for (const [key, value] of Object.entries(read ?? {})) manifest.set(key, value);
   } catch {
-    // No package.json, or none that npm could read.
+    // The folder has no package.json, or its package.json is invalid.
   }
   const keysOf = (key: string): string[] => Object.keys(manifest.get(key) ?? {});
   return {

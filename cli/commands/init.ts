@@ -73,7 +73,7 @@ export const command = defineCommand({
   },
 });
 
-/** The tarballs that a release archive brings; undefined if this was installed another way. */
+/** The folder of tarballs in a release archive; undefined if the program was installed another way. */
 function ownPackages(): string | undefined {
   const folder = path.resolve(packageFolder, '../../../packages');
   return !isCheckout && existsSync(path.join(folder, '../release.json')) ? folder : undefined;
@@ -130,7 +130,7 @@ function withPackages(text: string, project: string, folder: string | null, chec
   const sourceOf = (name: string): string => {
     if (folder === null) {
       const target = path.join(checkout!, linked[name] ?? name.replace('@platform-run/', 'packages/'));
-      // Resolve symbolic links before computing the relative path.
+      // The relative path is correct only between real paths, without symbolic links.
       return path.relative(realpathSync(project), realpathSync(target));
     }
     const stem = name.slice(1).replace('/', '-');

@@ -77,7 +77,10 @@ export const command = defineCommand({
   },
 });
 
-/** Not an argument, because arguments are visible in process lists and shell histories. */
+/**
+ * Reads the token from the input. The token is no argument, because arguments are visible in process lists and shell
+ * histories.
+ */
 async function readToken(shell: Shell): Promise<string> {
   const asked = await shell.ask('Token: ');
   return (asked ?? Buffer.from(await shell.input()).toString('utf8')).trim();

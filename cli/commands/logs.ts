@@ -91,9 +91,9 @@ export const command = defineCommand({
   },
 });
 
-/** Flags for stored lines only. */
+/** Flags that only a control plane supports, because they search stored lines. */
 const storedFlags = ['since', 'until', 'search', 'regex', 'route', 'invocation', 'trace', 'requests'] as const;
-/** Flags for lines only, not for requests. */
+/** Flags that apply to lines and not to requests. */
 const lineFlags = ['search', 'regex', 'invocation'] as const;
 
 interface Flags extends Partial<
@@ -136,7 +136,7 @@ async function showStored(
     flags.requests ?? (flags.follow === true && shell.isTerminal && flags.json !== true && !isOfLines);
   const from = flags.since === undefined ? undefined : parseTimeFlag('--since', flags.since).toISOString();
   const to = flags.until === undefined ? undefined : parseTimeFlag('--until', flags.until).toISOString();
-  // At least one line, as the start for following.
+  // Reads at least one line, because following starts after the last one.
   const { lines, last } = await readStoredLines(api, project, { ...filters, from, to }, Math.max(count, 1));
   const requestFilters: Query = {
     branch: flags.branch,
@@ -171,7 +171,7 @@ async function showStored(
   return 0;
 }
 
-/** Printed to standard error, so that scripts do not read it. */
+/** The message for an empty result. It goes to standard error, so that scripts do not read it. */
 function nothingFound({ level, ...filters }: Query, period: string | undefined): string {
   const isFiltered = level !== 'debug' || [...Object.values(filters), period].some((value) => value !== undefined);
   return isFiltered

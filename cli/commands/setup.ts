@@ -142,7 +142,7 @@ async function setAi(api: Api, { name, ...provider }: NonNullable<SetupFile['ai'
   await ask(api, 'PUT', `/orgs/${await organizationOf(api)}/ai/providers/${name}`, { body: { url: '', ...provider } });
 }
 
-/** People who already have an invitation get no second one. */
+/** Invites people, except those who already have an invitation. */
 async function invite(
   api: Api,
   invitations: NonNullable<SetupFile['invitations']>,

@@ -63,10 +63,10 @@ interface Listening {
 interface Control {
   readonly type: 'control';
   readonly port: number;
-  /** Ports of the dashboard and the documentation; null if not served. */
+  /** Ports of the dashboard and the documentation; null for a part that is not served. */
   readonly uiPort: number | null;
   readonly docsPort: number | null;
-  /** First-run token, and whether it was created now. */
+  /** The token for the first sign-in, and whether this start created it. */
   readonly firstRun: { readonly token: string | null; readonly isNew: boolean };
 }
 
@@ -189,13 +189,14 @@ async function superviseUntil(
   given: ReturnType<typeof takeActivatedSocket>,
 ): Promise<number> {
   const address = { ...handlerAddress(shell), ...(given !== null && { port: given.port }) };
-  // Checked while the supervisor starts.
+  // This check runs while the supervisor starts.
   const noServers = import('#core/process/confinement/servers-here.ts')
     .then((module) => module.noServersHere(shell.env))
     .catch((error: Error) => `Could not check whether servers for Node can be isolated: ${error.message}`);
   const isMock = !hasAi(shell.env);
   const child = fork(supervisor, {
-    // The process runs no isolates: with Node's own snapshot, it starts sooner and uses less memory.
+    // The supervisor runs no isolates, so it gets no flags for them: it starts sooner and uses less memory with Node's
+    // own snapshot.
     execArgv: [...smallHeapFlags],
     env: {
       ...shell.env,
@@ -206,13 +207,14 @@ async function superviseUntil(
       // All of several.
       HANDLER_DOMAIN: shell.env['HANDLER_DOMAIN']?.trim() || address.domain,
       PLATFORM_LOCAL_RECORD: recordFile(shell, folder),
-      // As in dev, projects with `ai: true` work without configuration.
+      // As in `platform dev`, projects with `ai: true` work without a configured provider.
       ...(isMock && { AI_PROVIDER_MOCK_KIND: 'mock' }),
       ...(upgrade !== null && { PLATFORM_UPGRADE: upgrade.id }),
       ...(!verbose && !asksForLog(shell) && { LOG_LEVEL: 'warn' }),
     } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // In its own process group: Ctrl-C reaches only this process, which then stops the supervisor once.
+    // The supervisor has its own process group, so Ctrl-C reaches only this process, which then stops the supervisor
+    // once.
     detached: true,
   });
   given?.sendTo(child);
@@ -266,7 +268,7 @@ function activatedSocket(shell: Shell): ReturnType<typeof takeActivatedSocket> {
   }
 }
 
-/** Whether the environment sets the log output. */
+/** Whether a variable chooses what is logged. */
 function asksForLog({ env }: Shell): boolean {
   return ['LOG_LEVEL', 'LOG_REQUESTS'].some((name) => (env[name]?.trim() ?? '') !== '');
 }

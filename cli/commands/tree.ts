@@ -393,7 +393,7 @@ interface Found {
   readonly rest: readonly string[];
 }
 
-/** Follows words down the tree while they name entries. @returns null if the first does not. */
+/** Finds the entry that the words name, from the first word on. @returns null if the first word names none. */
 export function findEntry(words: readonly string[]): Found | null {
   let entry: Entry | undefined;
   let called = 'platform';

@@ -10,7 +10,7 @@ import { agentPackage, lacksAgentFlag, loadProject, toCliError } from '../projec
 import { isGenerated, writeTypes } from '../project/types-file.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/** Peer dependency of our packages. */
+/** The peer dependency of the platform's packages. */
 const ORM = 'drizzle-orm';
 
 export const command = defineCommand({

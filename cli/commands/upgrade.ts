@@ -20,7 +20,7 @@ import type { Shell } from '../terminal/shell.ts';
 import { plain } from '../terminal/plain.ts';
 import { print } from '../terminal/table.ts';
 
-/** User of a data folder. */
+/** The user to whom a data folder belongs. */
 interface Owner {
   readonly uid: number;
   readonly gid: number;
@@ -112,8 +112,8 @@ export const command = defineCommand({
 });
 
 /**
- * As root, the process stays root, because only root can restart the service. Files that it writes into the data folder
- * belong to the owner.
+ * Upgrades this machine while others serve. A process of root stays root, because only root can restart the service.
+ * Files that it writes into the data folder belong to the owner.
  */
 async function rolling(
   shell: Shell,
@@ -173,7 +173,7 @@ async function rolling(
   return 0;
 }
 
-/** A backup is made before the first machine of several changes the tables. */
+/** Makes a backup before the upgrade of the first of several machines changes the tables. */
 async function backUpFirst(
   { env }: Shell,
   { folder, environment, version, launcher }: UpgradeOptions,

@@ -62,7 +62,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
   const keepsFreeBytes = limitsFrom(shell.env).diskFreeBytesMin;
   const temporary = mkdtempSync(path.join(tmpdir(), 'platform-deploy-'));
   try {
-    // Remote platforms check their own machine.
+    // Only for the platform on this machine: a remote platform checks whether it can isolate servers.
     if (api.source === 'machine' && flags.prebuilt === undefined) await refuseServer(shell, project);
     const built =
       flags.prebuilt === undefined
@@ -91,7 +91,7 @@ export async function deployByApi(shell: Shell, api: Api, folder: string, flags:
     const urls = urlsOf(deployment);
     const unset = await unsetVariables(api, record, project, scope);
     const ai = wantsAi(() => project) ? await readAi(api, record) : null;
-    // Also printed with --json, for the logs of scripts.
+    // The advice is also printed with --json, to standard error, for the logs of scripts.
     const sayAi = (): void => {
       if (ai !== null && ai.advice !== null)
         shell.err(shell.paint(ai.state === 'mock' ? 'dim' : 'yellow', `AI: ${ai.advice}`));

@@ -142,7 +142,7 @@ interface Checked {
 }
 
 /**
- * Starts the worker on the platform before publishing. @throws {CliError} with its error, stack and output.
+ * Starts the worker on the platform before publishing. @throws {CliError} with the worker's error, stack and output.
  */
 async function checkStart(platform: LocalPlatform, asked: object): Promise<void> {
   if (platform.running?.privateOrigin == null) return;

@@ -32,7 +32,9 @@ const MOCK: AiProvider = { name: 'mock', kind: 'mock', url: '', key: '', models:
 const URL_VARIABLE = 'PLATFORM_DEV_AI_URL';
 const TOKEN_VARIABLE = 'PLATFORM_DEV_AI_TOKEN';
 
-/** Finds the gateway of an organization for a project that calls models. The code is loaded only for such projects. */
+/**
+ * Finds the gateway of an organization for a project that calls models. Other projects do not load the code for that.
+ */
 export async function organizationAi(
   load: () => Project,
   ...where: readonly [shell: Shell, folder: string, environment: Readonly<Record<string, string | undefined>>]
@@ -146,7 +148,7 @@ function openOther({ url, token, said }: OtherGateway): SessionAi {
         redirect: 'manual',
         signal: request.signal,
       } as RequestInit);
-      // fetch has decoded the body.
+      // `fetch` has already decompressed the body, so these headers no longer apply.
       const answered = new Headers(response.headers);
       answered.delete('content-encoding');
       answered.delete('content-length');

@@ -45,7 +45,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
   let pending: NodeJS.Timeout | undefined;
   let late: NodeJS.Timeout | undefined;
   let ownRuns = 0;
-  /** Files changed while the command ran, by it or by the user. */
+  /** Files that the command or the user changed while the command ran. */
   const during = new Set<string>();
   /** Content of the files after the last run that changed them. */
   const contents = new Map<string, string>();

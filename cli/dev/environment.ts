@@ -12,7 +12,7 @@ export async function devEnvironment(
   warn?: (text: string) => void,
 ): Promise<Omit<DevDeployment, 'artifactFolder'>> {
   const found = await readMigrations(containmentOf(project.root), project.config.bindings.db ?? {});
-  // Skip empty files: a file may still be being written, and an applied migration cannot be changed.
+  // Skip empty files, because an editor may still be writing them, and an applied migration cannot be changed.
   const migrations = found.map(({ resource, files }) => ({
     resource,
     files: files.filter(([, sql]) => sql.trim() !== ''),

@@ -17,7 +17,7 @@ export function printLog(shell: Shell, { level, message }: Parameters<DevOptions
       : level === 'warn'
         ? shell.paint('yellow', level)
         : shell.paint('dim', level);
-  // Trusted code of the developer: keep its colours and line breaks.
+  // The worker is the developer's own code, so its colours and line breaks are kept.
   const said = ownLines(coloured(message, shell.isTerminal));
   (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${said}`);
   const table = level === 'error' ? MISSING_TABLE.exec(message)?.[1] : undefined;
@@ -31,7 +31,8 @@ export function printLog(shell: Shell, { level, message }: Parameters<DevOptions
 }
 
 /**
- * `GET /users 200 1.2 ms (CPU 0.4 ms)`. The listener refuses paths with control characters.
+ * `GET /users 200 1.2 ms (CPU 0.4 ms)`. The path needs no escaping, because the listener refuses paths with control
+ * characters.
  */
 export function requestLine(shell: Shell, record: DevRequest): string {
   const { method, path: target, status } = record;

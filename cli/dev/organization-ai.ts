@@ -23,9 +23,9 @@ const VARIABLE = 'PLATFORM_DEV_AI_PROJECT_ID';
 const LOOK_MS = 5000;
 
 /**
- * @param environment the environment with the variables of `.env`. @returns null if there is no gateway; then the
- * reason is printed if the user can remove it.
- * @throws {CliError} if the project of the variable cannot be used.
+ * @param environment the environment with the variables of `.env`. @returns null if there is no gateway. The reason is
+ * printed if the user can do something about it.
+ * @throws {CliError} if the project in PLATFORM_DEV_AI_PROJECT_ID cannot be used.
  */
 export async function findOrganizationAi(
   shell: Shell,

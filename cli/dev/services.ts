@@ -20,7 +20,10 @@ interface ServiceDeps {
   /** Folder of the artifacts, named `artifacts`. */
   readonly artifacts: string;
   readonly warn: (message: string) => void;
-  /** A file of a called project has changed: call `build` again. Null means that files are not watched. */
+  /**
+   * Called when a file of a called project has changed, so that `build` must be called again. Null means that files are
+   * not watched.
+   */
   readonly changed: ((file: string) => void) | null;
 }
 

@@ -28,7 +28,7 @@ export interface SessionEvents {
    * The engine serves a new build. `buildMs`: time from the detected change; null if the watch does not report it.
    */
   served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number | null }): void;
-  /** Reported once per error. `serving`: the last successful build keeps serving. */
+  /** A build has failed; each error is reported once. `serving` is true if the last successful build keeps serving. */
   failed(error: unknown, told: { readonly failures: readonly Failure[]; readonly serving: boolean }): void;
   /** Live output of the build command. */
   built(text: string): void;
@@ -56,8 +56,8 @@ interface Session {
 }
 
 /**
- * Starts a session; resolves when the first build is served or has failed, or on stop. Rejects only if no watch could
- * notice a fix.
+ * Starts a session; resolves when the first build is served or has failed, or on stop. Rejects if the first build fails
+ * and the session could not notice a fix.
  */
 export async function startSession(deps: SessionDeps): Promise<Session> {
   const { engine, folder, load, loadOther, watching, stopped, events } = deps;
@@ -116,7 +116,8 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
           changed: watching
             ? (file) => {
                 const began = performance.now();
-                // This is before the first successful bundle, whose deployment then includes the called projects.
+                // Before the first successful bundle there is nothing to serve. The first deployment includes the
+                // called projects.
                 if (bundle !== null || sources === null) enqueue(() => serve(file, began));
               }
             : null,
@@ -191,7 +192,7 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
       paths.find((file) => (variableFiles as readonly string[]).includes(file)) ??
       paths.find((file) => isMigration(project!, file)) ??
       paths.find((file) => isStatic(project!, kind, file));
-    // No requests can be served before the first successful bundle, which then includes variables and files.
+    // Before the first successful bundle there is nothing to serve. The first deployment includes variables and files.
     if (cause !== undefined && (bundle !== null || sources === null)) enqueue(() => serve(cause, began));
   };
   const watchers = new Map<string, Watcher>();
@@ -214,7 +215,7 @@ export async function startSession(deps: SessionDeps): Promise<Session> {
     async close() {
       closed = true;
       command.close();
-      // Await the queue first: a running build opens watches.
+      // Wait for the queue first, because a running build may open watches.
       await queue;
       for (const watcher of watchers.values()) watcher.close();
       called?.close();

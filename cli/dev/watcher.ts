@@ -22,7 +22,7 @@ interface WatchDeps {
   readonly foldersMax?: number;
   /** Filter of paths, relative to the folder; folders that do not match are skipped. */
   readonly only?: (relative: string) => boolean;
-  /** A new folder cannot be watched; reported once. */
+  /** Called once, when a new folder cannot be watched. */
   readonly onLimit?: (error: CliError) => void;
 }
 
@@ -69,7 +69,7 @@ export function watchFolder(
       watched.delete(name);
     }
   };
-  /** Watches a folder and its subfolders. `fresh`: reports its existing files as changed. */
+  /** Watches a folder and its subfolders. With `fresh`, the existing files are reported as changed. */
   const add = (relative: string, fresh: boolean): void => {
     if (watched.has(relative)) return;
     const absolute = path.join(folder, relative);
@@ -104,7 +104,7 @@ export function watchFolder(
       if (entry.isDirectory()) add(below, fresh);
     }
   };
-  /** At the start, the error is thrown; later, unwatched files are picked up with the next detected change. */
+  /** At the start, throws the error. Later, changes in unwatched folders take effect with the next detected change. */
   const limited = (fresh: boolean, error: CliError): void => {
     if (!fresh) throw error;
     if (!isLimited) onLimit(error);

@@ -85,7 +85,7 @@ async function checkTokenHosts(api: Api): Promise<Finding[]> {
   }
 }
 
-/** Other users lack the permission, and older platforms lack the route. */
+/** Whether a check does not apply: the user lacks the permission, or an older platform lacks the route. */
 function isNotForUs(error: unknown): boolean {
   return error instanceof CliError && ['not_found', 'forbidden', 'not_available'].includes(error.code ?? '');
 }

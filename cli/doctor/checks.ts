@@ -56,7 +56,7 @@ async function checkFence(shell: Shell): Promise<Finding> {
     'fence',
     `Cannot create namespaces. ${reason ?? ''}`.trim(),
     [
-      // In container setups, servers run in another container.
+      // With SSR_SOCKETS_DIR, servers for Node run in another container.
       ...((shell.env['SSR_SOCKETS_DIR'] ?? '') === '' ? ['Servers for Node (kind: ssr) are refused'] : []),
       kind === 'user' ? 'builds are isolated only by a separate user' : 'only the first organization can build',
     ].join(', and ') + '. See docs/builds.md#what-a-build-can-reach for the requirements.',

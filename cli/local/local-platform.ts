@@ -10,7 +10,7 @@ import type { Shell } from '../terminal/shell.ts';
 /** A local platform: data folder and address. */
 export interface LocalPlatform extends HandlerAddress {
   readonly folder: string;
-  /** The running platform; null if it is not known to run, and deployments are served at its next start. */
+  /** The running platform. Null if none is known to run: then deployments are served after its next start. */
   readonly running: Running | null;
 }
 
@@ -26,7 +26,7 @@ interface LocalRecord extends Running {
   readonly folder: string;
   readonly port: number;
   readonly domain: string;
-  /** Origin of its API and the owner's token; missing without an API. */
+  /** Origin of the platform's API, and the owner's token for it; missing if the platform has no API. */
   readonly apiOrigin?: string | null;
   readonly apiToken?: string | null;
 }

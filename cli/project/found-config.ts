@@ -11,7 +11,7 @@ interface FoundConfig {
   readonly file: string;
   /** The keys that are written; other settings are detected at each build. */
   readonly config: Readonly<Record<string, string>>;
-  /** Reasons, one line per key. */
+  /** The reasons for the keys, one line for each key. */
   readonly said: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 /** Branch information of a folder. */
 interface GitPlace {
-  /** Null for a detached HEAD. */
+  /** The current branch; null for a detached HEAD. */
   readonly branch: string | null;
   /** The default branch: the default branch of `origin`, or else an existing `main` or `master`. Null if unknown. */
   readonly defaultBranch: string | null;
@@ -71,7 +71,7 @@ function placeIn(folder: string): GitPlace {
   };
 }
 
-/** Loose and packed branches. */
+/** All branches, from the files in `refs/heads` and from `packed-refs`. */
 function branchesIn(common: string): Set<string> {
   const heads = path.join(common, 'refs/heads');
   const files = existsSync(heads)

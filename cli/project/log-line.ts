@@ -7,7 +7,7 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly deployment: string;
   readonly invocation: string | null;
-  /** Absent without a control plane. */
+  /** The id of the trace; absent without a control plane. */
   readonly traceId?: string | null;
   readonly text: string;
 }

@@ -163,7 +163,7 @@ export function lacksAgentFlag({ folder, configFile }: Project): boolean {
   return depends && !/^["']?agentSDK["']?\s*:/m.test(readTextSync(configFile));
 }
 
-/** Whether a project calls models. Invalid configurations are reported elsewhere. */
+/** Whether a project calls models; false for an invalid configuration, which is reported elsewhere. */
 export function wantsAi(load: () => Project): boolean {
   try {
     return load().config.ai;

@@ -32,7 +32,7 @@ export function placeOf(folder: string): Place {
       outermost = at;
     }
     if (names.includes('.git')) {
-      // Two projects also make a monorepo; irrelevant for the folder itself.
+      // A repository with two projects is a workspace as well. If the project is its root, that does not matter.
       const isMonorepo = outermost === null && at !== path.resolve(folder) && readRepository(at).monorepo;
       return { repository: at, workspace: isMonorepo ? at : outermost };
     }

@@ -67,7 +67,7 @@ const setupSchema = {
   },
 } as const;
 
-/** Content of the file. */
+/** Content of a setup file. */
 export type SetupFile = XStatic<typeof setupSchema>;
 
 /** Parses a setup file; `setup` is null if a problem is an error. */

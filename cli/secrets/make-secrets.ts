@@ -1,5 +1,5 @@
-// Generates missing or weak secrets of an installation in a file of variables; all other lines are kept. Called by
-// commands/secrets/init.ts; values never leave the file.
+// Generates missing or weak secrets of an installation in a file of variables; all other lines are kept. The values are
+// never printed. Called by commands/secrets/init.ts.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync } from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -15,7 +15,7 @@ interface MadeSecrets {
   /** Secrets that were replaced because they were weak. */
   readonly replaced: readonly string[];
   readonly kept: readonly string[];
-  /** Weak but kept: data may be encrypted with `ENCRYPTION_KEY`. */
+  /** Weak secrets that were kept, because data may be encrypted with `ENCRYPTION_KEY`. */
   readonly weak: readonly string[];
 }
 

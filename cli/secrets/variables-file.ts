@@ -42,7 +42,7 @@ export function withLine(text: string, name: string, value: string): string {
   ];
   const [first] = places;
   if (first === undefined) return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`;
-  // The last of several values counts: merge them.
+  // If the file sets the variable several times, only the last line counts, so each of the lines gets the new value.
   let result = text;
   for (const place of places.toSorted((a, b) => b.index - a.index)) {
     if (place !== first && place[0].trimStart().startsWith('#')) continue;

@@ -38,7 +38,7 @@ export function checkSettings(shell: Shell): void {
       advice: 'Fix or unset the variable. Nothing was changed.',
     });
   }
-  // Only needed with a control plane, which requires a database.
+  // The following secrets are only needed with a control plane, which requires a database.
   if (get('DATABASE_URL').toLowerCase() === 'none') return;
   const problem =
     (get('AUTH_SECRET') === '' ? null : secretProblem('AUTH_SECRET', get('AUTH_SECRET'))) ??

@@ -11,7 +11,7 @@ import { processShell, type Shell } from '../terminal/shell.ts';
 /** Examples of a start, by name. */
 export interface Examples {
   readonly all: readonly string[];
-  /** Published now; the others are unchanged. */
+  /** Examples that this start has published; the others are unchanged. */
   readonly published: readonly string[];
 }
 

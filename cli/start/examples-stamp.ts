@@ -42,7 +42,7 @@ export function publishedBefore(dataFolder: string, stamp: string | null): reado
     if (kept.stamp !== stamp || !Array.isArray(kept.names)) return null;
     return kept.names.every((name) => typeof name === 'string' && isServed(dataFolder, name)) ? kept.names : null;
   } catch {
-    // Missing or damaged: they are built again.
+    // If the stored stamp is missing or damaged, the examples are built again.
     return null;
   }
 }

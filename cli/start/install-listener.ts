@@ -64,7 +64,7 @@ export async function installListener(shell: Shell, { folder, from, system }: In
   shell.out('Takes effect at the next start of the platform');
 }
 
-/** Through npm, with its configured registry and proxy. @returns the archive. */
+/** Downloads the package through npm, which uses its configured registry and proxy. @returns the archive. */
 async function fetchPackage(shell: Shell, work: string): Promise<string> {
   const npm = await findProgram('npm', shell.env);
   if (npm === null)
@@ -113,7 +113,7 @@ function checkedBinary(file: string, name: string): Uint8Array {
   return content;
 }
 
-/** Null if the file has another size. */
+/** Reads a file; null if it has another size. */
 function readSized(file: string, bytes: number): Uint8Array | null {
   return statSync(file).size === bytes ? readFileSync(file) : null;
 }
@@ -141,7 +141,7 @@ function tryToLoad(file: string): void {
   throw new CliError(`uWebSockets.js does not load here: ${reason}`, { advice: 'Nothing was installed.' });
 }
 
-/** Atomically: a starting engine reads the old or the new file. */
+/** Stores the file atomically: an engine that starts reads the old or the new file. */
 function store(tried: string, folder: string, name: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);

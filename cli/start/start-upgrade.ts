@@ -36,7 +36,7 @@ export function upgradeDone(folder: string, upgrade: UpgradeState | null): void 
   if (upgrade !== null) endUpgrade(folder, upgrade);
 }
 
-/** Whether the platform of this machine records its version in its folder, which contains project databases. */
+/** Whether the data folder records a version. A machine without project databases has no such record. */
 function hasRecord({ PLATFORM_PARTS: parts = '' }: Shell['env']): boolean {
   return parts.trim() === '' || parts.split(',').some((part) => part.trim() === 'databases');
 }

@@ -15,9 +15,9 @@ export interface Group {
   readonly summary: string;
   readonly aliases?: readonly string[];
   readonly commands: Readonly<Record<string, Entry>>;
-  /** Command without a further word. */
+  /** Name of the command that runs without a further word. */
   readonly byDefault?: string;
-  /** Command for words that name none. */
+  /** Name of the command that runs if the next word names no command. */
   readonly otherwise?: string;
 }
 

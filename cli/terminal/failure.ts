@@ -91,7 +91,7 @@ interface Carrier extends Location {
   readonly place: Location | null;
   readonly location: Location;
   readonly advice: unknown;
-  /** Advice as named in core/problem.ts. */
+  /** The same as `advice`, in problems of core/problem.ts. */
   readonly hint: unknown;
 }
 
@@ -102,7 +102,7 @@ export function formatFailure({ message, file, line, column, frame, advice, code
     (part) => part !== undefined,
   );
   const suffix = known.length === 0 ? '' : ` (${known.join(', ')})`;
-  // On the first line: a stack may follow.
+  // The suffix belongs to the first line, because a stack may follow.
   const blocks = [`${place}${message.replace(/$/m, () => suffix)}`];
   if (frame !== undefined) blocks.push(frame.trimEnd());
   if (advice !== undefined) blocks.push(advice);

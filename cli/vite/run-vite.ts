@@ -26,7 +26,7 @@ export interface ViteRun {
   readonly configFile: string | null;
   /** Further arguments for Vite. */
   readonly words: readonly string[];
-  /** 0 means a free port. Without a value, the port is the server's port + 1000. */
+  /** Port of the dashboard: 0 means a free port. The default is the server's port + 1000. */
   readonly dashboardPort?: number | null;
 }
 

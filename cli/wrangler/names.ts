@@ -13,7 +13,7 @@ export function constantOf(text: string): string {
   return bindingNameOf(text).toUpperCase();
 }
 
-/** The asset fetcher's name has no digits. */
+/** The name of the binding for assets, which must not have digits. */
 export function assetsNameOf(text: string): string {
   return constantOf(text).replace(/\d+/g, '');
 }
@@ -26,7 +26,7 @@ export function projectNameOf(text: string): string {
     .replace(/^-+|-+$/g, '');
 }
 
-/** Empty if no character is valid. */
+/** The name of a resource; empty if no character is valid. */
 export function resourceNameOf(text: string): string {
   return text
     .toLowerCase()

@@ -6,10 +6,10 @@ import type { OtherClass } from '#core/bindings/object-transfers.ts';
 
 /** Result of a conversion. */
 interface ImportedClasses {
-  /** Former names, and their successors. */
+  /** Former class names, and the names that replace them. */
   readonly renamed: Readonly<Record<string, string>>;
   readonly deleted: readonly string[];
-  /** Class -> class of another project whose objects it receives. */
+  /** For a class: the class of another project whose objects it receives. */
   readonly received: Readonly<Record<string, OtherClass>>;
   /** Keys of migrations that were left out, with the reason. */
   readonly notes: readonly Note[];

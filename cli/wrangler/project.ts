@@ -15,7 +15,10 @@ export interface ProjectBeside {
 
 const CLOUDFLARE_VITE = '@cloudflare/vite-plugin';
 
-/** Where Cloudflare's Vite plugin writes the worker and the files of its page; null: the project does not have it. */
+/**
+ * Where Cloudflare's Vite plugin writes the worker and the files of its page; null if the project does not use the
+ * plugin.
+ */
 function viteOutput(values: Values, { dependencies }: ProjectBeside): { main: string; out: string } | null {
   if (!dependencies.has(CLOUDFLARE_VITE)) return null;
   if (dependencies.has('@react-router/dev')) return { main: 'build/server/index.js', out: 'build/client' };
@@ -96,7 +99,7 @@ export function writeAssets(values: Values, project: ProjectBeside, { add, note,
     note('assets.html_handling', 'pages are always served without .html (docs/static-files.md)');
 }
 
-/** Notes the keys that branches and plans replace. */
+/** Adds a note for each Wrangler key that branches or plans replace. */
 export function writeBranches(values: Values, { note }: Writer): void {
   for (const name of Object.keys(recordOf(values['env'])))
     note(`env.${name}`, `is a branch here: \`platform deploy --branch ${name}\`, with its own variables and resources`);

@@ -28,7 +28,7 @@ export function toPlatformYaml({ values: given, comments }: WranglerFile, projec
   const pools = writeBindings(values, writer);
   writeBranches(values, writer);
   for (const key of Object.keys(values)) {
-    // Generated files contain every kind of binding, mostly empty.
+    // Configurations that Wrangler generates contain every kind of binding, mostly empty.
     if (taken.has(key) || leavesOf(given[key], key).length === 0) continue;
     const note = Object.hasOwn(unsupported, key) ? unsupported[key]! : 'unknown key: omitted';
     writer.note(key, note);

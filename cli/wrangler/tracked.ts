@@ -1,4 +1,5 @@
-// Tracks which values of a configuration were read, so that an import can list the unused values. Pure.
+// Tracks which values of a Wrangler configuration were read, so that `platform import` can list the unused values.
+// Pure.
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -110,7 +110,7 @@ export const unsupportedWithin: Readonly<Record<string, string>> = {
   'queues.producers.remote': 'no equivalent: `platform dev` has its own data',
 };
 
-/** Identifiers that are not needed here, by path. */
+/** Paths of identifiers in a Wrangler configuration that platform.yaml does not need. */
 export const notNeeded: ReadonlySet<string> = new Set(
   wranglerBindings.flatMap(([, { key, notNeeded: fields }]) => fields.map((field) => `${key}.${field}`)),
 );

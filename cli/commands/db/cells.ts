@@ -1,6 +1,6 @@
-// Values of SQLite as the command line shows them: of `platform db query` and `platform objects sql`.
+// Formats SQLite values for the output of `platform db query` and `platform objects sql`.
 
-/** Large integers and numbers such as `Infinity` as text; bytes as base64. */
+/** A value for JSON output: large integers and numbers such as `Infinity` become text, bytes become base64. */
 export function shownCell(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { b, i, n } = value as { b?: unknown; i?: unknown; n?: unknown };

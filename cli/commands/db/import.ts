@@ -12,7 +12,7 @@ import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
 
 const HEADER = 'SQLite format 3\0';
-/** Attempts per chunk or request. */
+/** How often a chunk or another request is attempted. */
 const ATTEMPTS_MAX = 5;
 const PAUSE_MS = 300;
 
@@ -23,7 +23,7 @@ interface Source {
   close(): void;
 }
 
-/** Progress in the format of the API. */
+/** Progress of an import, as the API returns it. */
 interface Progress {
   readonly state: 'unknown' | 'running' | 'done' | 'failed';
   readonly statements: number;
@@ -98,7 +98,7 @@ async function imported(shell: Shell, found: FoundResource, source: Source, repl
       shell.progress(`Sending ${formatBytes(offset)} of ${formatBytes(source.bytes)}`);
       const bytes = source.read(offset, Math.min(begun.pieceBytesMax, source.bytes - offset));
       const sent = { query: { ...query, offset }, bytes, headers: { 'content-type': 'application/octet-stream' } };
-      // A partial chunk is overwritten by the retry.
+      // A retry overwrites a chunk that was stored in part.
       ({ bytes: offset } = await again(() => ask<{ bytes: number }>(api, 'PUT', at, sent)));
     }
     const run = { query, body: { bytes: source.bytes, ...(replace && { replace }) } };
@@ -111,7 +111,7 @@ async function imported(shell: Shell, found: FoundResource, source: Source, repl
           ? `Importing into ${binding}: ${done} %, ${progress.statements} statements`
           : `Importing into ${binding}: checking keys and indexes`,
       );
-      // Long poll: returns on progress, or after a second.
+      // The API responds as soon as there is progress, or after a second.
       progress = await again(() => ask<Progress>(api, 'GET', at, { query }));
     }
     if (progress.state === 'done') return progress;

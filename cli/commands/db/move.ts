@@ -9,7 +9,7 @@ import { plain } from '../../terminal/plain.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print } from '../../terminal/table.ts';
 
-/** In the format of the API. */
+/** A move, as the API returns it. */
 interface Home {
   readonly project: string;
   readonly machine: string;

@@ -8,7 +8,7 @@ import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { formatBytes, print } from '../../terminal/table.ts';
 
-/** In the format of the API. */
+/** A restore, as the API returns it. */
 interface Moments {
   readonly oldest: string | null;
   readonly newest: string | null;

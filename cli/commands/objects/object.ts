@@ -21,7 +21,7 @@ export const classFlag = {
   },
 } as const;
 
-/** Replaces "not found" of the API. */
+/** Replaces the "not found" error of the API with an error that names the object. */
 export function noObject(error: unknown, binding: string, object: string): unknown {
   if (!(error instanceof CliError) || error.code !== 'not_found') return error;
   return new CliError(`${binding} has no object ${object}`, { advice: '`platform objects list` lists the objects.' });

@@ -6,7 +6,7 @@ import { CliError } from '../../terminal/failure.ts';
 import type { Shell } from '../../terminal/shell.ts';
 import { print, printTable } from '../../terminal/table.ts';
 
-/** A project with its settings; build settings are nested. */
+/** A project with its settings. Settings of builds are nested in `settings`. */
 interface Settled {
   readonly description: string;
   readonly visibility: string;

@@ -53,7 +53,7 @@ export async function needSnapshots(
   return { ...found, path: found.path.replace(/\/sandboxes(?=\/[^/]+$)/, '/sandbox-snapshots') };
 }
 
-/** Replaces "not found" of the API with a message of the command. */
+/** Replaces the "not found" error of the API with an error that names the sandbox. */
 export function sayMissing(what: string, advice: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof CliError) || !['not_found', 'file_not_found'].includes(error.code ?? '')) throw error;

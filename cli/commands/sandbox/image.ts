@@ -22,7 +22,7 @@ const IMAGES: Readonly<Record<string, { file: string; tag: string; variable: str
   },
 };
 const FOLDER = path.join(import.meta.dirname, '../../..');
-/** Only the Dockerfile is sent, on standard input. */
+/** As the build context, `-` means that only the Dockerfile is sent to the engine, on standard input. */
 const NO_CONTEXT = '-';
 
 export const command = defineCommand({
@@ -61,7 +61,7 @@ export const command = defineCommand({
       tag,
       ...(base === undefined ? [] : ['--build-arg', `BASE=${base}`]),
       ...(registry === null ? [] : ['--build-arg', `REGISTRY=${registry}`]),
-      // Send no files of this machine.
+      // The engine gets no other files of this machine.
       NO_CONTEXT,
     ];
     const file = path.join(FOLDER, image.file);

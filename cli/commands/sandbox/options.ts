@@ -1,6 +1,6 @@
 // Options of a sandbox as flags. For the commands that create sandboxes; the API validates the values.
 
-/** Sent as null to the API. An image with this name needs a tag. */
+/** The word that resets an option, which is sent as null to the API. An image with this name needs a tag. */
 const OPERATOR = 'operator';
 
 /** Flags of commands that create a sandbox or its machine. */
@@ -58,7 +58,7 @@ function toEgress(text: string): object {
   return { mode: 'allow', allow: text.split(',').map((name) => name.trim()) };
 }
 
-/** Other values are refused by the API. */
+/** Converts `on` and `off`. The API refuses other values. */
 function toSwitch(text: string): boolean | string {
   return text === 'on' ? true : text === 'off' ? false : text;
 }

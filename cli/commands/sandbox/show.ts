@@ -6,7 +6,7 @@ import { print, printTable } from '../../terminal/table.ts';
 import { needSandbox, sandboxFlags, sandboxId, sayMissing } from './find.ts';
 import { toTime, type SandboxInfo } from './list.ts';
 
-/** In the format of the flag. */
+/** The network access, in the format of the flag `--egress`. */
 function egressOf({ egress }: SandboxInfo): string | null {
   if (egress === null || egress === undefined) return null;
   return egress.mode === 'allow' ? egress.allow.join(',') : egress.mode;

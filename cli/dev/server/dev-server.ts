@@ -10,7 +10,7 @@ import { isListening } from './listening.ts';
 export interface DevServerEvents {
   /** A printed line. */
   line(text: string, stream: 'out' | 'err'): void;
-  /** The server accepts connections. `first`: for the first time. */
+  /** The server accepts connections. @param first whether it does so for the first time. */
   listening(first: boolean): void;
   /** The server exited unexpectedly. */
   died(death: { readonly how: string; readonly advice: string | null; readonly pauseMs: number }): void;
@@ -25,7 +25,7 @@ interface DevServerDeps {
   /** Host to listen on. */
   readonly host: string;
   readonly port: number;
-  /** Read on each start. */
+  /** The function that reads the variables, before each start. */
   readonly environment: () => Readonly<Record<string, string | undefined>>;
   readonly events: DevServerEvents;
   readonly times?: DevServerTimes;
@@ -35,7 +35,7 @@ interface DevServerDeps {
 interface DevServerTimes {
   /** Interval of port checks. */
   readonly look: number;
-  /** Delay before `silent` is reported. */
+  /** How long the server may take to listen before the event `silent` is reported. */
   readonly silent: number;
   /** Restart delay after a crash, doubled each time up to a maximum. */
   readonly pause: number;
@@ -78,7 +78,7 @@ export async function startDevServer(deps: DevServerDeps): Promise<DevServer> {
   let deaths = 0;
   let wake = (): void => {};
 
-  // A second Ctrl-C exits immediately.
+  // If a second Ctrl-C ends this process immediately, the server must end too.
   const onExit = (): void => signalGroup(child, 'SIGKILL');
   process.once('exit', onExit);
 
@@ -89,7 +89,7 @@ export async function startDevServer(deps: DevServerDeps): Promise<DevServer> {
       cwd: folder,
       env: { ...environment(), PORT: String(port), HOST: host },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // In its own process group, to be killed as a whole.
+      // The server has its own process group, so that it can be killed with all its children.
       detached: true,
     });
     const running = child;
@@ -125,12 +125,12 @@ export async function startDevServer(deps: DevServerDeps): Promise<DevServer> {
     const outputEnd = Promise.all([once(running.stdout!, 'close'), once(running.stderr!, 'close')]).catch(() => {});
     const how = await endOf(running);
     ended = true;
-    // Otherwise the server's child processes would keep the port.
+    // Processes that the server started may be left, and would keep the port.
     signalGroup(running, 'SIGKILL');
     await Promise.race([outputEnd, pause(LAST_OUTPUT_MS)]);
     for (const stop of stopLines) stop();
     await looking;
-    // A killed process may close its port last.
+    // The port of a killed process may stay open for a moment.
     for (const end = performance.now() + LAST_OUTPUT_MS; listened && performance.now() < end; await pause(1))
       if (!(await isListening(host, port))) break;
     child = null;
@@ -146,7 +146,7 @@ export async function startDevServer(deps: DevServerDeps): Promise<DevServer> {
       };
     });
     wake = () => {};
-    // The server may have written that file itself.
+    // The server may have written the changed file itself, so wait before the restart.
     if (isWoken && !closed && !asked) await pause(times.pause);
   };
   const stop = async (): Promise<void> => {
@@ -202,7 +202,7 @@ function signalGroup(child: ChildProcess | null, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // The group has already exited.
+    // All processes of the group have already exited.
   }
 }
 

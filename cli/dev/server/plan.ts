@@ -9,11 +9,11 @@ import { CliError } from '../../terminal/failure.ts';
 export interface ServerPlan {
   /** Name of the framework or the script. */
   readonly name: string;
-  /** For `sh -c`. */
+  /** The command line for `sh -c`. */
   command(address: { readonly host: string; readonly port: number }): string;
-  /** The framework reads `.env` files itself. */
+  /** Whether the framework reads `.env` files itself. */
   readonly readsVariables: boolean;
-  /** The server does not watch its sources: restart it on changes. */
+  /** Whether changes require a restart, because the server does not watch its sources. */
   readonly restartsOnSave: boolean;
 }
 

@@ -39,7 +39,7 @@ interface ServerSessionDeps {
   readonly events: ServerSessionEvents;
 }
 
-/** Variables file that no framework reads. */
+/** The file of variables that no framework reads itself. */
 const OWN_VARIABLES = '.dev.vars';
 
 /** Resolves when the dev server was started; it may not listen yet. */
@@ -54,7 +54,7 @@ export async function startServerSession(deps: ServerSessionDeps): Promise<{ clo
   let configFile: string | null = null;
   let closed = false;
 
-  /** Reloads everything; returns true if the variables of the dev server have changed. */
+  /** Deploys the bindings, migrations and variables; returns true if the variables of the dev server have changed. */
   const deploy = async (project: Project): Promise<boolean> => {
     ({ root, configFile } = project);
     const manifest = toManifest('ssr', project.config, null, null);
@@ -141,7 +141,7 @@ export async function startServerSession(deps: ServerSessionDeps): Promise<{ clo
   return { close };
 }
 
-/** Whether a server reads this kind of file only at start. Generated files rarely are. */
+/** Whether a file is of a kind that servers read only at start. Generated files rarely are. */
 function isSource(file: string): boolean {
   return /\.(?:[cm]?[jt]sx?|json)$/.test(file);
 }
