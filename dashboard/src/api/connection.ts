@@ -1,5 +1,5 @@
-// Whether the API is reachable. Every request updates this; while it is unreachable, a health check runs every few
-// seconds. The shell shows a banner, and all queries are refetched when the API is back.
+// Whether the API is reachable. Every request updates this state. While the API is unreachable, a health check runs
+// every few seconds. The shell shows a banner, and all queries are refetched when the API is back.
 import { useSyncExternalStore } from 'react';
 
 const LOOK_MS = 2000;

@@ -4,7 +4,7 @@
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly status: number;
-  /** Machine-readable, such as `not_found`; `unreachable` if there was no response. */
+  /** The error code, such as `not_found`; `unreachable` if there was no response. */
   readonly code: string;
   /** The request id in the API's log; null if there was no response. */
   readonly requestId: string | null;

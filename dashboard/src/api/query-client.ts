@@ -14,7 +14,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5000,
-      // Do not trust navigator.onLine: the platform may run on this machine.
+      // Queries ignore `navigator.onLine`, because the platform may run on this machine.
       networkMode: 'always',
       retry: (count, error) => count < RETRIES_MAX && error instanceof ApiFailure && error.isPassing,
       retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 4000),

@@ -105,7 +105,7 @@ export default function ChartDrawn(props: ChartProps & { readonly height: number
       observer.disconnect();
       plot.destroy();
     };
-    // Recreated on every change, including theme and time zone: charts are cheap.
+    // The chart is recreated on every change, even of the theme or the time zone, because creating it is cheap.
   }, [times, series, isStacked, height, format, limit, marks, theme, isDark, timeZone, onRange === undefined]);
   return <div ref={frame} className={styles.chart} role="img" aria-label={label} />;
 }

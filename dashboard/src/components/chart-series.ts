@@ -29,13 +29,13 @@ interface MeasuredMark {
 }
 
 /**
- * Left ends of the labels of marks, all in one row; null if there is no room for a label. A label is right of its line
- * or else left of it, if possible without crossing another line, and never over another label. Labels of newer marks
- * are placed first.
+ * Computes the left end of each mark's label, all in one row; null if there is no room for the label. A label is right
+ * of its line or else left of it, if possible without crossing another line, and never over another label. Labels of
+ * newer marks are placed first.
  *
  * @param marks from left to right
  * @param from left edge of the chart
- * @param to its right edge
+ * @param to right edge of the chart
  */
 export function placeLabels(marks: readonly MeasuredMark[], from: number, to: number, gap: number): (number | null)[] {
   let free = to;

@@ -19,9 +19,9 @@ interface OverlayProps {
 
 interface DialogProps extends OverlayProps {
   readonly isWide?: boolean;
-  /** Only screen readers read its title; the close button lies over the first line. */
+  /** Shows the title only to screen readers; the close button lies over the first line of the content. */
   readonly isTitleHidden?: boolean;
-  /** A click outside does not close it. */
+  /** Keeps the dialog open when the user clicks outside of it. */
   readonly isKept?: boolean;
   /** Makes the dialog a form; called on Enter and by the submit button. */
   readonly onSubmit?: () => void;
@@ -54,7 +54,7 @@ export function Dialog({
   );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    // Do not submit a form of the page around the dialog.
+    // React also passes the event to a form of the page around the dialog, which must not be submitted.
     event.stopPropagation();
     onSubmit?.();
   };
@@ -85,7 +85,7 @@ export function Sheet({ isOpen, onClose, title, description, children, footer, s
     <Overlay isOpen={isOpen} onClose={onClose}>
       <Radix.Content
         className={joined(styles.sheet, side === 'left' && styles.left)}
-        // Focus the sheet itself rather than its first button, unless a field of it asked for the focus.
+        // The sheet itself gets the focus rather than its first button, unless one of its fields asked for the focus.
         onOpenAutoFocus={(event) => {
           event.preventDefault();
           const sheet = event.currentTarget as HTMLElement;

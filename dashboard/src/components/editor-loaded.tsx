@@ -42,8 +42,8 @@ const colors = HighlightStyle.define([
 const MIN_HEIGHT_PX = 120;
 
 /**
- * Chromium replaces selected text together with its inline style, which the CSP refuses. So the editor replaces it;
- * other input handlers, such as brackets around a selection, still run.
+ * When the user types over selected text, Chromium inserts the new text with an inline style, which the CSP refuses. So
+ * the editor replaces the text itself. Other input handlers, such as brackets around a selection, still run.
  */
 const typeOverMarked = EditorView.domEventHandlers({
   beforeinput(event, view) {

@@ -8,7 +8,7 @@ import { joined } from './class-names.ts';
 import styles from './menu.module.css';
 
 interface MenuProps {
-  /** The button that opens it. */
+  /** The button that opens the menu. */
   readonly trigger: ReactNode;
   readonly align?: 'start' | 'end';
   readonly children: ReactNode;

@@ -14,7 +14,7 @@ interface EmptyStateProps {
   readonly icon?: ReactNode;
   /** "No deployments yet". */
   readonly title: string;
-  /** The purpose of the missing items, and how to create the first. In a string, `...` is code. */
+  /** Says what the missing items are for, and how to create the first one. In a string, `...` is code. */
   readonly children?: ReactNode;
   /** Next commands, each with a copy button. */
   readonly commands?: readonly string[];
@@ -50,7 +50,7 @@ type ErrorStateProps = FailedWork & { readonly error: unknown; readonly onRetry?
 type FailedWork =
   /** What failed: "Could not load the deployments". */
   | { readonly title: string; readonly one?: undefined }
-  /** The record that was not loaded: "deployment". It may not exist. */
+  /** The kind of the record that was not loaded, such as "deployment". The record may not exist. */
   | { readonly one: string; readonly title?: undefined };
 
 const advice: Readonly<Record<string, string>> = {
@@ -65,7 +65,7 @@ export function ErrorState({ title, one, error, onRetry }: ErrorStateProps) {
   const failure = error instanceof ApiFailure ? error : null;
   const advised = failure === null ? undefined : advice[failure.code];
   const isMissing = failure?.isMissing === true;
-  // A retry does not bring back a deleted record.
+  // For a deleted record there is no retry button, because a retry would not bring the record back.
   const isFinal = isMissing || failure?.code === 'forbidden';
   return (
     // A record that was deleted or never existed is not shown as a failure.

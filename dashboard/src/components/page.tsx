@@ -9,7 +9,7 @@ export const ProjectName = createContext<string | null>(null);
 interface PageProps {
   /** Also the title of the tab, with the project's name: "Logs, shop – platform". */
   readonly title: string;
-  /** Replaces the title in the heading. */
+  /** Content of the heading, in place of the title. */
   readonly heading?: ReactNode;
   readonly description?: ReactNode;
   /** Buttons; at most one of them primary. */

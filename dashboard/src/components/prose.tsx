@@ -5,5 +5,5 @@ export function Prose({ text }: { readonly text: string }) {
   return text.split(CODE).map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }
 
-/** `split` puts the text between backticks at odd positions. */
+/** After splitting at backticks, the parts at odd positions are code. */
 const CODE = /`([^`\n]+)`/;

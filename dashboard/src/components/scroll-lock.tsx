@@ -15,7 +15,10 @@ export function RemoveScroll({ as: _as, shards: _shards, allowPinchZoom: _zoom, 
   return <Slot.Root data-locks-scroll="" {...rest} />;
 }
 
-/** Keeps the width of the page's scrollbar for styles/base.css. A locked page has no scrollbar to measure. */
+/**
+ * Saves the width of the page's scrollbar, which styles/base.css uses. If the page is already locked, it has no
+ * scrollbar to measure.
+ */
 function keepScrollbarWidth(): void {
   const page = document.documentElement;
   if (document.querySelector('[data-locks-scroll]') !== null) return;

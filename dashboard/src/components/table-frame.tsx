@@ -13,15 +13,15 @@ export interface Column<Row> {
   readonly align?: 'start' | 'end';
   /** On phones, the heading is shown before the value, which is not clear without it. */
   readonly isLabelled?: boolean;
-  /** As wide as its content; the other columns share the rest. */
+  /** Whether the column is as wide as its content; the other columns share the rest. */
   readonly isFitted?: boolean;
-  /** Share of the remaining width, such as `30%`; even by default. */
+  /** Share of the remaining width, such as `30%`; by default, all columns get the same share. */
   readonly width?: string;
-  /** Hidden if the table is narrower than 860 pixels. */
+  /** Whether the column is hidden if the table is narrower than 860 pixels. */
   readonly isExtra?: boolean;
   /** Position on phones: first line, end of the first line, second line (default), or hidden. */
   readonly phone?: 'first' | 'first-end' | 'second' | 'hidden';
-  /** Visible to screen readers only. */
+  /** Whether only screen readers read the heading. */
   readonly isHeaderHidden?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** Buttons or the menu of a row, in the last column. Its heading is for screen readers. */
+  /** Buttons or the menu of a row, in the last column. The heading of that column is only for screen readers. */
   readonly actions?: ((row: Row) => ReactNode) | undefined;
   /** Called on a click on a row, or Enter. Links inside a row keep working. */
   readonly onOpen?: (row: Row) => void;
@@ -62,7 +62,7 @@ export interface ShownRows {
 
 interface TableFrameProps<Row> extends TableProps<Row> {
   readonly shown: ShownRows;
-  /** Of the rows' container. */
+  /** Ref of the element that contains the rows. */
   readonly body?: Ref<HTMLTableSectionElement>;
 }
 

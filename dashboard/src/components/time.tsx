@@ -54,7 +54,7 @@ function listen(listener: () => void): () => void {
 }
 const still = (): (() => void) => () => {};
 
-/** The current time, updated every `tickMs`; null: never. */
+/** The current time, updated every `tickMs`; null means that it is never updated. */
 function useNow(tickMs: number | null): number {
   return useSyncExternalStore(tickMs === null ? still : listen, () => shownNow);
 }

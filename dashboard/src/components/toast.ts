@@ -35,7 +35,8 @@ function noteUndo(words: string, undo: () => void): void {
 }
 
 /**
- * Delays an irreversible API call by ten seconds, for undo. The page already shows it as done.
+ * Delays an irreversible API call by ten seconds, in which the user can undo the action. The page shows the action as
+ * done.
  *
  * @param act called after ten seconds, or when the page is left. @param undone a function that restores the page.
  */

@@ -3,7 +3,7 @@ import { ErrorState } from './notice.tsx';
 import { SkeletonRows } from './skeleton.tsx';
 
 type UnloadedProps = Loaded & {
-  /** Null: it is being loaded. */
+  /** The reason why the data is missing; null while it is being loaded. */
   readonly error: Error | null;
   readonly refetch: () => unknown;
   /** Rows of the skeleton. */
@@ -13,7 +13,7 @@ type UnloadedProps = Loaded & {
 type Loaded =
   /** What is loaded: "the rows". */
   | { readonly what: string; readonly one?: undefined }
-  /** The record that is loaded: "deployment". It may not exist. */
+  /** The kind of the record that is loaded, such as "deployment". The record may not exist. */
   | { readonly one: string; readonly what?: undefined };
 
 /** @example if (data === undefined) return <Unloaded what="the rows" error={error} refetch={refetch} />; */

@@ -55,7 +55,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   });
   const totalPx = rows.getTotalSize();
   const lastKey = items.length === 0 ? null : itemKey(items.at(-1)!, items.length - 1);
-  // Also when rows are measured, which changes the total.
+  // The effect also runs when rows have been measured, because that changes the total height.
   useLayoutEffect(() => {
     if (isFollowing) frame.current!.scrollTop = frame.current!.scrollHeight;
   }, [isFollowing, lastKey, totalPx]);

@@ -98,7 +98,11 @@ export const projectAiQuery = (id: string) =>
 export const limitText = ({ of, per, most }: AiLimit): string =>
   of === 'cost' ? `a cost of ${countText(most)} per ${per}` : `${countText(most)} ${of} per ${per}`;
 
-/** Millionths of a currency; the price table does not name the currency. @example costText(1_234_567) // '1.2346' */
+/**
+ * An amount of money, in millionths of the currency, which the price table does not name.
+ *
+ * @example costText(1_234_567) // '1.2346'
+ */
 export function costText(micros: number | null): string {
   if (micros === null) return 'no price';
   if (micros === 0) return '0';

@@ -15,7 +15,7 @@ export interface Counts {
   readonly cpuMs: number;
   /** CPU of the most expensive request. */
   readonly cpuMsMax: number;
-  /** Null if nothing was measured. */
+  /** Latency until the first byte of the response; null if nothing was measured. */
   readonly firstByteMs: Latency | null;
   readonly answerMs: Latency | null;
 }

@@ -1,6 +1,6 @@
 // Search parameters of logs, requests and traces, and the options of their filters.
 
-/** Time ranges that end now. */
+/** The time ranges to choose from; each ends now. */
 export const logRanges = {
   '15m': ['15 minutes', 15 * 60_000],
   '1h': ['hour', 3_600_000],
@@ -31,7 +31,7 @@ export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTION
 /** Search parameters. */
 export interface LogSearch {
   readonly range?: LogRange | undefined;
-  /** ISO times, if a part of the histogram is selected. */
+  /** ISO times of the selected part of the histogram, if any. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly level?: Level | undefined;
@@ -47,7 +47,7 @@ export interface LogSearch {
   readonly status?: StatusClass | undefined;
   readonly least?: number | undefined;
   readonly kind?: Kind | undefined;
-  /** Requests: the HTTP method. */
+  /** The HTTP method, as a filter of requests. */
   readonly method?: (typeof methods)[number] | undefined;
   /** For lines: whether new lines are shown as they arrive. */
   readonly live?: boolean | undefined;

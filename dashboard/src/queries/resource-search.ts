@@ -1,6 +1,6 @@
 // Search parameters of the pages of bindings, and functions that validate them: each drops invalid values.
 
-/** Search parameters of a page without others. */
+/** Search parameters of a page that has no further parameters. */
 interface Branched {
   readonly branch?: string | undefined;
 }

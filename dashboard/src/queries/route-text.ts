@@ -9,7 +9,7 @@ export function routeText(route: string): string {
   return at < 0 ? route : `${route.slice(0, at)} (preview ${route.slice(at + SEPARATOR.length)})`;
 }
 
-/** The name in logs. @example nameOfRoute('mail~~login') // 'mail' */
+/** The name of a route as logs have it. @example nameOfRoute('mail~~login') // 'mail' */
 export function nameOfRoute(route: string): string {
   return route.split(SEPARATOR, 1)[0]!;
 }

@@ -10,7 +10,7 @@ export type UsageOf = { readonly projectId: string } | { readonly organizationId
 const HOUR_MS = 3_600_000;
 const STALE_MS = 30_000;
 
-/** In whole hours, so that the query key stays the same. */
+/** The time range begins at a whole hour, so that the query key stays the same for a while. */
 export function spanOf(range: Range): { readonly from: string; readonly to: string } {
   const end = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
   return { from: new Date(end - ranges[range][1] * HOUR_MS).toISOString(), to: new Date(end).toISOString() };

@@ -1,4 +1,5 @@
-// A form for a record, described by its fields: text fields, selects and text areas. For other controls: FormDialog.
+// A form for a record, described by its fields: text fields, selects and text areas. A form with other controls uses
+// FormDialog.
 import type { QueryKey } from '@tanstack/react-query';
 import { useState, type ComponentPropsWithRef, type ReactNode } from 'react';
 import { Field, Input, Select, TextArea } from '../components/field.tsx';
@@ -21,7 +22,7 @@ export interface FormField<Name extends string = string> extends InputProps {
   readonly isOptional?: boolean;
   /** Monospace. */
   readonly isCode?: boolean;
-  /** Makes it a select. */
+  /** The options to choose from, which make the field a select. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
   /** Makes the field a text area with this number of lines. */
   readonly rows?: number;
@@ -34,7 +35,7 @@ interface RecordFormProps<Name extends string, Result> {
   readonly description?: ReactNode;
   /** Label of the submit button: "Create token". */
   readonly action: string;
-  /** In the order of the page. Errors of the API are shown at the first field. */
+  /** The fields, in the order in which the form shows them. Errors of the API are shown at the first field. */
   readonly fields: Readonly<Record<Name, FormField<NoInfer<Name>>>>;
   /** The query whose data changes. */
   readonly queryKey: QueryKey;

@@ -7,7 +7,7 @@ export interface SecretProps {
   /** Title of the dialog: "New token". */
   readonly title: string;
   readonly value: string;
-  /** How to use it. */
+  /** Says how to use the secret. */
   readonly hint?: string;
   readonly onClose: () => void;
 }

@@ -6,7 +6,10 @@ import { wordsOf } from '../api/failure.ts';
 interface Change<Data, Input, Result> {
   /** The query whose data changes. */
   readonly queryKey: QueryKey;
-  /** The expected data. Without this function, the page waits for the API. */
+  /**
+   * Returns the expected data, which the page shows before the API confirms the change. Without this function, the page
+   * waits for the API.
+   */
   readonly show?: (before: Data, input: Input) => Data;
   readonly act: (input: Input) => Promise<Result>;
   /** Title of the error: "Could not remove the member". */

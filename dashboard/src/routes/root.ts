@@ -1,4 +1,4 @@
-// Parent routes: the shell, and within it a project. Pages add their routes below these.
+// Parent routes: the shell, and within it a project. Pages add their routes below the parent routes.
 import { createRootRoute, createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { newProjectSearch } from '../queries/new-project-search.ts';
 import { NotFoundPage, PageFailure } from '../shell/failures.tsx';

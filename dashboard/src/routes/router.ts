@@ -35,7 +35,7 @@ const routeTree = mode === 'dev' ? (devTree() as unknown as ReturnType<typeof pr
 export const router = createRouter({
   routeTree,
   defaultPreload: 'intent',
-  // Rendered inside the shell, so that navigation keeps working.
+  // Error pages are rendered inside the shell, so that navigation keeps working.
   defaultErrorComponent: PageFailure,
   scrollRestoration: true,
 });

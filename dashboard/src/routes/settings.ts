@@ -8,7 +8,7 @@ const scopes = ['production', 'preview', 'branch', 'dev'] as const;
 interface VariableSearch {
   readonly search?: string | undefined;
   readonly scope?: (typeof scopes)[number] | undefined;
-  /** The form of a new variable is open. */
+  /** Whether the form for a new variable is open. */
   readonly new?: true | undefined;
 }
 

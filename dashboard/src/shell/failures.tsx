@@ -22,7 +22,7 @@ export function PageFailure({ error, reset }: ErrorComponentProps) {
   const isFileMissing = isUnloaded(error);
   useEffect(() => {
     if (!isFileMissing) return;
-    // After an upgrade the file names differ; an unreachable platform may only be restarting.
+    // A reload helps after an upgrade, which changes the file names, and after a restart of the platform.
     if (navigator.onLine && reloadOnce()) return;
     noteAway();
     return whenItReturns(() => location.reload());

@@ -18,10 +18,10 @@ import type { Mode } from '../state/mode.ts';
 interface NavigationEntry {
   readonly title: string;
   readonly Icon: ComponentType<IconProps>;
-  /** Below `/projects/<name>`; empty for the overview. */
+  /** Path below `/projects/<name>`; empty for the overview. */
   readonly path: string;
   readonly modes: readonly Mode[];
-  /** Shortcut: `g`, then this key. */
+  /** The second key of the shortcut, which begins with `g`. */
   readonly key: string;
 }
 

@@ -1,4 +1,4 @@
-// The sidebar: project switcher, entries of the project, account. Rendered by shell.tsx, on small screens in a sheet.
+// The sidebar: project switcher, entries of the project, account. On small screens, shell.tsx renders it in a sheet.
 import {
   ArchiveIcon,
   BellIcon,
@@ -106,7 +106,8 @@ function ProjectEntries({ project }: { readonly project: string }) {
     .filter((entry) => entry.modes.includes(mode))
     .map(({ title, Icon, path: below }) => {
       const to = `/projects/${project}${below === '' ? '' : `/${below}`}`;
-      // Deployments have URLs outside their project, and previews are a tab of deployments.
+      // The entry of deployments is also current on the page of a deployment, whose URL is outside the project, and on
+      // the tab of previews.
       const isCurrent =
         below === ''
           ? path === to || path === `${to}/`

@@ -31,7 +31,7 @@ export function prefer(change: Partial<Preferences>): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(current));
   } catch {
-    // Kept until the page is closed.
+    // Without localStorage, preferences last until the page is closed.
   }
   tell();
 }

@@ -1,4 +1,4 @@
-// The list of tokens, and the button to create one. For accounts and organizations.
+// The list of tokens of an account or an organization, and the button to create a token.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, dataOf } from '../../api/client.ts';

@@ -1,4 +1,5 @@
-// What AI calls cost this month, the forecast for its end, and the budget. For projects and organizations.
+// What the AI calls of a project or an organization cost this month, the forecast for the end of the month, and the
+// budget.
 import { useQuery } from '@tanstack/react-query';
 import { Section } from '../../components/page.tsx';
 import { countText } from '../../components/text.ts';

@@ -1,4 +1,4 @@
-// Tokens, cost and failures of AI calls: total, by time, by model. For projects and organizations.
+// Tokens, cost and failures of the AI calls of a project or an organization: in total, by time and by model.
 import { MagicWandIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';

@@ -1,4 +1,4 @@
-// An organization's own providers: create, disable, delete. Keys are not shown again.
+// An organization's own providers: create, disable, delete. A stored API key is never shown again.
 import { useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../records/use-change.ts';
@@ -105,7 +105,7 @@ export function AiProviders({ id, providers }: AiProvidersProps) {
 
 interface ProviderDialogProps {
   readonly id: string;
-  /** Null: a new one. */
+  /** The provider to change; null for a new one. */
   readonly before: AiProvider | null;
   readonly onClose: () => void;
 }

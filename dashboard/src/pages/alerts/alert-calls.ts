@@ -56,10 +56,10 @@ interface NewRule {
   readonly name: string;
   readonly kind: Rule['kind'];
   readonly threshold: number;
-  /** Set only for kinds with a window. */
+  /** Only kinds that evaluate a window have this field. */
   readonly windowMinutes?: number;
   readonly evaluations: number;
-  /** Default: 80 % of the threshold. */
+  /** The value below which the rule resolves; by default 80 % of the threshold. */
   readonly clearBelow?: number;
   readonly quietMinutes: number;
   readonly channels: string[];

@@ -98,7 +98,7 @@ export const channelKinds: Readonly<Record<Channel['kind'], string>> = {
 
 interface RuleFormProps {
   readonly projectId: string | null;
-  /** The rule to change; without it, a new one. */
+  /** The rule to change; without it, the form creates a rule. */
   readonly rule?: Rule;
   readonly channels: readonly Channel[];
   readonly onClose: () => void;
@@ -142,7 +142,7 @@ export function RuleForm({ projectId, rule, channels, onClose }: RuleFormProps) 
       queryKey={['alert-rules', projectId]}
       fields={{
         name: { label: 'Name', maxLength: 100, placeholder: 'Too many errors', value: rule?.name ?? '' },
-        // A rule keeps its kind.
+        // The kind of an existing rule cannot be changed.
         kind: {
           label: 'Metric',
           value: rule?.kind ?? '',

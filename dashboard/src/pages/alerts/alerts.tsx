@@ -33,7 +33,7 @@ import { channelKinds, NewChannel, RuleForm, ruleKinds } from './alert-forms.tsx
 import { eventTypes, RuleSheet, ruleStates } from './rule-sheet.tsx';
 
 interface OwnerProps {
-  /** Null for the operator's alerts. */
+  /** Id of the project; null for the operator's alerts. */
   readonly projectId: string | null;
 }
 

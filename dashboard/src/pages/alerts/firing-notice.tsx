@@ -1,4 +1,4 @@
-// Alert rules that fire now, with links. For the overviews of a project and of an organization.
+// Alert rules that fire now, with links, for the overview of a project and of an organization.
 import { Link } from '@tanstack/react-router';
 import { Notice } from '../../components/notice.tsx';
 import { countText } from '../../components/text.ts';
@@ -7,7 +7,7 @@ import styles from './firing-notice.module.css';
 
 interface FiringRule {
   readonly id: string;
-  /** Name of its project. */
+  /** Name of the rule's project. */
   readonly project: string;
   readonly name: string;
   readonly message: string;

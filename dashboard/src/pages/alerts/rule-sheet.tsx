@@ -25,7 +25,7 @@ export const eventTypes: Readonly<Record<AlertEvent['type'], readonly [tone: Ton
 };
 
 interface RuleSheetProps {
-  /** Null for the operator's rules. */
+  /** Id of the project; null for the operator's rules. */
   readonly projectId: string | null;
   readonly rule: Rule;
   readonly channels: readonly Channel[];

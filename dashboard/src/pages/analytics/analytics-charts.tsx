@@ -1,5 +1,4 @@
-// Charts of analytics, with releases as marks, and with lines of both deployments if two are compared. Dragging selects
-// a period.
+// Charts of analytics. They mark releases, show both deployments if two are compared, and select a period by dragging.
 import { useMemo } from 'react';
 import { Chart, type ChartProps } from '../../components/chart.tsx';
 import { Section } from '../../components/page.tsx';

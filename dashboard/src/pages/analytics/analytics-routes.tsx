@@ -1,5 +1,5 @@
-// Routes of a project, or names of its queues and workflows, by requests, failures, latency or CPU; beside each number
-// is that of the compared deployment.
+// Routes of a project, or names of its queues and workflows, by requests, failures, latency or CPU. The number of the
+// compared deployment is beside each number.
 import { ButtonLink } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';

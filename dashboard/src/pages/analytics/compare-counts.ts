@@ -34,7 +34,7 @@ export function compareCounts(before: Counts, after: Counts): ComparedNumber[] {
   });
 }
 
-/** Changes that are smaller are noise. */
+/** Smaller changes than this are noise. */
 const CHANGE_MIN = 0.1;
 
 /** Whether a change is good or bad; more requests are neither. */

@@ -16,7 +16,7 @@ import { coloursOf } from './colours.ts';
 import { failingLine, lineParts, rowsOf, stepsOf, type LogLine, type LogRow, type LogStep } from './log-lines.ts';
 
 const LINE_PX = 20;
-/** Lines kept in the page; the download has all of them. */
+/** Number of lines that the page keeps; the download has all of them. */
 const LINES_MAX = 50_000;
 const STEP_PX = 32;
 const HEIGHT_PX_MAX = 640;
@@ -32,7 +32,7 @@ export function useBuildLog(deployment: Deployment): {
     lines: [],
     isComplete: false,
   });
-  // Start empty for another deployment.
+  // The list starts empty when another deployment is shown.
   const current = state.id === deployment.id ? state : { id: deployment.id, lines: [], isComplete: false };
   if (current !== state) setState(current);
   useEvents(current.isComplete ? null : `/deployments/${deployment.id}/logs?follow=true`, {
@@ -73,7 +73,7 @@ export function BuildLog({ deployment, lines, isComplete, linkTo }: BuildLogProp
   const failing = useMemo(() => (hasEnded(deployment) ? failingLine(lines) : null), [lines, deployment]);
   const word = search.trim().toLowerCase();
   const rows = useMemo(() => {
-    // Expand the running step, failed ones and the one that is linked to.
+    // The running step, failed steps and the step of the linked line are expanded.
     const opensItself = (step: LogStep): boolean =>
       step.ms === null ||
       step.hasError ||
@@ -88,7 +88,7 @@ export function BuildLog({ deployment, lines, isComplete, linkTo }: BuildLogProp
   const toggle = ({ key }: LogStep): void =>
     setToggled((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]));
   const count = rows.filter(({ kind }) => kind === 'line').length;
-  // Reserve space for some wrapped lines; beyond that the list scrolls.
+  // The list has space for some wrapped lines, and scrolls if there are more.
   const height = Math.min((rows.length - count) * STEP_PX + count * LINE_PX * WRAPPED + LINE_PX, HEIGHT_PX_MAX);
   return (
     <div className={styles.frame}>

@@ -53,7 +53,7 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
-/** Confirmation of an action. @returns a function that opens it, and the dialog. */
+/** The dialog that confirms an action. @returns the dialog, and a function that opens it. */
 export function useDeploymentActions(): {
   readonly act: (action: DeploymentAction, deployment: Deployment) => void;
   readonly dialog: ReactNode;

@@ -7,7 +7,7 @@ export function DeploymentState({ deployment }: { readonly deployment: Deploymen
   return <State tone={tone}>{word}</State>;
 }
 
-/** Live, production or preview. */
+/** A badge that says whether a deployment is live, or else whether it is for production or a preview. */
 export function TargetBadge({ deployment: { isLive, target, pullRequest } }: { readonly deployment: Deployment }) {
   if (isLive) return <Badge tone="ok">Live</Badge>;
   if (target === 'production') return <Badge>Production</Badge>;

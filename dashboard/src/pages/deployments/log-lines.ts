@@ -75,7 +75,7 @@ export function stepsOf(lines: readonly LogLine[], hasEnded: boolean): LogStep[]
   });
 }
 
-/** @param isFolded whether a step is collapsed. */
+/** @param isFolded tells whether a step is collapsed. */
 export function rowsOf(steps: readonly LogStep[], isFolded: (step: LogStep) => boolean): LogRow[] {
   return steps.flatMap((step): LogRow[] => {
     const isOpen = !isFolded(step);

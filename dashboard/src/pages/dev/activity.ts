@@ -1,5 +1,5 @@
-// Activity of `platform dev`: one stream for all pages, kept while the application is open. Limited like dev's own
-// buffer; pages are updated at most a few times per second.
+// Activity of `platform dev`: one stream for all pages, kept while the application is open. The page keeps as many
+// records as `platform dev` itself, and is updated at most a few times per second.
 import { useEffect, useSyncExternalStore } from 'react';
 import { useEvents } from '../../api/events.ts';
 
@@ -32,7 +32,7 @@ export type Activity = { readonly seq: number; readonly at: number } & (
 const KEPT_MAX = 4000;
 const TELL_MS = 100;
 
-/** Null until the stream has sent the history. */
+/** The records; null until the stream has sent the history. */
 let kept: readonly Activity[] | null = null;
 let coming: Activity[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -63,7 +63,7 @@ export function useActivity(): { readonly records: readonly Activity[] | null; r
     },
   });
   useEffect(() => {
-    // Also called without any activity.
+    // When the stream is open, the page must stop loading, even if nothing has happened yet.
     if (isLive) timer ??= setTimeout(tell, TELL_MS);
   }, [isLive]);
   const records = useSyncExternalStore(

@@ -7,7 +7,7 @@ export interface ToolUse {
   readonly name: string;
   /** JSON. */
   readonly arguments: string;
-  /** Null if there is none yet. */
+  /** The result of the call; null if there is none yet. */
   readonly result: string | null;
   readonly isError: boolean;
   readonly startedAt: number | null;
@@ -20,7 +20,7 @@ export interface Turn {
   readonly text: string | null;
   readonly model: string | null;
   readonly startedAt: number;
-  /** Null while the model has not responded. */
+  /** When the model responded; null before that. */
   readonly endedAt: number | null;
   readonly attempts: number;
   readonly problem: string | null;
@@ -55,7 +55,7 @@ export function turnsOf(steps: readonly RunStep[]): readonly Turn[] {
   });
 }
 
-/** A step names its tool call; refused calls have no step. */
+/** The step of a tool call names the call. A refused call has no step. */
 function toolUse(call: Json, at: number, used: readonly RunStep[]): ToolUse {
   const id = textOf(call['id']) ?? String(at);
   const named = isJson(call['function']) ? call['function'] : {};

@@ -1,4 +1,5 @@
-// Steps of a run on a time axis; an expanded step shows its details and can be rerun.
+// Steps of a run on a time axis. An expanded step shows its details, and a button that runs the run again from this
+// step.
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';

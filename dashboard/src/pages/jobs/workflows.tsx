@@ -34,7 +34,7 @@ export function WorkflowsPage() {
   );
 }
 
-/** Agent runs: started by messages and timers, never manually. */
+/** The page of agent runs. Messages and timers start these runs, never the user of the page. */
 export function AgentsPage() {
   return (
     <AreaPage area={jobsArea} kind={agentKind}>

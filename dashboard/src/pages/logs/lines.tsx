@@ -62,7 +62,7 @@ export function LogsLinesPage() {
       )}
     >
       {(project, search, narrow) => (
-        // Remounted on a new search, to drop live lines of the previous one.
+        // A new search creates a new component, which drops the live lines of the previous search.
         <Lines key={JSON.stringify([project.id, lineKey(search)])} project={project} search={search} narrow={narrow} />
       )}
     </LogsPage>
@@ -214,7 +214,7 @@ function Histogram({ project, search, narrow }: LinesProps) {
     return {
       times,
       series: [
-        // Bars overlap: each includes the values of the following series.
+        // The bars of a time overlap: each includes the values of the following series.
         {
           label: 'Lines',
           color: '--chart-soft',

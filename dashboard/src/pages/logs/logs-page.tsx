@@ -128,7 +128,7 @@ function Typed({
 }) {
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
-  // The URL was changed by something other than this field.
+  // The URL was not changed by this field, so the field takes the new value.
   if (known !== value) {
     setKnown(value);
     setTyped(value);

@@ -19,7 +19,7 @@ import { cpuText } from '../../queries/usage.ts';
 import { bytesText } from '../storage/value.tsx';
 import styles from './logs.module.css';
 
-/** Characters of a line shown at first. */
+/** Number of characters of a line that are shown at first. */
 const CHARS_SHOWN = 5000;
 
 interface RequestSheetProps {

@@ -4,7 +4,7 @@ import type { Span } from '../../queries/logs.ts';
 /** A span with its depth. */
 interface Placed {
   readonly span: Span;
-  /** 0 if the parent is not in the trace. */
+  /** Depth in the tree; 0 if the parent is not in the trace. */
   readonly depth: number;
 }
 
@@ -19,18 +19,19 @@ export function placeSpans(spans: readonly Span[]): readonly Placed[] {
     else siblings.push(span);
   }
   const placed: Placed[] = [];
-  // Iterative: a chain may have the length of the trace. Spans are removed when placed, so that cycles end.
+  // The function is iterative, because a chain of spans may be as long as the trace. Spans are removed when placed, so
+  // that cycles end.
   const open: Placed[] = takeChildren(childrenOf, null, 0);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     placed.push(next);
     open.push(...takeChildren(childrenOf, next.span.spanId, next.depth + 1));
   }
-  // Spans in a parent cycle, which only forged IDs can form.
+  // The remaining spans have parents that form a cycle, which only forged IDs can do.
   for (const [, rest] of childrenOf) placed.push(...rest.map((span) => ({ span, depth: 0 })));
   return placed;
 }
 
-/** In reverse order, for a stack. */
+/** Removes and returns the children of a span, in reverse order, because the caller puts them on a stack. */
 function takeChildren(childrenOf: Map<string | null, Span[]>, parent: string | null, depth: number): Placed[] {
   const children = childrenOf.get(parent) ?? [];
   childrenOf.delete(parent);

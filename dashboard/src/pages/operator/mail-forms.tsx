@@ -1,4 +1,4 @@
-// Forms for the operator's mail: mail server and sender, and a test. On the mail page and in the setup.
+// Forms for the operator's mail: mail server and sender, and a test. The mail page and the setup show these forms.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf } from '../../api/client.ts';
 import { useChange } from '../../records/use-change.ts';

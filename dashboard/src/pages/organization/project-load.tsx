@@ -1,5 +1,5 @@
-// Projects by what they served: the busiest, most failing, slowest or most expensive first. For the overview of an
-// organization and the operator's page.
+// Projects ordered by requests, failures, latency or CPU, the highest first, on the overview of an organization and on
+// the operator's page.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Select } from '../../components/field.tsx';
@@ -15,7 +15,7 @@ import styles from '../analytics/usage.module.css';
 /** What a project served over a period. */
 interface ProjectLoad {
   readonly projectId: string;
-  /** Used if the account is not a member of the project's organization. */
+  /** The name of the project, for accounts that are not members of its organization. */
   readonly name?: string;
   /** Shown if given. */
   readonly organization?: string;

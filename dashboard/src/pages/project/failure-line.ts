@@ -9,7 +9,7 @@ interface Failed {
   readonly lines: readonly { readonly level: string; readonly text: string }[];
 }
 
-/** Message, and the first frame of the stack; null if none was logged. */
+/** The message of the failure, and the first frame of its stack; null if no stack was logged. */
 interface FailureLine {
   readonly message: string;
   readonly place: string | null;

@@ -70,7 +70,7 @@ function Form({ organizations }: FormProps) {
   };
   const { mutate, isPending, error } = useMutation({
     async mutationFn() {
-      // Connect the repository first, so that a failure leaves no project without it.
+      // The repository is connected first, so that a failure leaves no project without a repository.
       const repositoryId = await once(
         () => connect({ way, organizationId, url, secret, hosted, deployKey }),
         way,

@@ -114,8 +114,8 @@ function Mark({ name, icon }: { readonly name: string; readonly icon: string | n
 }
 
 /**
- * @param organizations names by ID; null: not shown.
- * @param icons by the ID of the project; undefined: not loaded.
+ * @param organizations names of organizations by ID; null hides them.
+ * @param icons icons by the ID of the project; undefined until they are loaded.
  */
 function columnsOf(
   organizations: ReadonlyMap<string, string> | null,

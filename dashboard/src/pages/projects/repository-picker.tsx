@@ -1,5 +1,5 @@
-// Lists and searches the repositories of a Git host, to choose one. If there are none, it shows the reason and what to
-// do.
+// Lists and searches the repositories of a Git host, to choose one. If there are no repositories, it shows the reason
+// and what to do.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, dataOf } from '../../api/client.ts';
@@ -26,7 +26,7 @@ interface PickerProps {
   readonly returnTo: string;
 }
 
-/** Where repositories are listed: the host of the application, or an account on another host. */
+/** A source of repositories: the host of the OAuth application, or an account on another host. */
 interface GitSource {
   /** Null means the host of the application. */
   readonly accountId: string | null;

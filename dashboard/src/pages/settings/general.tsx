@@ -39,7 +39,7 @@ export function GeneralPage() {
   return (
     <SettingsPage title="General">
       {(project) => (
-        // Remounted for another project, to drop typed values.
+        // Another project creates a new component, which drops the typed values.
         <General key={project.id} project={project} />
       )}
     </SettingsPage>
@@ -59,7 +59,7 @@ function General({ project }: { readonly project: Project }) {
         facts={[
           ['Project', <Id key="id" id={project.id} />],
           ['Created', <Time key="made" at={project.createdAt} />],
-          // Null until the platform has built it.
+          // The kind of the project; null until the platform has built the project.
           ['Kind', project.kind],
         ]}
       />

@@ -10,7 +10,7 @@ import styles from './settings.module.css';
 type Release = NonNullable<Project['settings']['release']>;
 
 interface FormProps {
-  /** Null means that all visitors get a new deployment at once. */
+  /** The steps of a guarded release; null means that all visitors get a new deployment at once. */
   readonly release: Release | null;
   readonly onSave: (release: Release | null) => void;
   readonly isPending: boolean;

@@ -9,7 +9,7 @@ import { WhereFields, type Where } from './where-fields.tsx';
 
 interface VariableFormProps {
   readonly projectId: string;
-  /** Null: a new one. */
+  /** The variable to change; null for a new one. */
   readonly variable: Variable | null;
   readonly onClose: () => void;
 }

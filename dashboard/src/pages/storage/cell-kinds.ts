@@ -32,7 +32,7 @@ export function textOf(value: Cell): string {
   return String(value);
 }
 
-/** Undefined if the text is invalid for the kind. */
+/** The cell for a typed text; undefined if the text is invalid for the kind. */
 export function toCell(kind: CellKind, text: string): Cell | undefined {
   if (kind === 'null') return null;
   if (kind === 'text') return text;

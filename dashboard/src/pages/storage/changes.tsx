@@ -9,7 +9,7 @@ import { keyOf, type ResourcePlace } from '../../queries/resources.ts';
 /** Projects whose production changes were confirmed, until reload. */
 const allowed = new Set<string>();
 
-/** A change and its messages. */
+/** A change: what it calls, and the texts that the page shows for it. */
 export interface Change {
   /** Success toast: "Message sent". Null: none. */
   readonly done: string | null;
@@ -27,7 +27,7 @@ export function targetOf({ project, branch }: ResourcePlace): string {
 }
 
 /**
- * Runs changes. Render `question` on the page.
+ * Runs changes, after a confirmation for production. The page must render `question`, the dialog of the confirmation.
  *
  * @example const { change, isPending, question } = useChanges(place);
  */

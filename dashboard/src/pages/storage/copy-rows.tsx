@@ -9,7 +9,7 @@ import { isCut, quotedName, sqlLiteral, type Cell } from './value.tsx';
 interface CopyRowsProps {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** Table name for INSERT. */
+  /** Name of the table in INSERT statements. */
   readonly table: string;
   /** Toast detail if only some rows are copied. */
   readonly note?: string | undefined;

@@ -115,7 +115,7 @@ function Metrics({ place, bytes }: { readonly place: BindingPlace; readonly byte
       place={place}
       kind="db"
       title="Calls"
-      // The cloud service of databases does not report sizes.
+      // A database in the cloud service has no size, because the service does not report it.
       size={bytes === 0 ? null : { name: 'Size', bytes }}
     />
   );

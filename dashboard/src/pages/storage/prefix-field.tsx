@@ -12,7 +12,7 @@ export function PrefixField({ label, name = 'prefix' }: { readonly label: string
   const [typed, setTyped] = useState(shown);
   const [last, setLast] = useState(shown);
   const navigate = useNavigate();
-  // Follow back and forward navigation, but not the field's own changes.
+  // The field takes its value from the URL after back and forward navigation, but not after its own changes.
   if (shown !== last) {
     setLast(shown);
     setTyped(shown);

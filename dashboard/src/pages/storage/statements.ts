@@ -14,7 +14,7 @@ export function runStatement(place: BindingPlace, sql: string, params: readonly 
   );
 }
 
-/** Changes one column of a row. Parameters: the value, then the values of the key. */
+/** Changes one column of a row. The parameters of the statement are the new value, then the values of the row's key. */
 export function updateOf(table: string, column: string, keyColumns: readonly string[]): string {
   const keys = keyColumns.map((key, at) => `${quotedName(key)} IS ?${at + 2}`).join(' AND ');
   return `UPDATE ${quotedName(table)} SET ${quotedName(column)} = ?1 WHERE ${keys}`;

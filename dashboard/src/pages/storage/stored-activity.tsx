@@ -6,7 +6,7 @@ import { storageQuery, type Storage } from '../../queries/storage.ts';
 import { mode } from '../../state/mode.ts';
 import { Activity } from '../jobs/activity.tsx';
 
-/** Names of the kinds in the counts of storage. */
+/** For each kind of binding, its name in the API's storage figures. */
 const counted = { state: 'state', fs: 'files' } as const satisfies Record<string, Storage['kinds'][number]['kind']>;
 
 interface StoredProps {

@@ -5,9 +5,9 @@ import { CodeBlock } from '../../components/code-block.tsx';
 import styles from './storage.module.css';
 import { countText } from '../../components/text.ts';
 
-/** Characters of a value shown at first. */
+/** Number of characters of a value that are shown at first. */
 const SHOWN_CHARS_MAX = 20_000;
-/** Characters shown in a cell. */
+/** Number of characters that are shown in a cell. */
 const CELL_CHARS_MAX = 200;
 
 /** A database value in the format of the API. */
