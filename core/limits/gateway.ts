@@ -10,7 +10,7 @@ export const gatewayLimits = {
   streamIdleMs: ['AI_STREAM_IDLE_MS', 120_000, "Longest pause within a provider's response"],
   keepAliveMs: [null, 15_000, 'Silence of a stream after which the client gets a comment as keep-alive'],
   retriesMax: [null, 2, 'Retries with the same model, before a response has started'],
-  retryPauseMs: [null, 250, 'Pause before the first of these retries; doubles with each retry'],
+  retryPauseMs: [null, 250, 'Pause before the first retry with the same model; doubles with each retry'],
   retryAfterMsMax: [null, 5000, 'Longest `retry-after` of a provider; above this limit, the next model is tried'],
   modelsMax: [null, 8, 'Models that are tried for one call'],
   breakerFailuresMax: [null, 5, 'Consecutive failures of a model in a project before it is skipped'],

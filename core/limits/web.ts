@@ -4,5 +4,5 @@ import type { LimitDefinitions } from './definition.ts';
 
 export const webLimits = {
   proxiedMax: [null, 1024, "Concurrent requests from the dashboard's port to the API"],
-  answerMs: [null, 60_000, 'Timeout for the start of the response to such a request'],
+  answerMs: [null, 60_000, "Timeout for the start of the API's response to a request from the dashboard's port"],
 } satisfies LimitDefinitions;
