@@ -1,4 +1,4 @@
-// Commands that `handle` may offer users (`/reset` and similar). Each returns a reply text.
+// Commands that `handle` may offer users (`/reset` and similar). Each command returns the text of a reply.
 import type { AgentCommands, AgentEnv } from './config-types.ts';
 import { nextRunId, startRun, takeNext } from './inbox.ts';
 import { findServer } from './mcp/install.ts';

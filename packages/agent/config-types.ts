@@ -111,7 +111,7 @@ export interface AgentHooks<Env = AgentEnv> {
   onRunError?(ctx: HookContext<Env>, error: Error): void | Promise<void>;
 }
 
-/** When the older part of a conversation is replaced by a summary. */
+/** Says when a summary replaces the older part of a conversation. */
 export interface ContextCompression {
   /** False by default. */
   enabled?: boolean;
@@ -210,7 +210,7 @@ export interface McpServing<Env = AgentEnv> {
 
 /** Options of `createAgent`. */
 export interface AgentConfig<Env extends AgentEnv = AgentEnv> {
-  /** Sent in every turn, followed by memories and the summary. */
+  /** The prompt that the model gets in every turn, before the memories and the summary. */
   systemPrompt: string | ((userId: string) => string | Promise<string>);
   /** Handles all requests except the health check. */
   handle(request: Request, env: Env, agent: AgentContext<Env>): Response | Promise<Response>;

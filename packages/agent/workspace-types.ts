@@ -15,7 +15,7 @@ export interface UserMessage {
   content: string;
   /** Milliseconds since 1970. */
   timestamp: number;
-  /** Set for a scheduled task. */
+  /** True if a scheduled task wrote the message. */
   scheduled?: boolean;
   /** As given to `handleMessage`. */
   id?: string;
@@ -28,9 +28,9 @@ export interface AssistantMessage {
   tool_calls?: ToolCall[];
   timestamp: number;
   model?: string;
-  /** Set for the text sent after a failed run. */
+  /** True for the text that is sent after a failed run. */
   isError?: boolean;
-  /** The run, and the iteration in it. */
+  /** The run that created the answer, and the iteration in that run. */
   runId?: string;
   step?: number;
   [extra: string]: unknown;
@@ -66,7 +66,7 @@ export interface QueuedMessage {
 /** A memory of a user. */
 export interface MemoryEntry {
   value: string;
-  /** The model sees `[SECRET]`, and the value only if it calls `memory_get`. */
+  /** For a secret, the model sees `[SECRET]`, and gets the value only if it calls `memory_get`. */
   secret: boolean;
   createdAt: number;
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const OUTPUT = './.platform/output/';
 const NAME = '@platform-run/astro';
-/** Astro's default, which no isolate can load. */
+/** Astro's default service for images, which no isolate can load. */
 const SHARP = 'astro/assets/services/sharp';
 const runtime = fileURLToPath(new URL('./runtime/', import.meta.url));
 

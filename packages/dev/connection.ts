@@ -34,7 +34,7 @@ export interface Description {
 /** The answer to a call. */
 export interface Answer {
   readonly result: unknown;
-  /** Set for a session of a database. */
+  /** The position of a database session, after a call in such a session. */
   readonly bookmark?: string | null;
   /** Kind of the response's body, if any. */
   readonly body?: 'stream' | 'bytes';

@@ -171,7 +171,7 @@ export class Database {
     return this.#begun.take(inside) ?? this.#call(call);
   }
 
-  /** Blobs are part of the JSON: a statement may have several. */
+  /** Sends a call with its blobs as part of the JSON, because a statement may have several blobs. */
   #call(call: Call): Promise<Answer> {
     return this.#connection.call(this.#name, call, { rawBody: false });
   }

@@ -51,7 +51,7 @@ export async function getPlatformEnv<Env = PlatformEnv>(): Promise<Env> {
 export function createEventRoute<Env = PlatformEnv>(
   handlers: EventHandlers<Env>,
 ): (request: Request) => Promise<Response> {
-  // Read for each request, because a program may be built without a platform.
+  // The token is read for each request, because no platform may be available when the program is built.
   return (request) => {
     const token = process.env['PLATFORM_APP_TOKEN'] ?? findAddress().token;
     return answerEvents(handlers, () => getPlatformEnv<Env>(), token)(request);

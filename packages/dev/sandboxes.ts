@@ -54,7 +54,7 @@ export function createSandboxes(connection: Connection, name: string): object {
     }
     const calls = [...next.slice(0, -1), { method: last.method, args }];
     const { result } = await connection.call(name, { ...first, next: calls }, { signal });
-    // Bytes always arrive as a buffer.
+    // The bytes of a response are an ArrayBuffer, and `readFileBytes` returns a Uint8Array.
     return last.method === 'readFileBytes' ? new Uint8Array(result as ArrayBuffer) : result;
   }
 
@@ -86,7 +86,7 @@ export function createSandboxes(connection: Connection, name: string): object {
       id,
       ...methodsOf(of, [...METHODS, ...OF_SANDBOX], () => []),
       async fork(other: string): Promise<object> {
-        // Handles stay where they are created: only the response matters.
+        // Handles cannot be sent over HTTP, so this only waits until the fork exists, and gets its handle below.
         await ask({ method: 'get', args: of }, [
           { method: 'fork', args: [other] },
           { method: 'info', args: [] },

@@ -50,7 +50,7 @@ function encodeObject(value: object, raw: RawBody | null, depth: number): unknow
   const bytes = bytesOf(value);
   if (bytes !== null) {
     if (raw === null || raw.body !== null || bytes.byteLength < RAW_BYTES_MIN) return { $bytes: toBase64(bytes) };
-    // Copied now: the program may write to them before they are sent.
+    // The bytes are copied now, because the program may change them before they are sent.
     raw.body = bytes.slice();
     return { $body: true };
   }

@@ -9,7 +9,7 @@ export type AiContentPart =
 /** A message of a conversation with a model. */
 export interface AiMessage {
   role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
-  /** Null if the assistant only calls tools. */
+  /** The content of the message; null if the assistant only calls tools. */
   content?: string | AiContentPart[] | null;
   /** Tool calls, in a message of the assistant. */
   tool_calls?: AiToolCall[];
@@ -111,7 +111,10 @@ export interface AiModel {
 
 /** Options of a call. */
 export interface AiOptions {
-  /** Ends the call, and the provider's work on it. Default: `request.signal`; null means nothing ends it. */
+  /**
+   * A signal that ends the call and the provider's work. By default, it is `request.signal`; with null, nothing ends
+   * the call.
+   */
   signal?: AbortSignal | null;
   /** How long a provider may take to begin its answer. */
   timeoutMs?: number;

@@ -73,7 +73,7 @@ export type FileRange = { offset?: number; length?: number } | { suffix: number 
 
 /** Options of storing a file. */
 export interface FilePutOptions {
-  /** By default, the type of a Blob, or `text/plain; charset=utf-8` for a string. */
+  /** The content type; by default, the type of a Blob, or `text/plain; charset=utf-8` for a string. */
   contentType?: string;
   httpMetadata?: FileHeaders | Headers;
   /** Short texts stored with the file. */
@@ -94,7 +94,7 @@ export type FileList = {
   readonly keys: FileHead[];
   /** The same as `keys`. */
   readonly objects: FileHead[];
-  /** With `delimiter`: the grouped prefixes. */
+  /** The prefixes of grouped keys, if the option `delimiter` was set. */
   readonly delimitedPrefixes: string[];
 } & ({ readonly truncated: true; readonly cursor: string } | { readonly truncated: false; readonly cursor: null });
 

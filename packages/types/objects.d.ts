@@ -80,7 +80,7 @@ export interface DurableObjectListOptions {
   prefix?: string;
   reverse?: boolean;
   limit?: number;
-  /** Lets other events in while it reads. */
+  /** Lets the object handle other events while it waits for this read. */
   allowConcurrency?: boolean;
 }
 

@@ -24,7 +24,7 @@ export interface SandboxExecOptions {
   cwd?: string;
   /** Variables in addition to those of the sandbox. */
   env?: Record<string, string>;
-  /** Default 60,000, maximum 600,000: start a process for longer work. */
+  /** Time limit of the command: 60,000 by default, at most 600,000. Start a process for longer work. */
   timeoutMs?: number;
   /** Input of the command, at most 1 MiB. */
   stdin?: string | Uint8Array;
@@ -94,7 +94,7 @@ export type SandboxMachine = 'small' | 'default' | 'large' | 'xlarge';
 /** Network access of a sandbox, within the operator's limits. `allow`: host names; `*.name` includes all subdomains. */
 export interface SandboxEgress {
   mode: 'all' | 'none' | 'allow';
-  /** With mode `allow`, at most 100. */
+  /** Allowed hosts with mode `allow`, at most 100. */
   allow?: readonly string[];
 }
 
@@ -158,7 +158,8 @@ export interface SandboxError extends Error {
 /** A port of a sandbox with a public URL. */
 export interface SandboxExposedPort {
   /**
-   * Ends with `/`; unique to this port. The URL stops working when the port is unexposed or the sandbox is destroyed.
+   * The URL of the port, which ends with `/` and is unique. The URL stops working when the port is unexposed or the
+   * sandbox is destroyed.
    */
   readonly url: string;
   readonly port: number;

@@ -29,11 +29,11 @@ declare global {
     readonly response: string;
   }
   interface ResponseInit {
-    /** With status 101: the end of the WebSocket pair that is for the client. */
+    /** In a response with status 101, the end of the WebSocket pair that is for the client. */
     webSocket?: WebSocket | null;
   }
   interface Response {
-    /** For a `fetch` with the header `upgrade: websocket`; null if the server refused the upgrade. */
+    /** The WebSocket of a `fetch` with the header `upgrade: websocket`; null if the server refused the upgrade. */
     readonly webSocket: WebSocket | null;
   }
 }

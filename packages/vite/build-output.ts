@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { ViteBuilder } from 'vite';
 import type { WorkerEntry } from './frameworks.ts';
 
-/** In the folder of the project. */
+/** The output folder, relative to the folder of the project. */
 const OUTPUT_FOLDER = '.platform/output';
 
 /** Files written by a worker environment, relative to the folder. */

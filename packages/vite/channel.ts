@@ -16,7 +16,7 @@ interface ChannelDeps {
   readonly asked: (environment: string, url: string) => void;
 }
 
-/** Separates the channel's own path from a file's. */
+/** The prefix of the paths of files, which separates them from requests for modules. */
 export const FILES_PATH = '/files';
 /** Byte limit of a request: the names of a module and its importer. */
 const QUESTION_BYTES_MAX = 64 * 1024;

@@ -32,7 +32,7 @@ interface DevServerDeps {
   readonly config: ResolvedConfig;
 }
 
-/** From the `platform dev` options, else 1000 above the server's port, if that is valid. */
+/** The dashboard's port: from the options of `platform dev`, else 1000 above the server's port, else a free port. */
 function dashboardPort(port: number): number {
   const told = Number(process.env['PLATFORM_DASHBOARD_PORT'] ?? NaN);
   if (Number.isInteger(told) && told >= 0 && told <= 65_535) return told;

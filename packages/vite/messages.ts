@@ -1,5 +1,5 @@
 // Messages between the plugin and its engine (`platform vite engine`): one line of JSON each, on the engine's
-// standard input and output. This file contains only types, because the program reads it too.
+// standard input and output. This file contains only types, because the command line imports it too.
 
 /** A module of a Vite environment. Without code, the module is unchanged. */
 export type SentModule = readonly [url: string, id: string, file: string | null, code?: string, map?: string | null];

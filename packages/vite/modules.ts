@@ -30,7 +30,7 @@ export interface ModuleSet {
   add(url: string): boolean;
   /** All modules of the worker, by URL. @throws the error of a module. */
   collect(): Promise<ReadonlyMap<string, WorkerModule>>;
-  /** Whether Vite has invalidated a module since. */
+  /** Whether Vite has invalidated a module since the last collection. */
   isStale(): boolean;
 }
 

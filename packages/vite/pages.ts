@@ -51,7 +51,7 @@ function fileOf(folder: string, url: string): string {
   try {
     return path.join(folder, path.posix.normalize(decodeURIComponent(url)));
   } catch {
-    // This is not the path of a file.
+    // The URL cannot be decoded, so it is no path of a file.
     return folder;
   }
 }

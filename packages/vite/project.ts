@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 export interface PluginProject {
   /** Folder of platform.yaml, or Vite's root if there is none. */
   readonly folder: string;
-  /** Absolute path, or null. */
+  /** Absolute path of the configuration file, or null if there is none. */
   readonly configFile: string | null;
   readonly main: string | null;
   readonly port: number;

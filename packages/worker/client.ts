@@ -140,8 +140,8 @@ interface LooseOptions {
  * A client for the app of a type. A body is sent as JSON, unless it is a form or a text (`FormData`,
  * `URLSearchParams`, `string`).
  *
- * @param baseUrl the base URL of the app, such as `https://api.example`. @returns a client. Its calls never throw for a
- * status; they reject if there is no response.
+ * @param baseUrl the base URL of the app, such as `https://api.example`. @returns a client. Calls of the client never
+ * throw for a status; they reject if there is no response.
  * @example import type { app } from '../worker/src/index.ts'; const api = createClient<typeof
  * app>('https://api.example'); const user = await api.get('/users/:id', { params: { id: '7' } }); if (user.ok)
  * console.log(user.data.name);

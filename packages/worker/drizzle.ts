@@ -1,5 +1,5 @@
-// `withOrm`: a drizzle database over a `db` binding, in `ctx.state.db`. In a separate file, so that only its users
-// need drizzle.
+// `withOrm`: a drizzle database over a `db` binding, in `ctx.state.db`. The function has its own module, so that only
+// projects that import it need drizzle.
 import { drizzle, type DrizzleD1Database } from 'drizzle-orm/d1';
 import type { BaseContext } from './route-types.ts';
 

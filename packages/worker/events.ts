@@ -110,7 +110,7 @@ async function onSchedule(
 }
 
 /**
- * Key of a handler: the binding's name if known, else the resource's name. Without either, there must be only one
+ * Key of a handler: the binding's name if known, else the resource's name. If neither is known, there must be only one
  * handler.
  */
 function pick(

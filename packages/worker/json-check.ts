@@ -1,4 +1,4 @@
-// Checks of values, which collect problems, and how checks combine. Compiled from schemas by json-schema.ts.
+// Checks of values, which collect problems, and how checks combine. json-schema.ts compiles schemas into these checks.
 
 /** A validation problem. */
 export interface Issue {

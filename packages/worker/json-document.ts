@@ -1,4 +1,4 @@
-// A JSON Schema as a document: its type, and the references within it. Used by all that reads schemas.
+// A JSON Schema as a document: its type, and the references within it. Used by all modules that read schemas.
 
 /** A JSON Schema as an object. */
 export interface JsonSchema {

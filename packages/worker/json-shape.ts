@@ -86,7 +86,7 @@ function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip)
         const name = names[at]!;
         const inner = value[name];
         if (inner === undefined || !Object.hasOwn(value, name)) continue;
-        // Created on first use: schemas may be recursive.
+        // The function is created on first use, because schemas may be recursive.
         result[name] =
           typeof inner === 'object'
             ? (strips[at] ??= stripper((properties as Record<string, JsonSchema>)[name]!))(inner)

@@ -65,7 +65,7 @@ const notesOf = (given) => {
     .join('; ')
     .replace(/\s+/g, ' ');
 };
-// In the notation of TypeScript.
+// Describes a schema in the notation of TypeScript.
 const typeOf = (given, indent = '', seen = []) => {
   const name = nameOf(given);
   if (name && (seen.includes(name) || seen.length > 4)) return name;

@@ -295,7 +295,8 @@ function rewrite(value: unknown, rename: (ref: string) => string): unknown {
   for (const [key, inner] of Object.entries(value)) {
     if (key === '$id' || key === '$anchor' || key.startsWith('~')) continue;
     if (key === '$ref' && typeof inner === 'string') result[key] = rename(inner);
-    // Members named by the author, and values that only resemble schemas.
+    // The names in `properties` are the author's, and the values of `default` and others only resemble schemas: neither
+    // is rewritten.
     else if ((key === 'properties' || key === 'patternProperties') && isObject(inner))
       result[key] = Object.fromEntries(Object.entries(inner).map(([name, part]) => [name, rewrite(part, rename)]));
     else if (['const', 'enum', 'default', 'example', 'examples'].includes(key)) result[key] = inner;

@@ -55,7 +55,7 @@ export class AnswerError extends Error {
   override readonly name = 'AnswerError';
 }
 
-/** Converts a handler's result to a Response. Synchronous if the schema is. @throws AnswerError */
+/** Converts a handler's result to a Response. The conversion is synchronous if the schema is. @throws AnswerError */
 export function toResponse(
   result: unknown,
   ctx: HandlerContext,

@@ -118,7 +118,7 @@ export class HandlerContext {
     return (this.#set ??= new AnswerSettings());
   }
 
-  /** The settings, if they were used. */
+  /** The status and headers that the handler has set; null if it has set none. */
   static settingsOf(ctx: HandlerContext): AnswerSettings | null {
     return ctx.#set;
   }
@@ -143,7 +143,7 @@ export class HandlerContext {
     return new Response(body, { status, headers: made });
   }
   redirect(location: string, status = 302): Response {
-    // Created directly: a relative location is allowed, which Response.redirect refuses.
+    // `new Response` allows a relative location, which `Response.redirect` refuses.
     return new Response(null, { status, headers: { location } });
   }
 }

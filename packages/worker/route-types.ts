@@ -96,7 +96,7 @@ export interface RouteOptions {
   readonly bodyLimit?: number;
   /**
    * Refuses members of the query and the body that their schemas do not declare, and every query without a schema,
-   * with 400. For JSON Schemas and TypeBox types.
+   * with 400. The option requires JSON Schemas or TypeBox types.
    */
   readonly strict?: boolean;
   /** Schema of successful responses, or schemas by status. Undeclared members are removed from the response. */

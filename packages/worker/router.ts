@@ -129,7 +129,7 @@ class Search<T> {
   readonly #method: string;
   readonly #parts: readonly string[];
   readonly values: string[] = [];
-  /** Ends of this path without the method. */
+  /** The matching routes that lack the method. */
   readonly leaves: Leaf<T>[] = [];
 
   constructor(method: string, parts: readonly string[]) {

@@ -115,8 +115,8 @@ type OfObject<S> = S extends { readonly properties: infer P }
 type Flat<T> = { [K in keyof T]: T[K] };
 
 /**
- * A value after JSON: dates become strings, functions and `undefined` are removed. @example type Wire = Json<{ at:
- * Date }>;
+ * The type of a value after it was sent as JSON: dates become strings, functions and `undefined` are removed. @example
+ * type Wire = Json<{ at: Date }>;
  */
 export type Json<T> = unknown extends T
   ? T

@@ -66,7 +66,7 @@ export async function exchange(asked: Exchange, isWanted?: (event: string) => bo
     throw new McpError(`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     clearTimeout(timer);
-    // This also ends the remaining stream.
+    // After a response, aborting also ends the rest of its stream.
     controller.abort();
   }
 }

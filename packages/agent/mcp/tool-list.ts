@@ -11,7 +11,7 @@ export type Found = Omit<McpServer, 'installedAt' | 'headers' | 'lastError'> & {
 /** Maximum number of tools per server. */
 export const TOOLS_MAX = 128;
 export const MANIFEST_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-/** As in the Model Context Protocol. */
+/** Tool names that the Model Context Protocol allows. */
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 const DESCRIPTION_CHARS_MAX = 1024;
 const SCHEMA_CHARS_MAX = 16_384;

@@ -20,7 +20,7 @@ export interface RunResult {
 /** Text for the user after a failed run. */
 export const FAILURE_TEXT = 'Something went wrong. Please try again.';
 
-/** Ends with a reply. */
+/** Ends a run with a reply to the user. */
 export async function finish<Env extends AgentEnv>(
   resolved: ResolvedAgent<Env>,
   scope: Scope<Env>,
@@ -65,7 +65,7 @@ export async function fail<Env extends AgentEnv>(
   const { runId, chatId, messenger } = scope;
   const saved = await durable(step, 'save_error', async () => {
     const isOwn = await saveFailure(scope);
-    // This runs once: a process that takes over the run finds the step completed.
+    // The failure is logged once, because a process that takes over the run finds this step completed.
     if (isOwn) logFailure(runId, error);
     return isOwn;
   });
