@@ -11,7 +11,10 @@ import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '#core/node-flags.mjs';
 
 const self = fileURLToPath(import.meta.url);
-/** Only for commands that run isolates, and tasks of the repository: others start faster without the flags. */
+/**
+ * Only commands that run isolates, and tasks of the repository, get the flags. Other commands start faster without
+ * them.
+ */
 const flags = /^(?:dev|vite|:.*)$/.test(process.argv[2] ?? '') ? nodeFlags : [];
 /** The compile cache is written shortly after the start, since a killed process writes none. */
 const KEEP_AFTER_MS = 5000;
@@ -56,8 +59,8 @@ function findNode24() {
 }
 
 /**
- * Runs this file with the right Node, replacing this process if possible. Otherwise the child notices by the IPC
- * channel when the launcher exits.
+ * Runs this file with the right Node, replacing this process if possible. If it is not replaced, the child process
+ * notices by the IPC channel when the launcher exits.
  */
 function startAgain(binary) {
   const words = [...flags, '--', self, ...process.argv.slice(2)];
@@ -110,7 +113,7 @@ async function handOver(words) {
   const first = words[0] ?? '';
   if (!first.startsWith(':')) {
     const kept = keepCompiled();
-    // Only for `start`, whose child processes run the platform's own code.
+    // Only the child processes of `start` inherit the cache, because they run the platform's own code.
     if (first === 'start' && kept !== null) process.env.NODE_COMPILE_CACHE = kept;
     else setTimeout(nodeModule.flushCompileCache, KEEP_AFTER_MS).unref();
   }

@@ -23,7 +23,7 @@ interface Released {
   /** Migrations applied by the promotion. */
   readonly migrations: readonly Ran[];
   readonly warnings: readonly string[];
-  /** For rollbacks: later migrations, which are not reverted. */
+  /** For a rollback, the later migrations, which stay applied. */
   readonly migrationsSince?: readonly (Ran & { readonly deploymentId: string })[];
   /** Restored databases. */
   readonly restored?: readonly string[];

@@ -9,7 +9,7 @@ import { failureOf, withQuery, type Query } from './requests.ts';
 export interface ApiSocket {
   /** Resolves when the message is sent. */
   send(data: Uint8Array | string): Promise<void>;
-  /** Ends when either side closes. */
+  /** The received messages, until either side closes the socket. */
   readonly messages: AsyncIterable<{ readonly bytes: Uint8Array; readonly isBinary: boolean }>;
   close(): void;
 }

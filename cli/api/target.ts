@@ -26,7 +26,7 @@ export interface PlatformFlags {
 
 /** Options of the search for a link. */
 export interface WhereToLook {
-  /** By default, the current folder. */
+  /** The folder where the search for a link begins; by default, the current folder. */
   readonly folder?: string;
   readonly isLinkIgnored?: boolean;
 }

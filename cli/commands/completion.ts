@@ -14,7 +14,7 @@ export const command = defineCommand({
   },
   async run({ args, data }) {
     const shell = data as Shell;
-    // Called by the scripts.
+    // The completion scripts run this to get the paths of the API.
     if (args.shell === 'paths') return shell.out(ownLines(knownPaths(shell).join('\n')));
     if (!Object.hasOwn(scripts, args.shell))
       throw new CliError(`No completion for "${args.shell}"`, {

@@ -211,7 +211,7 @@ function once(load: () => Project): () => Project {
   };
 }
 
-/** Null if the configuration is invalid, which is reported later. */
+/** The source folder; null if the configuration is invalid, which is reported later. */
 function rootOf(load: () => Project): string | null {
   try {
     return load().root;
@@ -220,7 +220,7 @@ function rootOf(load: () => Project): string | null {
   }
 }
 
-/** Null if the configuration is invalid, which is reported later. */
+/** The dev server of the project; null if there is none, or if the configuration is invalid. */
 function serverPlan(load: () => Project): ServerPlan | null {
   let project: Project;
   try {
@@ -270,7 +270,7 @@ async function openEngine(open: StartDev, options: DevOptions): Promise<DevEngin
   }
 }
 
-/** Spec 4.5: port + 1000. If that is out of range, or if any port may be used, the system chooses a free port. */
+/** The dashboard's port: port + 1000 (spec 4.5), or a free port if that is out of range or if any port may be used. */
 function dashboardPortOf(port: number): number {
   return port === 0 || port + 1000 > 65_535 ? 0 : port + 1000;
 }

@@ -47,7 +47,7 @@ export const command = defineCommand({
       // The private port listens on this address only, unless it is a name, which can mean any address.
       HOST: isIP(address) === 0 ? '0.0.0.0' : address,
       HANDLER_HOST: '0.0.0.0',
-      // Without ARTIFACTS_S3_*, no mirror starts.
+      // A mirror only starts with ARTIFACTS_S3_*.
       PLATFORM_PARTS: 'handler,mirror',
       ...kept,
       ...given('DATABASE_URL'),

@@ -171,7 +171,7 @@ async function showStored(
   return 0;
 }
 
-/** The message for an empty result. It goes to standard error, so that scripts do not read it. */
+/** The message for an empty result, which is written to standard error, so that scripts do not read it. */
 function nothingFound({ level, ...filters }: Query, period: string | undefined): string {
   const isFiltered = level !== 'debug' || [...Object.values(filters), period].some((value) => value !== undefined);
   return isFiltered

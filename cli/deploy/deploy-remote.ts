@@ -10,7 +10,7 @@ import type { Shell } from '../terminal/shell.ts';
 
 /** Supported flags. */
 interface Flags extends TargetFlags {
-  /** By default, the branch of the folder, or else the project's default branch. */
+  /** The branch or commit to build; by default, the branch of the folder, or else the project's default branch. */
   readonly ref?: string | undefined;
   readonly branch?: string | undefined;
   readonly json?: boolean | undefined;
@@ -33,7 +33,7 @@ export async function deployRemotely(shell: Shell, flags: Flags): Promise<void> 
   });
   const onLine = (line: BuildLine): void => {
     if (!isQuiet) shell.out(formatBuildLine(shell, line));
-    // Also printed with --json, for the logs of scripts.
+    // Warnings are also printed with --json, to standard error, for the logs of scripts.
     else if (line.level === 'warn') shell.err(formatBuildLine(shell, line));
   };
   const deployment = await followDeployment(shell, api, id, { onLine, signal: stopped.signal });

@@ -28,7 +28,9 @@ export interface SessionEvents {
    * The engine serves a new build. `buildMs`: time from the detected change; null if the watch does not report it.
    */
   served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number | null }): void;
-  /** A build has failed; each error is reported once. `serving` is true if the last successful build keeps serving. */
+  /**
+   * Called when a build has failed, once for each error. `serving` is true if the last successful build keeps serving.
+   */
   failed(error: unknown, told: { readonly failures: readonly Failure[]; readonly serving: boolean }): void;
   /** Live output of the build command. */
   built(text: string): void;

@@ -87,7 +87,7 @@ export function watchFolder(
       });
       watcher.on('error', () => forget(relative));
       watched.set(relative, watcher);
-      // Read after the watch has started, so that no file is missed in between.
+      // The entries are read after the watch has started, so that no new file is missed.
       entries = readdirSync(absolute, { withFileTypes: true });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;

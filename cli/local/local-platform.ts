@@ -10,7 +10,7 @@ import type { Shell } from '../terminal/shell.ts';
 /** A local platform: data folder and address. */
 export interface LocalPlatform extends HandlerAddress {
   readonly folder: string;
-  /** The running platform. Null if none is known to run: then deployments are served after its next start. */
+  /** The running platform; null if no platform is known to run. Deployments are then served after its next start. */
   readonly running: Running | null;
 }
 

@@ -30,7 +30,7 @@ interface Found {
   readonly name: string;
   /** Absolute. */
   readonly folder: string;
-  /** Relative to the repository. */
+  /** Path of the folder, relative to the repository. */
   readonly path: string;
 }
 

@@ -10,7 +10,7 @@ interface GitPlace {
   readonly defaultBranch: string | null;
 }
 
-/** Null outside of a repository. */
+/** Reads the branches of a folder's repository; null outside of a repository. */
 export function gitPlace(folder: string): GitPlace | null {
   const found = ownGitFolder(folder);
   return found === null ? null : placeIn(found);

@@ -88,7 +88,7 @@ export function configIn(folder: string): string | undefined {
 }
 
 /**
- * Refuses a symbolic link out of the repository: errors print lines of the file, which may be any file.
+ * Refuses a configuration file that is a symbolic link out of the repository, because errors print lines of the file.
  */
 function refuseOutside(file: string): void {
   const real = realPath(file);

@@ -12,7 +12,8 @@ const DEPTH_MAX = 8;
 /** Repository and workspace of a folder. */
 interface Place {
   /**
-   * Base of `base`: the folder with `.git`, else the nearest with a workspace manifest, else the folder.
+   * The folder to which `base` is relative: the folder with `.git`, else the nearest folder with a workspace manifest,
+   * else the given folder.
    */
   readonly repository: string;
   /**

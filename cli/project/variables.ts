@@ -45,7 +45,7 @@ export function readVariableFile(file: string, warn?: Warn): Record<string, stri
 /** An assignment, possibly multi-line: name, value, rest. */
 const ASSIGNMENT = /^\s*(?:export\s+)?([\w.-]+)[^\S\n]*=[^\S\n]*('[^']*'|"[^"]*"|`[^`]*`|[^#\n]*)(.*)$/gm;
 
-/** Unquoted values directly followed by `#`, as in `COLOR=#fff`. After a space, a comment is intended. */
+/** Finds unquoted values directly followed by `#`, as in `COLOR=#fff`. A `#` after a space is a comment on purpose. */
 function cutValues(text: string): { name: string; line: number }[] {
   const found: { name: string; line: number }[] = [];
   const plain = text.replaceAll('\r\n', '\n');

@@ -1,4 +1,4 @@
-// Waits until the platform has applied a route record. Called by the commands that change one.
+// Waits until the platform has applied a route record. Called by the commands that change a route record.
 import { recordHash } from '#artifacts/route-records.ts';
 import { CliError } from '../terminal/failure.ts';
 import { askPlatform, type LocalPlatform } from '../local/local-platform.ts';
@@ -16,7 +16,7 @@ export async function untilRouted(platform: LocalPlatform, project: string): Pro
     performance.now() < until;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   ) {
-    // A later record of another process includes this change.
+    // If another process has written a later record, that record includes this change too.
     const record = recordHash(platform.folder, project);
     const { body } = await askPlatform<{ routed?: boolean }>(platform, '/_platform/check', {
       body: { project, record },

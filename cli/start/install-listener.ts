@@ -130,7 +130,7 @@ function unpacked(file: string, name: string, bytes: number): Uint8Array | null 
   });
 }
 
-/** In a separate process: an incompatible binary can crash the process that loads it. */
+/** Loads the library in a separate process, because an incompatible binary can crash the process that loads it. */
 function tryToLoad(file: string): void {
   const [program, ...words] = nodeCommand();
   const { status, signal, stderr } = spawnSync(program, [...words, '-e', `require(${JSON.stringify(file)}).App()`], {

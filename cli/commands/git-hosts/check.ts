@@ -1,4 +1,5 @@
-// `platform git-hosts check <host>`: shows the problems of a Git host. For operators; fails if there are problems.
+// `platform git-hosts check <host>`: shows the problems of a Git host. Only operators can run the command, which fails
+// if the host has problems.
 import { defineCommand } from 'citty';
 import { ask } from '../../api/requests.ts';
 import { needApi, platformFlags } from '../../api/target.ts';

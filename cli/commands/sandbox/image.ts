@@ -1,5 +1,6 @@
 // `platform sandbox image [build]`: builds the image of sandboxes or of build sandboxes with the local container
-// engine, from the Dockerfile in the package. For operators and `platform dev`; calls no platform.
+// engine, from the Dockerfile in the package. Operators and users of `platform dev` run this command, which calls no
+// platform.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';

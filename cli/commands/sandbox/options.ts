@@ -1,4 +1,4 @@
-// Options of a sandbox as flags. For the commands that create sandboxes; the API validates the values.
+// Options of a sandbox as flags of the commands that create sandboxes. The API validates the values.
 
 /** The word that resets an option, which is sent as null to the API. An image with this name needs a tag. */
 const OPERATOR = 'operator';

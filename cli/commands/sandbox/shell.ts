@@ -68,7 +68,7 @@ export const command = defineCommand({
   },
 });
 
-/** Clamps the window size to the supported range; a minimized window has none. */
+/** Clamps the window size to the supported range; a minimized window gets the default size. */
 function sizeOf(keys: Keys): typeof SIZE {
   const { cols, rows } = keys.size() ?? SIZE;
   const side = (value: number, otherwise: number): number => (value >= 1 ? Math.min(value, SIDE_MAX) : otherwise);

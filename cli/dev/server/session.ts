@@ -141,7 +141,7 @@ export async function startServerSession(deps: ServerSessionDeps): Promise<{ clo
   return { close };
 }
 
-/** Whether a file is of a kind that servers read only at start. Generated files rarely are. */
+/** Whether a file is code or JSON, which servers read only at start. Generated files are rarely of these kinds. */
 function isSource(file: string): boolean {
   return /\.(?:[cm]?[jt]sx?|json)$/.test(file);
 }
