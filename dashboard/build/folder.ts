@@ -7,7 +7,7 @@ import { cacheFolder, keepBuild, openCacheFolder } from '#core/process/cache-fol
 const packed = join(import.meta.dirname, '../dist');
 
 /**
- * The folder with index.html and assets/. In a clone, the first call builds it, which takes a few seconds.
+ * The folder with index.html and assets/. In a clone, the first call builds the dashboard, which takes a few seconds.
  *
  * @throws {Error} if the build fails.
  * @example const folder = await dashboardFolder(process.env);

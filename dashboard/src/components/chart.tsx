@@ -18,7 +18,7 @@ export interface ChartProps {
   readonly limit?: { readonly value: number; readonly label: string };
   /** Vertical lines at points in time, such as deployments. */
   readonly marks?: readonly Mark[];
-  /** Called when the user selects a range by dragging: ms since 1970. */
+  /** Called when the user selects a range by dragging, with its start and end in ms since 1970. */
   readonly onRange?: (from: number, to: number) => void;
 }
 

@@ -28,7 +28,10 @@ export function Menu({ trigger, align = 'end', children }: MenuProps) {
   );
 }
 
-/** The menu at the end of a row. @example <ActionsMenu of={name}><MenuItem ...>Delete</MenuItem></ActionsMenu> */
+/**
+ * The menu of actions at the end of a table row. @example <ActionsMenu of={name}><MenuItem
+ * ...>Delete</MenuItem></ActionsMenu>
+ */
 export function ActionsMenu({ of, children }: { readonly of: string; readonly children: ReactNode }) {
   return (
     <Menu

@@ -22,7 +22,7 @@ interface EmptyStateProps {
   readonly action?: ReactNode;
 }
 
-/** Shown in place of an empty list, with the next step. */
+/** A text in place of an empty list, with the next step for the user. */
 export function EmptyState({ icon, title, children, commands = [], action }: EmptyStateProps) {
   return (
     <div className={styles.empty}>

@@ -7,7 +7,7 @@ import styles from './page.module.css';
 export const ProjectName = createContext<string | null>(null);
 
 interface PageProps {
-  /** Also the title of the tab, with the project's name: "Logs, shop – platform". */
+  /** Title of the page and, with the project's name, of the browser's tab: "Logs, shop – platform". */
   readonly title: string;
   /** Content of the heading, in place of the title. */
   readonly heading?: ReactNode;

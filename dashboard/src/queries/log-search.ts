@@ -40,7 +40,7 @@ export interface LogSearch {
   readonly branch?: string | undefined;
   readonly deployment?: string | undefined;
   readonly trace?: string | undefined;
-  /** Requests: only failures. */
+  /** Whether the list of requests shows only failures. */
   readonly outcome?: 'failed' | undefined;
   readonly order?: 'cpu' | 'wall' | undefined;
   /** Traces: status class. `least` is the minimum duration in ms. */
@@ -49,7 +49,7 @@ export interface LogSearch {
   readonly kind?: Kind | undefined;
   /** The HTTP method, as a filter of requests. */
   readonly method?: (typeof methods)[number] | undefined;
-  /** For lines: whether new lines are shown as they arrive. */
+  /** Whether the list of lines shows new lines as they arrive. */
   readonly live?: boolean | undefined;
   /** The open invocation. */
   readonly invocation?: string | undefined;

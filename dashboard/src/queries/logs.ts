@@ -158,7 +158,7 @@ export function streamPath(id: string, asked: LogSearch, after?: string): string
 }
 
 const readTraces = (id: string, asked: LogSearch, cursor?: string, signal?: AbortSignal) => {
-  // These filters apply to lines and requests only.
+  // The filters `trace` and `kind` do not apply to traces.
   const narrowed = shared({ ...asked, trace: undefined, kind: undefined });
   return dataOf(
     api.get('/projects/:id/traces', {

@@ -6,7 +6,7 @@ const sources = ['machine', 'git-host', 'remote'] as const;
 export type Source = (typeof sources)[number];
 
 export interface NewProjectSearch {
-  /** By default, the code is on the user's machine. */
+  /** Where the code of the project is; by default, on the user's machine. */
   readonly from?: Source | undefined;
 }
 

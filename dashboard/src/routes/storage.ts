@@ -120,7 +120,7 @@ const byKind = {
   workflow: workflowRoute,
   timer: timerRoute,
   auth: usersRoute,
-  // These kinds have no data to show.
+  // Services and pools have no data to show.
   service: storageRoute,
   hyperdrive: storageRoute,
 } satisfies Readonly<Record<Kind, object>>;

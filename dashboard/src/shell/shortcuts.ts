@@ -1,4 +1,4 @@
-// Keyboard shortcuts, global and per page. Typing into a field triggers none.
+// Keyboard shortcuts, global and per page. Typing into a field triggers no shortcuts.
 import { useEffect, useEffectEvent } from 'react';
 
 const TOGETHER_MS = 900;

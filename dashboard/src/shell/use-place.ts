@@ -29,8 +29,8 @@ export function useProject() {
 }
 
 /**
- * The preview branch whose resources a page shows; `null` is production. Kept in the URL as `?branch=` and changed by
- * the switch in the top bar.
+ * The preview branch whose resources a page shows; `null` is production. The branch is in the URL as `?branch=`, and
+ * the switch in the top bar changes it.
  */
 export function useBranch(): string | null {
   const search = useRouterState({ select: ({ location }) => location.search as { branch?: unknown } });

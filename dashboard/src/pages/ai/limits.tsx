@@ -1,5 +1,5 @@
-// Form fields for AI limits per minute, day or month; a limit on cost is a budget. For organizations, projects and
-// keys.
+// Form fields for the AI limits of an organization, a project or a key, per minute, day or month. A limit on cost is a
+// budget.
 import { Cross2Icon, PlusIcon } from '@radix-ui/react-icons';
 import { Button, IconButton } from '../../components/button.tsx';
 import { FieldRow, Input, Select } from '../../components/field.tsx';

@@ -1,5 +1,5 @@
-// CPU and requests against the plan's budget: a bar for each kind, charts with the limit, a table of routes sorted by
-// share of the budget. For projects and organizations.
+// CPU and requests of a project or an organization against the plan's budget: a bar for each kind, charts with the
+// limit, a table of routes sorted by share of the budget.
 import { BarChartIcon } from '@radix-ui/react-icons';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, type ReactNode } from 'react';

@@ -31,7 +31,7 @@ type Json = Readonly<Record<string, unknown>>;
 const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** Other steps of a run are ignored. */
+/** Reads the turns of an agent from the steps of a run; steps of other kinds are ignored. */
 export function turnsOf(steps: readonly RunStep[]): readonly Turn[] {
   return steps.flatMap((step) => {
     const count = /^ai_call_(\d+)$/.exec(step.name)?.[1];

@@ -113,7 +113,7 @@ function Overview({ project }: { readonly project: Project }) {
   );
 }
 
-/** Shown if the newest production deployment failed and an older one is live. */
+/** A section that is shown if the newest production deployment failed and an older deployment is live. */
 function FailedDeployment({ deployment }: { readonly deployment: Deployment }) {
   const { lines } = useBuildLog(deployment);
   return (

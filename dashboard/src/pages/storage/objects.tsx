@@ -230,7 +230,7 @@ function Values({ place, object }: { readonly place: BindingPlace; readonly obje
   );
 }
 
-/** Column names of a result may repeat: the grid needs unique ones. */
+/** Makes the column names of a result unique, as the grid requires. */
 function named(columns: readonly string[]): { readonly name: string }[] {
   return columns.map((name, at) => ({ name: columns.indexOf(name) === at ? name : `${name} (${at + 1})` }));
 }
