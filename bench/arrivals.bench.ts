@@ -1,5 +1,5 @@
-// A hundred cold deployments that are requested at the same moment: how long the engine's main thread answers nobody,
-// and how long the requests take. `npm run bench arrivals`. Linux for the CPU of a turn.
+// `npm run bench arrivals`: a hundred cold deployments that get a request at the same moment. Measures how long the
+// engine's main thread is blocked, and how long the requests take. The CPU of a turn is measured on Linux only.
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { settleMs } from './cold-starts.ts';

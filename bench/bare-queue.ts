@@ -1,5 +1,6 @@
-// The load of events.bench.ts on bare SQL: rows inserted by the hundred, claimed by tens with SKIP LOCKED and a lease,
-// and deleted, over one embedded Postgres of the settings that the platform's has. One process, no worker, no isolates.
+// The load of events.bench.ts on bare SQL: inserts a hundred rows at a time, claims ten at a time with SKIP LOCKED and
+// a lease, and deletes them, in one embedded Postgres with the platform's settings. One process, without workers and
+// isolates.
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { openPostgres } from '../postgres/connection.ts';

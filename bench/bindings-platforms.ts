@@ -1,6 +1,6 @@
-// What the benches of bindings compare: our handler in production (supervisor, engine, broker, embedded Postgres,
-// database service), `platform dev`, miniflare, and of queues graphile-worker; each with its data on disk, and all its
-// processes below one that can be asked for its CPU time.
+// The platforms that benchmarks of bindings compare: our handler in production (supervisor, engine, broker, embedded
+// Postgres, database service), `platform dev`, miniflare, and graphile-worker for queues. Each stores its data on disk,
+// and all its processes are children of one, which reports their CPU time.
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { nodeFlags } from '../core/node-flags.mjs';

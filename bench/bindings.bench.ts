@@ -1,6 +1,6 @@
-// What an operation of a binding costs from inside a worker, beside miniflare in the same run: CPU of all processes
-// that take part (engine, supervisor, broker, Postgres, database service; node and workerd of miniflare) and latency.
-// `npm run bench bindings`
+// `npm run bench bindings`: the cost of an operation of each binding in a worker, compared with miniflare in the same
+// run: latency, and CPU of all processes involved (engine, supervisor, broker, Postgres and database service; node and
+// workerd of miniflare).
 import { setTimeout as delay } from 'node:timers/promises';
 import { startDevelopment, startGraphileWorker, startMiniflare, startProduction } from './bindings-platforms.ts';
 import { cpuMs, rounds } from './load.ts';

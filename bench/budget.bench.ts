@@ -1,6 +1,6 @@
-// Whether a CPU budget is the worker's own CPU: spinners and honest workers at once, more of them than cores. A spinner
-// must end at its budget in CPU time however long that takes on the clock, and an honest worker must never be blamed.
-// `npm run bench budget`; code that V8 cannot interrupt: `npm run bench overruns`.
+// `npm run bench budget`: whether a CPU budget counts only the worker's own CPU, with more busy loops than cores next
+// to honest workers. A busy loop must end at its budget of CPU time, and an honest worker must never be blamed. `npm
+// run bench overruns` measures code that V8 cannot interrupt.
 import { startHandler } from '../test/setup/handler.ts';
 import { formatTable } from './statistics.ts';
 

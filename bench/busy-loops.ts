@@ -1,4 +1,4 @@
-// Programs that only keep processors busy: the load beside which a benchmark runs. They end with it, however it ends.
+// Programs that only use CPU, as the load during a benchmark. They end with the benchmark, however it ends.
 import { spawn } from 'node:child_process';
 import { atExit } from './cleanup.ts';
 

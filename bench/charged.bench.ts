@@ -1,5 +1,5 @@
-// Whether all CPU is charged that code uses, however it ends: for each kind of end the CPU of the threads that isolates
-// run on, as the system counts it, beside what the deployment is charged. Linux only. `npm run bench charged`.
+// `npm run bench charged`: whether all CPU of a worker is charged, however its code ends. For each kind of end,
+// compares the CPU of the isolates' threads with what the deployment is charged. Linux only.
 import { get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startHandler } from '../test/setup/handler.ts';

@@ -1,5 +1,4 @@
-// What a measurement leaves nothing of, however its process ends short of SIGKILL: temporary folders, and servers that
-// it started.
+// Removes temporary folders and stops servers of a measurement when its process ends, unless by SIGKILL.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

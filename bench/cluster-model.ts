@@ -1,5 +1,6 @@
-// Requests over many machines, simulated: who gets which, what is live where, what starts cold, and what it costs. The
-// homes are those of the engine itself; times and memory are figures of other scenarios, given by the caller. No I/O.
+// Simulates requests over many machines: which machine gets a request, which workers are live there, which start cold,
+// and the costs. Homes are computed by the engine's own code; the caller gives times and memory measured by other
+// scenarios. No I/O.
 import { homes } from '../runtime/engine/cluster/homes.ts';
 
 /** What was measured on one machine; microseconds are CPU time. */

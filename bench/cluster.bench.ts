@@ -1,6 +1,7 @@
-// Ten and a hundred machines, simulated from what one was measured to need: how much load they take, which resource is
-// full first, what a rolling deploy and a lost machine cost. `npm run bench cluster`; BENCH_REQUESTS=5000 for a shorter
-// run, BENCH_REQUEST_US, BENCH_FORWARD_US, BENCH_COLD_US, BENCH_WORKER_MB and BENCH_ENGINE_MB for other figures.
+// `npm run bench cluster`: simulates ten and a hundred machines from measurements of one machine: how much load they
+// take, which resource is exhausted first, and what a rolling deployment and a lost machine cost. BENCH_REQUESTS=5000
+// shortens the run. BENCH_REQUEST_US, BENCH_FORWARD_US, BENCH_COLD_US, BENCH_WORKER_MB and BENCH_ENGINE_MB replace the
+// measurements.
 import { createCluster, type Cluster, type Costs, type Usage } from './cluster-model.ts';
 import { digits, formatTable } from './statistics.ts';
 

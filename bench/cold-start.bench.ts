@@ -1,8 +1,7 @@
-// The first request to a deployment that nothing has touched: 200 of them, one every 20 ms, of a hello worker and of a
-// Hono + zod bundle, in a fresh process each round; workerd's Worker Loader does the same beside us. `npm run bench
-// cold-start`. Our engine compiles new deployments while it has nothing to start: it gets some seconds for that before
-// the visits begin, as between a push and its first visitor; `BENCH_SETTLE_MS=0` leaves them out,
-// `BENCH_EVERY_MS` sets how often one comes.
+// `npm run bench cold-start`: the first requests to 200 unused deployments, one every 20 ms, of a hello worker and of a
+// bundle with Hono and zod, compared with workerd's Worker Loader. Each round has a new process. Before the requests,
+// the engine gets some seconds to compile deployments, as between a push and its first visitor: BENCH_SETTLE_MS=0 skips
+// this, BENCH_EVERY_MS sets the interval of requests.
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { coldHead, coldStarts, settleMs } from './cold-starts.ts';

@@ -1,5 +1,5 @@
-// The first request to each of some deployments that nothing has touched, one every so many milliseconds: how long it
-// takes and what it costs. Used by cold-start.bench.ts and ssr-page.bench.ts.
+// Sends the first request to each of some unused deployments, at an interval in milliseconds, and measures time and
+// cost. Used by cold-start.bench.ts and ssr-page.bench.ts.
 import { cpuMs } from './load.ts';
 import type { Server } from './servers.ts';
 import { percentile } from './statistics.ts';

@@ -1,6 +1,6 @@
-// What the first answer of a blank isolate costs, from its worker's text on: CPU of the whole process, without a form
-// of V8's, with what compiling ahead alone gives, with all functions, and with those that ran. `npm run bench
-// compiled-form`; `BENCH_WORKERS=hello,hono-zod` names others of workers/. Ten seconds.
+// `npm run bench compiled-form`: the CPU of the first response of a blank isolate, from the worker's source text:
+// without compiled code of V8, with code compiled in advance, with all functions, and with the functions that ran.
+// BENCH_WORKERS=hello,hono-zod selects other workers of workers/. Takes ten seconds.
 import type ivm from 'isolated-vm';
 import { defaultLimits } from '../core/limits.ts';
 import { cacheFolder } from '../core/process/cache-folder.ts';

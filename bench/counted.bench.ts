@@ -1,6 +1,6 @@
-// Whether overview, analytics, usage, alert and stored requests say what a separate client counted: 200 requests a
-// second for a minute, 1 % of them failures, and 40 a second beside it. A whole platform with its defaults. It exits
-// with 1 if a count is off. `npm run bench counted`; BENCH_SECONDS is the time of the load.
+// `npm run bench counted`: whether overview, analytics, usage, alert and stored requests match the counts of a separate
+// client, which sends 200 requests a second for a minute, 1 % of them failing, and 40 others a second. Runs a whole
+// platform with its defaults, and exits with 1 if a count is wrong. BENCH_SECONDS sets the duration.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import path from 'node:path';

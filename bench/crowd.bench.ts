@@ -1,6 +1,6 @@
-// Many tenants at once, beside workerd's Worker Loader: the first request of each, then requests spread over them by
-// Zipf (s = 1.1) on sixteen connections in a closed loop, in turn; memory with all of them live, and after a restart,
-// before any of them gets a request. One engine, node:http. `npm run bench crowd`; BENCH_TENANTS (240) sets how many.
+// `npm run bench crowd`: many tenants at once, compared with workerd's Worker Loader: the first request of each, then
+// Zipf-distributed requests (s = 1.1) on sixteen connections, the memory with all tenants live, and the memory after a
+// restart, before the first request. One engine over node:http. BENCH_TENANTS (240) sets the number.
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

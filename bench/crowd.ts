@@ -1,4 +1,4 @@
-// The tenants of crowd.bench.ts: their kinds, their order by popularity, and what wrk sends to them.
+// The tenants of crowd.bench.ts: their kinds, their order by popularity, and the requests that wrk sends to them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundleWorker, type Bundle } from './deployments.ts';

@@ -1,5 +1,5 @@
-// What an operation on a database costs from inside a worker: CPU of the engine and of the database service's processes
-// together, and its latency, one worker at a time and eight requests at once. `npm run bench database`.
+// `npm run bench database`: the cost of an operation on a database in a worker, with one and with eight requests at
+// once: latency, and CPU of the engine and of the database service's processes together.
 import { readFileSync } from 'node:fs';
 import { noStores } from '../test/setup/no-stores.ts';
 import { startDatabases } from '../test/setup/databases.ts';

@@ -1,8 +1,7 @@
-// How many deployments engines hold: resident memory per idle worker at 1,000 live, soon after its request and after a
-// minute without one, hello and Hono + zod, beside workerd's Worker Loader, and what holds it; then 10,000 routable
-// deployments visited at random with 1,000 live. `npm run bench density`; BENCH_LIVE and BENCH_DEPLOYMENTS (0: none)
-// make it smaller or larger, BENCH_ENGINES spreads the live ones over several engines, BENCH_WORKERS=hello leaves Hono
-// out. Needs about 10 GB of memory.
+// `npm run bench density`: resident memory per idle worker with 1,000 live workers, soon after a request and a minute
+// later, for hello and for Hono with zod, compared with workerd's Worker Loader; then random requests to 10,000
+// deployments with 1,000 live workers. BENCH_LIVE and BENCH_DEPLOYMENTS (0: none) set the sizes, BENCH_ENGINES uses
+// several engines, BENCH_WORKERS=hello omits Hono. Needs about 10 GB of memory.
 import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSeededRandom } from '../test/setup/seeded-random.ts';

@@ -1,5 +1,6 @@
-// Data folders with many deployments, each with an artifact of its own, so that nothing made for one serves another;
-// and a workerd that loads the same bundles one by one through its Worker Loader, the closest it has to a deployment.
+// Creates data folders with many deployments, each with a different artifact, so that nothing compiled for one serves
+// another; and a workerd that loads the same bundles one by one with its Worker Loader, its closest equivalent of a
+// deployment.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeArtifact } from '../builder/build/artifact.ts';

@@ -1,4 +1,5 @@
-// What the benchmarks of dev servers share: asking until an answer is as wanted, and saves timed to the new text.
+// Shared by the benchmarks of dev servers: requests until a response is as expected, and measures saves until the new
+// text is served.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,7 +1,7 @@
-// `npm run bench dev`: `platform dev` of a small project, from the start of the process to the first answer, and from a
-// save to an answer with the new text. CPU is that of all its threads, memory is proportional, of the idle program.
-// BENCH_ROUNDS starts, BENCH_EDITS saves. BENCH_PROGRAMS=checkout,modules,bundles: the checkout, and what is packed
-// without and with bundles, in turn. Linux only.
+// `npm run bench dev`: `platform dev` with a small project: time and CPU of all threads from start to first response,
+// and from save to the response with the new text; proportional memory when idle. BENCH_ROUNDS sets the starts,
+// BENCH_EDITS the saves. BENCH_PROGRAMS=checkout,modules,bundles compares the checkout and the packed program, without
+// and with bundles. Linux only.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';

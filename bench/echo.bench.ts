@@ -1,5 +1,5 @@
-// A POST whose body comes back: 1 KB and 1 MB, read whole by the worker, and passed on as the stream it came as.
-// `npm run bench echo`.
+// `npm run bench echo`: a POST that returns its body, 1 KB and 1 MB, read completely by the worker or forwarded as a
+// stream.
 import {
   both,
   cpu,

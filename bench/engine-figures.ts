@@ -1,5 +1,5 @@
-// Loaded into an engine before its own code (`--import`): counts how often isolates are entered, adds up what holds
-// memory, and tells the bench when it asks over the process channel. The engine itself stays as it is.
+// Loaded into an engine before the engine's code (`--import`): counts entries of isolates and sums the users of memory,
+// and reports to the benchmark over the process channel. The engine itself is unchanged.
 import { openSync, readSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

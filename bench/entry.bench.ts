@@ -1,6 +1,6 @@
-// What a request costs between the event loop and its isolate, without HTTP: CPU time of all threads, and how often
-// they wait for each other. For changes to how isolates are entered: two checkouts are compared in turn, several times.
-// `npm run bench entry`
+// `npm run bench entry`: the cost of a request between the event loop and its isolate, without HTTP: CPU time of all
+// threads, and how often they wait for each other. Use it for changes of how isolates are entered, and run two
+// checkouts alternately.
 import { defaultLimits } from '../core/limits.ts';
 import { cacheFolder } from '../core/process/cache-folder.ts';
 import { toWorkerText } from '../core/worker-text.ts';

@@ -1,5 +1,5 @@
-// Queues, workflows and timers of the handler over Postgres: throughput beside the same load on bare SQL, what a step
-// costs, how late timers are. All processes counted. `npm run bench events`
+// `npm run bench events`: queues, workflows and timers of the handler over Postgres: throughput compared with the same
+// load on bare SQL, the cost of a step, and delays of timers. All processes are counted.
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBareQueue } from './bare-queue.ts';
 import { startProduction } from './bindings-platforms.ts';

@@ -1,4 +1,4 @@
-// Asks gateways for models' answers over connections that are kept, and takes the times. The same client for all.
+// Sends model calls to gateways over keep-alive connections and measures the times. All gateways get the same client.
 import { Pool } from 'undici';
 import { cpuMs } from './load.ts';
 import { percentile } from './statistics.ts';

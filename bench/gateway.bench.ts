@@ -1,8 +1,7 @@
-// What the AI gateway costs a call, beside Portkey's and beside the provider alone, with the same provider in one run:
-// added latency, calls a second, CPU time and memory; for streams, the added time to the first byte, and the memory of
-// 1,000 that are open. Ours keeps tokens and usage in Postgres, as it does in production; Portkey's keeps neither. Its
-// streams fail in the packaged version, so they are not beside ours. `npm run bench gateway`; BENCH_CALLS=200
-// BENCH_ROUNDS=2 BENCH_SECONDS=1 BENCH_STREAM_SECONDS=5 is short.
+// `npm run bench gateway`: the cost of a model call through the AI gateway, compared with Portkey's gateway and with
+// the provider alone: added latency, calls per second, CPU time and memory; for streams, the added time to the first
+// byte, and memory of 1,000 open streams. Only our gateway stores tokens and usage. Streams fail in Portkey's packaged
+// version. BENCH_CALLS=200 BENCH_ROUNDS=2 BENCH_SECONDS=1 BENCH_STREAM_SECONDS=5 is a short run.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

@@ -1,5 +1,6 @@
-// What an isolate of 128 MB reaches by each way to hold memory, and what its engine still holds a second after the
-// isolate's end: `npm run bench held-memory`; HELD="segmented texts;locales" picks some. Some five minutes. Linux only.
+// `npm run bench held-memory`: how much memory an isolate of 128 MB gets by each way to allocate it, and how much its
+// engine still uses a second after the isolate ended. HELD="segmented texts;locales" selects ways. Takes five minutes.
+// Linux only.
 import {
   HELD_GROWTH_MB_MAX,
   HELD_LEFT_MB_MAX,

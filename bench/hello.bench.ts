@@ -1,4 +1,5 @@
-// A worker that answers "Hello World": what a request costs before the worker does anything. `npm run bench hello`.
+// `npm run bench hello`: a worker that responds with "Hello World", which shows the cost of a request before the worker
+// does anything.
 import { measurePlain } from './plain-requests.ts';
 
 await measurePlain('hello', '/');

@@ -1,8 +1,7 @@
-// `npm run bench idle`: memory of `npm start` with the examples while it gets no requests, and the CPU it used until
-// then, by process, for the first start and for the second one. The builder runs only while it builds.
-// Proportional set size: memory that processes share counts once over all of them. BENCH_PROGRAM=modules or bundles:
-// the packed program without or with bundles, which has no examples. BENCH_SETTLE_SECONDS: from ready to what is
-// measured, or 45. Linux only.
+// `npm run bench idle`: memory and CPU of `npm start` with the examples but without requests, by process, for the first
+// and the second start. Memory is the proportional set size: shared memory is divided among its processes.
+// BENCH_PROGRAM=modules or bundles measures the packed program without or with bundles, which has no examples.
+// BENCH_SETTLE_SECONDS (45) is the pause before the measurement. Linux only.
 import { rmSync } from 'node:fs';
 import { temporaryFolder } from './cleanup.ts';
 import { cpuSecondsOf, nameOf, pssOf, whileIdle } from './idle-platform.ts';

@@ -1,4 +1,4 @@
-// `npm start` with the examples in a folder of its own, without requests, and what its processes take. Used by
+// Runs `npm start` with the examples in a separate folder, without requests, and measures its processes. Used by
 // idle-memory.bench.ts and loaded.bench.ts. Linux only.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// What an isolate costs: the time to make one, the snapshot, the memory of an idle one, and the first request to a
-// deployment that nothing has touched before. `npm run bench isolate`.
+// `npm run bench isolate`: the cost of an isolate: the time to create one, the size of the snapshot, the memory of an
+// idle isolate, and the first request to an unused deployment.
 import { rmSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// A worker that reads a query parameter and answers JSON. `npm run bench json`.
+// `npm run bench json`: a worker that reads a query parameter and responds with JSON.
 import { measurePlain } from './plain-requests.ts';
 
 await measurePlain('json', '/greet?name=Ada');

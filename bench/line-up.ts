@@ -1,5 +1,5 @@
-// All that a scenario is measured on: our engine over either listener, workerd, bare node:http and uWebSockets.js, Deno
-// and Bun. One that this machine cannot run is left out, with the reason in one line.
+// The servers that a scenario compares: our engine over both listeners, workerd, bare node:http and uWebSockets.js,
+// Deno and Bun. A server that this machine cannot run is omitted, with the reason in one line.
 import { rmSync } from 'node:fs';
 import {
   newGlibc,

@@ -1,6 +1,5 @@
-// Drives wrk at several servers in turn (A B C A B C ...) and reads what each spends: CPU time of all its processes per
-// answered request, latency, and answers that are not 2xx or 3xx. In turn, so that whatever else the machine does hits
-// all of them.
+// Runs wrk against several servers in turn (A B C A B C ...), so that other work of the machine affects all of them.
+// Measures CPU time of all processes of a server per response, latency, and responses other than 2xx and 3xx.
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,6 @@
-// `npm run bench loaded`: what each process of `npm start` loads and why, at the second start: modules, memory, CPU,
-// and the imports that alone bring many modules. The hook that counts costs CPU of its own: compare with
-// `npm run bench idle`. BENCH_MODULES=10: bringers of fewer modules are left out. Linux only.
+// `npm run bench loaded`: the modules that each process of `npm start` loads at the second start, with memory, CPU, and
+// the imports that load many modules. Counting costs CPU itself: compare with `npm run bench idle`. BENCH_MODULES=10
+// omits imports that load fewer modules. Linux only.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

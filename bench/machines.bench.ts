@@ -1,7 +1,6 @@
-// What several machines cost, beside each other on the cores of this one: requests of one, two and three; a database
-// call to another machine beside one to the own; replication, and DB_REPLICATION=confirm; how long a promotion takes
-// until each machine serves it. BENCH_PARTS=requests,databases,replication,promotions picks some.
-// `npm run bench machines`.
+// `npm run bench machines`: the cost of several machines, run on the cores of this one: requests of one, two and three
+// machines; a database call to another machine; replication and DB_REPLICATION=confirm; how long a promotion takes
+// until each machine serves it. BENCH_PARTS=requests,databases,replication,promotions selects parts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { EDGE_HEADER } from '../core/process/edge-proxy.ts';
 import { query, startDatabases, type TestDatabases } from '../test/setup/databases.ts';

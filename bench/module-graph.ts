@@ -1,5 +1,5 @@
-// What a process has loaded, from the imports it made: how many modules, and which import alone brings many of them.
-// Used by loaded.bench.ts.
+// Computes from a process's imports how many modules it has loaded, and which single imports load many of them. Used by
+// loaded.bench.ts.
 import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -1,5 +1,5 @@
-// A victim and an attacker under one roof: our platform (supervisor and engines, as `npm start` runs them) and workerd,
-// which is started again at once when it dies, as an operator's supervisor would. Used by noisy-neighbour.bench.ts.
+// A victim and an attacker on one platform: ours (supervisor and engines, as `npm start` runs them), or workerd, which
+// is restarted at once when it dies, as an operator's supervisor would. Used by noisy-neighbour.bench.ts.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,7 +1,7 @@
-// What a tenant notices of another one: a victim asked 50 times a second while its neighbour, eight requests at a time,
-// burns CPU, spins, takes memory or overflows its heap; workerd under the same attacks. And what a site notices of its
-// own events that burn their whole budget, and of its own requests that let the host work until theirs is used up. `npm
-// run bench noisy`; BENCH_ATTACK_SECONDS shortens it, BENCH_NEIGHBOURS=queue,spins picks rows by a word in their name.
+// `npm run bench noisy`: how attacks by a tenant affect another tenant, who gets 50 requests a second: eight concurrent
+// requests that burn CPU, loop, allocate memory or overflow their heap, also for workerd. Then how a site is affected
+// by its own events and requests that use up their budgets. BENCH_ATTACK_SECONDS shortens it,
+// BENCH_NEIGHBOURS=queue,spins selects rows by a word of their name.
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defaultLimits } from '../core/limits.ts';

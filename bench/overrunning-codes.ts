@@ -1,5 +1,5 @@
-// Code that keeps V8 busy for long in one go, by name: what a request runs. The bundler leaves out a value that is not
-// kept. overruns.bench.ts runs them.
+// Code that keeps V8 busy for long without a break, by name; each is run by one request. The results are kept, because
+// the bundler removes unused values. Used by overruns.bench.ts.
 import { bytesText, section, tableOf, wasmModule } from '../test/setup/wasm-bytes.ts';
 
 const SPARSE = 'const a = []; a[2 ** 32 - 2] = 1;';

@@ -1,7 +1,7 @@
-// What becomes of code that overruns or blocks while other programs keep the machine busy: how and when it ends, what
-// it is charged, and whether a site beside it in the same engine is answered, asked every 100 ms. The row "nothing" is
-// that site alone. `npm run bench overruns-at-load`; OVERRUNS_LOADS=0,10,40 picks loads, OVERRUNS="loop;HTTP" rows.
-// Some fifteen minutes, on Linux. It fails where a row ends otherwise than it must, or the site is refused.
+// `npm run bench overruns-at-load`: how code that exceeds its limits or blocks ends while other programs use the CPUs,
+// what it is charged, and whether another site of the same engine responds to a request every 100 ms. The row "nothing"
+// is that site alone. OVERRUNS_LOADS=0,10,40 selects loads, OVERRUNS="loop;HTTP" rows. Fails if code ends in another
+// way than expected, or the site is refused. Takes fifteen minutes, on Linux.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

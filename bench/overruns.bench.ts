@@ -1,6 +1,6 @@
-// What becomes of code that V8 runs without looking whether it is to end, each as one request to a platform of its own:
-// how and when it ends, what CPU it used and was charged, whether its thread burns on, and what a site beside it saw.
-// `npm run bench overruns`; OVERRUNS="wasm;sort" picks those with such words. Some ten minutes. Linux only.
+// `npm run bench overruns`: how code that V8 cannot interrupt ends, each as one request to a platform of its own: when
+// it ends, the CPU that it uses and is charged, whether its thread continues, and the effect on another site.
+// OVERRUNS="wasm;sort" selects code by words. Takes ten minutes. Linux only.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

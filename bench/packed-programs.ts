@@ -1,4 +1,4 @@
-// Programs to compare: this checkout, and what `npm run pack` makes of it, over the packages of the checkout. Used by
+// Programs to compare: this checkout, and the output of `npm run pack` with the packages of the checkout. Used by
 // dev.bench.ts and idle-memory.bench.ts.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

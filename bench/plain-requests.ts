@@ -1,4 +1,4 @@
-// The scenario that hello and json share: GET requests at 64, 8 and 1 connections, and the aims they have in common.
+// The scenario of hello and json: GET requests at 64, 8 and 1 connections, with their common targets.
 import { both, cpu, measureTables, p50, p99, perRequest, wantsConnections, type Aim, type Table } from './requests.ts';
 import type { Scenario } from './servers.ts';
 

@@ -1,5 +1,5 @@
-// What a statement costs this process through `pg` (as engines use it) and through `postgres` (as the control plane
-// does), in turn on one server: CPU of this process, one at a time and 16 at once. `npm run bench postgres-drivers`.
+// `npm run bench postgres-drivers`: the CPU that a statement costs this process through `pg`, which engines use, and
+// through `postgres`, which the control plane uses, alternately on one server, with one and with 16 statements at once.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

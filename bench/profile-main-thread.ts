@@ -1,5 +1,5 @@
-// Loaded into an engine before its own code (NODE_OPTIONS): SIGUSR2 begins a CPU profile of the main thread, the next
-// one ends it and writes it to the file that BENCH_PROFILE_FILE names. The engine itself stays as it is.
+// Loaded into an engine before the engine's code (NODE_OPTIONS): a SIGUSR2 starts a CPU profile of the main thread, and
+// the next one ends it and writes it to the file in BENCH_PROFILE_FILE. The engine itself is unchanged.
 import { renameSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 

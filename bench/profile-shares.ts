@@ -1,5 +1,4 @@
-// Where a CPU profile of V8 spent its time, by who owns the code: shares of the samples in which the thread worked. No
-// I/O.
+// Computes from a CPU profile of V8 how the thread's working time is divided by the owner of the code. No I/O.
 
 /** What is read of a profile. */
 export interface CpuProfile {

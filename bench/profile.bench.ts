@@ -1,6 +1,6 @@
-// Where the microseconds of one hello request go, by thread, at 1, 8 and 64 connections, and how often threads wait for
-// each other; the same count for single operations of bindings. A table is no comparison: `npm run bench hello` is.
-// BENCH_LISTENERS=uws, BENCH_CONNECTIONS=1 and BENCH_OPERATIONS=none shorten it. `npm run bench profile`
+// `npm run bench profile`: the parts of the CPU of one hello request by thread, at 1, 8 and 64 connections, and how
+// often threads wait for each other; the same for single operations of bindings. It compares nothing: `npm run bench
+// hello` does. BENCH_LISTENERS=uws, BENCH_CONNECTIONS=1 and BENCH_OPERATIONS=none shorten it.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,5 +1,5 @@
-// How long a handler is away when a worker kills its engine, and whether a neighbour notices a worker that spins. Over
-// the real supervisor. `npm run bench recovery`.
+// `npm run bench recovery`: how long a handler is unavailable when a worker kills its engine, and whether a neighbour
+// is affected by a worker in a busy loop. Uses the real supervisor.
 import { startPlatform } from '../test/setup/platform.ts';
 import { formatTable, median, percentile } from './statistics.ts';
 

@@ -1,5 +1,5 @@
-// What replication costs: CPU of the shards and of the replicator for each write, bytes in the bucket, and memory and
-// descriptors with many idle databases. The bucket is a server from npm on this machine. `npm run bench replica`.
+// `npm run bench replica`: the cost of replication: CPU of the shards and of the replicator for each write, bytes in
+// the bucket, and memory and descriptors with many idle databases. The bucket is an S3 server from npm on this machine.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { startDatabases, query, type TestDatabases } from '../test/setup/databases.ts';

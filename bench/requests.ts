@@ -1,5 +1,5 @@
-// What the scenarios of a single worker share: tables of all servers in turn under some load, and below each what ours
-// costs beside the others, with the aim where there is one. Called by hello, json, echo, stream, sse and websocket.
+// Shared by the scenarios of a single worker: tables of all servers under a load, and below each table the ratio of our
+// cost to another server's, with the target if there is one. Called by hello, json, echo, stream, sse and websocket.
 import { loadInTurn, missingWrk, plannedSeconds, rounds, seconds, type Load, type Reading } from './load.ts';
 import { startAll } from './line-up.ts';
 import type { Scenario, Server } from './servers.ts';

@@ -1,6 +1,6 @@
-// The routes of many projects in one engine: what one costs in memory, a lookup, a start that reads all of them, and
-// the main thread of an engine when one project of them deploys. `npm run bench routes`; `BENCH_PROJECTS=10000` for
-// fewer. Some minutes, and 100,000 small files in the temporary folder.
+// `npm run bench routes`: the routes of many projects in one engine: memory of a route, a lookup, a start that reads
+// all routes, and the CPU of the main thread during one deployment. BENCH_PROJECTS=10000 reduces the number. Takes some
+// minutes, and creates 100,000 small files in the temporary folder.
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';

@@ -1,6 +1,6 @@
-// `npm run bench sandbox`: what a sandbox takes to be made, woken and asked, and what an idle one holds, over an engine
-// of Docker's of our own, beside `docker run` and `docker exec` on the same one, in turn. Needs what `npm run
-// test -- sandbox` needs. BENCH_ROUNDS and BENCH_SANDBOXES (idle ones) shorten it.
+// `npm run bench sandbox`: creating, waking and calling a sandbox, and the memory of an idle sandbox, over a separate
+// Docker engine, compared with `docker run` and `docker exec` on the same engine. Has the requirements of `npm run test
+// -- sandbox`. BENCH_ROUNDS and BENCH_SANDBOXES (idle sandboxes) shorten it.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

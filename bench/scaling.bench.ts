@@ -1,6 +1,6 @@
-// What a second engine costs per request, and what a request costs that one engine forwards to the other: CPU of all
-// processes. First through the real supervisor, engines pinned to a core each where taskset is there; then the two ends
-// of forwarding alone, since only a part of the requests is forwarded in the first table. `npm run bench scaling`.
+// `npm run bench scaling`: the cost of a second engine per request, and of a request that one engine forwards to
+// another, in CPU of all processes. First with the real supervisor, and each engine on its own core if taskset is
+// installed; then only the two ends of forwarding, because only some requests of the first table are forwarded.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';

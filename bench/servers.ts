@@ -1,5 +1,5 @@
-// Starts one server that a scenario compares, a process of its own: our engine over either listener, workerd, a peer in
-// peers/, or any program. line-up.ts starts all that a scenario is measured on.
+// Starts one server of a comparison as a separate process: our engine over either listener, workerd, a server in
+// peers/, or any program. line-up.ts starts all servers of a scenario.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

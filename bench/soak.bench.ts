@@ -1,6 +1,6 @@
-// A long run: a million requests to four projects, one of which is deployed anew every second, and ten thousand
-// isolates that take each other's place. Errors, and how memory grows, by what holds it. `npm run bench soak`;
-// BENCH_REQUESTS and BENCH_REPLACEMENTS change the numbers.
+// `npm run bench soak`: a million requests to four projects, one of which is redeployed every second, and ten thousand
+// isolates that replace each other. Counts errors, and the growth of memory by its owner. BENCH_REQUESTS and
+// BENCH_REPLACEMENTS set the numbers.
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,6 +1,6 @@
-// What a select in Postgres costs in a worker: over a pool of the engine and over a connection of its own, beside the
-// same driver in plain Node and beside miniflare with its stand-in of Hyperdrive. CPU of the server's processes without
-// Postgres, and latency. `npm run bench sockets`
+// `npm run bench sockets`: the cost of a Postgres select in a worker, over a pool of the engine and over a connection
+// of its own, compared with the same driver in plain Node and in miniflare, which emulates Hyperdrive: latency, and CPU
+// of all processes except Postgres.
 import path from 'node:path';
 import { startPostgresOnTcp } from '../test/setup/client-servers.ts';
 import { openSql } from '../postgres/sql.ts';

@@ -1,5 +1,5 @@
-// Server-sent events, 1,000 a response, each a chunk of its own that is made when the one before it is taken: events
-// per second of CPU time. `npm run bench sse`.
+// `npm run bench sse`: server-sent events per second of CPU time, with 1,000 events per response. Each event is a chunk
+// that is created when the previous one has been taken.
 import { get, type Server } from './servers.ts';
 import { both, latencies, measureTables, type Column } from './requests.ts';
 

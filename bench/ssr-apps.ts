@@ -1,5 +1,5 @@
-// Apps of frameworks as each platform gets them: our build, the framework's own build for workerd, and its own Node
-// server. Made in a temporary folder from the app of the table of frameworks; used by ssr-page.bench.ts.
+// Apps of frameworks as built for each platform: our build, the framework's own build for workerd, and its own Node
+// server. Created in a temporary folder from the app of the table of frameworks; used by ssr-page.bench.ts.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from '../builder/build/build.ts';

@@ -1,6 +1,6 @@
-// One page that a framework renders on each request: CPU time of a request, and the first request to a deployment that
-// nothing has touched. Ours beside the framework's own build for workerd and beside its own Node server. `npm run bench
-// ssr-page`; the apps are installed and built first, from the registry, about a minute each.
+// `npm run bench ssr-page`: a page that a framework renders for each request: CPU time of a request, and the first
+// request to an unused deployment. Compares our build with the framework's own build for workerd and with its own Node
+// server. The apps are first installed from the registry and built, about a minute each.
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { coldHead, coldStarts, settleMs } from './cold-starts.ts';

@@ -1,6 +1,6 @@
-// Servers of kind ssr on one handler: the first answer of 20 Node apps that do not run, what they hold in memory at
-// work and when they have stopped, and whether requests are lost while one is deployed again and again at 50 requests a
-// second. `npm run bench ssr`; BENCH_APPS and BENCH_DEPLOYS make it smaller.
+// `npm run bench ssr`: Node servers (kind ssr) on one handler: the first response of 20 apps that do not run yet, their
+// memory while they work and after they have stopped, and whether requests are lost during repeated deployments at 50
+// requests a second. BENCH_APPS and BENCH_DEPLOYS reduce the numbers.
 import { setTimeout as delay } from 'node:timers/promises';
 import { processesOf, readProcesses } from '../core/process/confinement/process-table.ts';
 import { startPlatform } from '../test/setup/platform.ts';

@@ -1,4 +1,4 @@
-// What the scenarios do with their readings: medians, percentiles, tables, ratios. No I/O.
+// Computes medians, percentiles, tables and ratios from the measurements of a scenario. No I/O.
 
 /** The middle of some readings; the mean of the two middle ones of an even number; NaN of none. */
 export function median(readings: readonly number[]): number {

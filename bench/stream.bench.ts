@@ -1,5 +1,5 @@
-// A download of 10 MB that the worker makes chunk by chunk, 64 KB each: megabytes per second of CPU time. `npm run
-// bench stream`.
+// `npm run bench stream`: megabytes per second of CPU time of a 10 MB download, which the worker creates in chunks of
+// 64 KB.
 import { get, type Server } from './servers.ts';
 import { both, latencies, measureTables, type Column } from './requests.ts';
 

@@ -1,5 +1,5 @@
-// Which system calls the threads of a process make, counted by strace while something is done. strace slows them down:
-// the counts hold, times do not.
+// Counts the system calls of a process's threads by strace. strace slows the threads down, so the counts are valid but
+// the times are not.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// What it costs a request that lines, invocations and traces are recorded: CPU of supervisor and engine, with a control
-// plane that asks for them and with none. Then what keeping a line costs, by COPY and by INSERT, and what the counts of
-// usage cost an invocation. `npm run bench telemetry`.
+// `npm run bench telemetry`: the cost of recording lines, invocations and traces of a request: CPU of supervisor and
+// engine, with and without a control plane that requests them. Then the cost of storing a line by COPY and by INSERT,
+// and of counting the usage of an invocation.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

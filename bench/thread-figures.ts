@@ -1,4 +1,5 @@
-// What the system counts of each thread of a process and of all below it: CPU time, waits, preemptions. Linux only.
+// Reads the CPU time, waits and preemptions of each thread of a process and its descendants from the system. Linux
+// only.
 import { readdirSync, readFileSync } from 'node:fs';
 import { processTree } from './load.ts';
 

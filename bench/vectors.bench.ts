@@ -1,5 +1,5 @@
-// What a search among vectors costs in the database service, beside plain SQL over blobs: latency and CPU of a query,
-// and memory of its process. `npm run bench vectors`; BENCH_VECTORS and BENCH_DIMENSIONS make it smaller.
+// `npm run bench vectors`: the cost of a vector search in the database service, compared with plain SQL over blobs:
+// latency and CPU of a query, and memory of the process. BENCH_VECTORS and BENCH_DIMENSIONS reduce the size.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Requests of a client that is not a load generator: one project after the other, at a pace or so many at a time, each
-// timed from sending it to the end of its answer. Connections are kept alive.
+// A client that sends requests to one project after the other, at an interval or a number at a time, and measures each
+// from sending it to the end of the response. Connections are kept alive.
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 

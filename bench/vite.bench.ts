@@ -1,6 +1,6 @@
-// Vite's dev server with a worker behind it: our plugin beside the one of Cloudflare, in turn, over the same app. The
-// time from the start of the process to the first answer of the worker, and from a save to an answer with the new text.
-// `npm run bench vite`. Aims: half of theirs for the start, 1.2 of theirs for a save.
+// `npm run bench vite`: Vite's dev server with a worker, with our plugin and with Cloudflare's, alternately over the
+// same app: the time from start to the worker's first response, and from save to the response with the new text.
+// Targets: half of the time of Cloudflare's plugin for the start, 1.2 times its time for a save.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
-// The Web APIs inside an isolate beside Node's own: the same loops (workers/web-api-loops.ts) in a worker on the real
-// engine and in a Node process. `npm run bench web-api`; BENCH_LOOPS picks loops by a part of their name.
+// `npm run bench web-api`: the Web APIs inside an isolate compared with Node's: the same loops
+// (workers/web-api-loops.ts) in a worker on the real engine and in a Node process. BENCH_LOOPS selects loops by a part
+// of their name.
 import { rmSync } from 'node:fs';
 import { rounds } from './load.ts';
 import { ask, cpuLimitOff, publishWorkers, startEngine, startPeer, type Server } from './servers.ts';

@@ -1,5 +1,5 @@
-// Drives WebSocket echo servers: each connection has one message under way and sends the next when its echo is there.
-// Frames are written and counted by hand, so that the client costs little of the cores it shares with the server.
+// Sends messages to WebSocket echo servers: each connection has one message in progress and sends the next when its
+// echo has arrived. Frames are written and counted without a library, so that the client uses little of the shared CPU.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,5 @@
-// WebSocket echo: CPU time per message of 64 bytes, one under way per connection. `npm run bench websocket`.
+// `npm run bench websocket`: CPU time of a WebSocket server per echoed message of 64 bytes, with one message at a time
+// on each connection.
 import { both, cpu, latencies, measureTables, wantsConnections, type Column, type Table } from './requests.ts';
 import { loadSockets, openSocket } from './websocket-load.ts';
 

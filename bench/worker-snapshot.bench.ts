@@ -1,6 +1,6 @@
-// What a snapshot of a worker after its top level would cost beside the guest's own: bytes, and the time to make an
-// isolate with the worker in it. Evidence of docs/decisions/137-no-snapshots-of-workers.md; the engine never makes one.
-// `npm run bench worker-snapshot`; a minute.
+// `npm run bench worker-snapshot`: the size of a snapshot of a worker after its top level, and the time to create an
+// isolate from it, compared with the guest's snapshot. Evidence for docs/decisions/137-no-snapshots-of-workers.md: the
+// engine never creates such snapshots. Takes a minute.
 import ivm from 'isolated-vm';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// What of the API's process a call of the AI gateway passes: its listener and its hop to the gateway's socket.
-// node api-front.ts <port> <socket>
+// The parts of the API process that a call of the AI gateway passes: the listener and the connection to the gateway's
+// socket. `node api-front.ts <port> <socket>`
 import { openAiProxy } from '../../control/process/ai-proxy.ts';
 import { serveApi } from '../../control/process/servers.ts';
 

@@ -1,6 +1,5 @@
-// An engine's two ends of forwarding and nothing else: a listener that answers at once (`direct`), or that forwards
-// every request to a process of its own that does (`forwarded`). `node forwarding.ts <mode> <port>`; started by
-// scaling.bench.ts.
+// Only the two ends of forwarding between engines: a listener that responds at once (`direct`), or that forwards every
+// request to another process that does (`forwarded`). `node forwarding.ts <mode> <port>`, started by scaling.bench.ts.
 import { fork } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 // The loops of web-api.bench.ts: the same source runs in a worker (workers/web-api.js) and in Node (peers/web-api.mjs).
-// Each operation gives a number that depends on its work and is summed up, so that no compiler can drop it; both sides
-// must come to the same sum. `path` marks what a usual request goes through.
+// Each operation returns a number that depends on its work, and the numbers are added, so that no compiler can omit the
+// work; both sides must get the same sum. `path` marks the operations of a usual request.
 const ascii = (bytes: number): string =>
   'The quick brown fox, 0123456789. '.repeat(Math.ceil(bytes / 33)).slice(0, bytes);
 const encoder = new TextEncoder();
