@@ -270,7 +270,7 @@ async function openEngine(open: StartDev, options: DevOptions): Promise<DevEngin
   }
 }
 
-/** The dashboard's port: port + 1000 (spec 4.5), or a free port if that is out of range or if any port may be used. */
+/** The dashboard's port: port + 1000, or a free port if that is out of range or if any port may be used. */
 function dashboardPortOf(port: number): number {
   return port === 0 || port + 1000 > 65_535 ? 0 : port + 1000;
 }

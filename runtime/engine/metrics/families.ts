@@ -141,7 +141,10 @@ export const families = {
   platform_database_replica_lag_seconds: { type: 'gauge', help: 'Age of the oldest change that no replica has yet' },
   platform_database_replica_waiting: { type: 'gauge', help: 'Databases with changes that no replica has yet' },
   platform_database_replica_bytes_total: { type: 'counter', help: 'Bytes sent to replicas of databases' },
-  platform_database_replica_failing: { type: 'gauge', help: 'Whether replicas of databases cannot be written: 1, else 0' },
+  platform_database_replica_failing: {
+    type: 'gauge',
+    help: 'Whether replicas of databases cannot be written: 1, else 0',
+  },
   platform_builds_running: { type: 'gauge', help: 'Builds that are running in the builder' },
   platform_routes_age_seconds: {
     type: 'gauge',
