@@ -1,6 +1,6 @@
-// `npm run bench`: the scenarios of bench/ (`bench/<scenario>.bench.ts`), one after the other, each in a process of
-// its own. Words after it pick scenarios by a part of their name; `-- --save` writes what each prints to
-// bench/results/<scenario>.md. What they measure against is installed on the first run. Not packed.
+// `npm run bench`: runs the scenarios of bench/ (`bench/<scenario>.bench.ts`), one after the other, each in a separate
+// process. Words select scenarios by a part of their name; `-- --save` writes their output to
+// bench/results/<scenario>.md. The first run installs the programs to compare with. Not packed.
 import { existsSync, globSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// `npm test -- browser`: the dashboard of a whole platform, and the documentation, in a real Chromium.
+// `npm test -- browser`: tests the dashboard of a whole platform, and the documentation, in a real Chromium.
 // DASHBOARD_SHOTS=<folder> keeps screenshots of each page. Words pick files.
 import { chromium } from './tools/chromium.ts';
 import { run as runTests } from './test.ts';

@@ -1,7 +1,6 @@
-// `npm run check`: types, lint, format and the tidy test, in parallel; one line a step, the output of the failed ones
-// below.
-// `npm run check -- --figures [folder]` prints the figures of a checkout instead (figures.ts), `--sentences` sentences
-// to judge (sentences.ts).
+// `npm run check`: checks types, lint, format and the tidy test in parallel. Prints a line for each step, and the
+// output of failed steps. `npm run check -- --figures [folder]` prints the figures of a checkout instead (figures.ts),
+// `--sentences` sentences to judge (sentences.ts).
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
@@ -30,11 +29,11 @@ function tests(name: string, files: string): Step {
 }
 
 /**
- * Every step, the dearest first: the short ones fill what is left of the processors at the end.
+ * All steps, the most expensive first: the short ones then use the processors that are left at the end.
  *
  * @param compiler the program `tsc`.
- * @param processors how many may be used. Each checker of a compiler works out anew what the others know as well: as
- *   two steps run side by side, half the processors are enough, and a small project needs one.
+ * @param processors number of processors to use. Each checker of the compiler repeats work of the others. Two steps run
+ * at a time, so half the processors are enough, and one for a small project.
  */
 function stepsOf(compiler: string, processors: number): readonly Step[] {
   const checkers = String(Math.min(4, Math.max(1, processors >> 1)));
@@ -43,7 +42,8 @@ function stepsOf(compiler: string, processors: number): readonly Step[] {
     program: compiler,
     args: ['-p', folder, ...words],
   });
-  // Checks only files that a change since the last run reaches: 8 s of CPU instead of 24 for the whole repository.
+  // Checks only files that are affected by changes since the last run: 8 s of CPU instead of 24 for the whole
+  // repository.
   const incremental = (folder: string): readonly string[] => [
     '--checkers',
     checkers,
@@ -77,7 +77,7 @@ export async function run(words: readonly string[]): Promise<number> {
   const processors = availableParallelism();
   const left = [...stepsOf(await compilerPath(), processors)];
   const failures: string[] = [];
-  // As many at a time as there are processors: more would only take the memory of each other.
+  // Runs as many steps at a time as there are processors: more steps would only use more memory.
   const work = async (): Promise<void> => {
     for (let step = left.shift(); step !== undefined; step = left.shift()) {
       const result = await runProgram(step.program, step.args);

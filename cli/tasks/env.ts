@@ -70,14 +70,14 @@ function table(rows: readonly Row[]): string {
   return [cells[0]!, widths.map((width) => '-'.repeat(width)), ...cells.slice(1)].map(line).join('');
 }
 
-/** Text of containers/settings.yaml: what every part is given, and no secret. */
+/** Content of containers/settings.yaml: the variables of every part, without secrets. */
 export function settingsText(): string {
   const names = [
     ...variableGroups
       .filter(({ isNotForAll }) => isNotForAll !== true)
       .flatMap((group) => rowsOf(group).map(([name]) => name)),
     ...limitVariables,
-    // For the line that says so at the start.
+    // Removed variables are included, so that a part prints a line about them when it starts.
     ...removedVariables,
   ];
   const lines = names.toSorted().map((name) => `      ${name}:\n`);

@@ -1,6 +1,6 @@
-// `npm run test:all`: `npm run check`, the quick rung and every suite of test/suites.ts, one after the other, with one
-// table at the end. It can be stopped: the next run on the same commit goes on with the suites that have not passed;
-// `--fresh` begins again. Words pick suites. What each costs is written to test/costs.json.
+// `npm run test:all`: runs `npm run check`, `npm test` and every suite of test/suites.ts, one after the other, and
+// prints a table. After an interruption, the next run on the same commit continues with the suites that have not
+// passed; `--fresh` starts again. Words pick suites. Costs are written to test/costs.json.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';

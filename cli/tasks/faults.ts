@@ -1,7 +1,7 @@
-// `node cli/run.mjs :faults`: plants small faults in product files, one at a time, and looks whether the tests that the
-// file reaches notice. `--seed=TEXT` (default: the commit) draws the faults, `--count=N` (12) says how many, `--only=N`
-// takes one of them, `--list` plants nothing, `--checkout=FOLDER` tries them on another checkout, with the tests that
-// its own `npm test` runs. Files are put back, also after Ctrl-C. Not packed.
+// `node cli/run.mjs :faults`: puts small faults into product files, one at a time, and checks whether the tests that
+// reach the file fail. `--seed=TEXT` (default: the commit) selects the faults, `--count=N` (12) their number,
+// `--only=N` one of them; `--list` only lists them; `--checkout=FOLDER` uses another checkout and the tests of its
+// `npm test`. The files are restored, also after Ctrl-C. Not packed.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

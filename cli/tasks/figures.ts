@@ -1,5 +1,5 @@
-// `npm run check -- --figures [folder]`: how big, how tangled and how wordy a checkout is, as one table; `--list`
-// names what is counted. Reads files only, so that it can be run on an older checkout. Not packed.
+// `npm run check -- --figures [folder]`: a table of the size, imports and wording of a checkout; `--list` lists the
+// counted items. Only reads files, so it also works for older checkouts. Not packed.
 import path from 'node:path';
 import {
   arrowsBetween,
@@ -117,8 +117,8 @@ function shapeFigures(sources: Sources): Figure[] {
 }
 
 /**
- * The box of a file in a picture of the program: a part of the engine, another folder of runtime/ or packages/, or a
- * top-level folder. A file loose in runtime/ is a box of its own.
+ * The part of the program that a file belongs to: a part of the engine, another folder of runtime/ or packages/, or a
+ * top-level folder. A file directly in runtime/ is a part of its own.
  */
 function partOf(file: string): string {
   const folders = path.posix.dirname(file).split('/');
@@ -200,7 +200,7 @@ function textFigures(sources: Sources, banned: readonly BannedWord[]): Figure[] 
 export function bannedWords(glossary: string): BannedWord[] {
   const section = /^#+ words we do not use$([\s\S]*?)(?=^#|(?![\s\S]))/im.exec(glossary)?.[1] ?? '';
   const rows = section.matchAll(/^\|\s*`((?:[^`|\\]|\\.)+)`\s*\|((?:[^|\\]|\\.)*)\|/gm);
-  // A bar inside a table is written `\|`.
+  // A vertical bar inside a table cell is written `\|`.
   return Array.from(rows, ([, pattern, instead]) => ({
     pattern: new RegExp(pattern!.replaceAll('\\|', '|'), 'gi'),
     instead: instead!.trim(),

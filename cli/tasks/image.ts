@@ -1,5 +1,5 @@
-// `:image <name> <folder>`: what one container image holds of the program: the modules that its processes reach, as
-// JavaScript, and the packages that these import. Called by the Dockerfiles; knows nothing of containers. Not packed.
+// `:image <name> <folder>`: writes the program's files for one container image: the modules of its processes as
+// JavaScript, and the packages that they import. Called by the Dockerfiles; independent of containers. Not packed.
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { buildDashboard } from '#dashboard/build/build.ts';

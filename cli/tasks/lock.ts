@@ -1,7 +1,7 @@
-// `npm run lock`: makes every package-lock.json anew, or those of the folders that words pick, and complete. npm leaves
-// optional packages of other machines out of a lockfile when the registry at hand does not have them, and `npm ci` then
-// refuses the lockfile everywhere. They are written in by their names, which say what machine they are for: `npm ci`
-// skips them elsewhere without asking for them.
+// `npm run lock`: creates complete package-lock.json files again, for all folders or those that words select. npm omits
+// optional packages of other machines if the registry does not have them, and `npm ci` then refuses the lockfile
+// everywhere. This task adds these packages by their names, which name their machine: `npm ci` skips them on other
+// machines without a request.
 import {
   copyFileSync,
   existsSync,
@@ -45,10 +45,10 @@ export function missingOptional({ packages }: Lockfile): string[] {
 }
 
 /**
- * The lockfile with an entry for each of them, and without the engines that packages ask for: those are about the Node
- * that the launcher starts, not about the one that runs npm, which would warn of them.
+ * The lockfile with an entry for each missing package, and without `engines` of packages: these refer to the Node that
+ * the launcher starts, but npm would compare them with the Node that runs npm, and warn.
  *
- * @throws {Error} for a name that does not say its machine.
+ * @throws {Error} for a name that does not name its machine.
  */
 export function completed(lockfile: Lockfile): Lockfile {
   const packages: Record<string, LockEntry> = Object.fromEntries(

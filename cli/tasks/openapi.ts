@@ -1,6 +1,6 @@
-// `:openapi`: writes packages/worker/openapi-page-files.ts, the script and the style of the page that shows an API
-// description, minified and compressed; test/unit/packages/worker/openapi.test.ts compares them. Run it after a
-// change of openapi-page-script.ts or openapi-page-style.ts. Not packed.
+// `:openapi`: writes packages/worker/openapi-page-files.ts: the script and the style of the page that shows an API
+// description, minified and compressed. test/unit/packages/worker/openapi.test.ts checks that the file is current. Run
+// it after a change of openapi-page-script.ts or openapi-page-style.ts. Not packed.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { deflateRawSync } from 'node:zlib';

@@ -1,7 +1,7 @@
 // `npm run pack`: creates the tarballs that users install, in dist/. Node refuses TypeScript under node_modules, so
-// host code is emitted as JavaScript (types stripped, nothing else changed), with a bundle for each process; what is
-// bundled at run time (the guest) stays TypeScript. `npm run pack -- dev` packs packages/dev alone. `-- archive` also
-// makes the release archives, or one: `-- archive linux-x64`; `--key=FILE` signs them, `--deb` adds Debian packages.
+// host code becomes JavaScript (only its types are removed), with a bundle for each process. Code that is bundled at
+// run time (the guest) stays TypeScript. `npm run pack -- dev` packs packages/dev alone. `-- archive` also makes the
+// release archives, or one: `-- archive linux-x64`; `--key=FILE` signs them, `--deb` adds Debian packages.
 import {
   cpSync,
   existsSync,
@@ -107,9 +107,9 @@ async function packArchives(out: string, words: readonly string[]): Promise<stri
 }
 
 /**
- * Packs some of packages/ into a folder, beside what is there; returns their tarballs.
+ * Packs some packages of packages/ into a folder, whose other files stay; returns their tarballs.
  *
- * @throws {Error} for a name that is no package.
+ * @throws {Error} for an unknown package.
  */
 export async function packPackages(outFolder: string, names: readonly string[]): Promise<string[]> {
   const staging = path.join(outFolder, 'staging');
@@ -133,11 +133,11 @@ async function packFolder(folder: string, outFolder: string): Promise<string> {
   return output.trim().split('\n').at(-1)!;
 }
 
-/** Packs everything into a folder, which is emptied first; returns the tarballs. */
+/** Packs all packages into a folder, which is emptied first; returns the tarballs. */
 export async function pack(outFolder: string): Promise<string[]> {
   rmSync(outFolder, { recursive: true, force: true });
   const staging = path.join(outFolder, 'staging');
-  // Imported lazily: these load Vite, and tests import this module.
+  // These modules are imported lazily because they load Vite, and tests import this module.
   const [{ buildDashboard }, { finishDashboard }, { buildDocs }] = await Promise.all([
     import('#dashboard/build/build.ts'),
     import('#web/build/dashboard-site.ts'),
@@ -163,7 +163,7 @@ export async function pack(outFolder: string): Promise<string[]> {
 /**
  * The program as a package: everything `platform` needs at run time.
  *
- * @param keeps whether a file is wanted, by its path in the checkout; default: all that are shipped.
+ * @param keeps whether to include a file, by its path in the checkout; by default, all files of the package.
  */
 export function stageProgram(folder: string, keeps: (file: string) => boolean = () => true): string {
   for (const file of globSync(
@@ -203,9 +203,9 @@ function isHostModule(file: string): boolean {
 }
 
 /**
- * The manifest of the packed program: dependencies as pinned here, nothing for development, and no Postgres: `platform
- * dev` needs none, and who starts a platform from the package brings one or installs it (postgres/embedded-binaries.ts
- * says how).
+ * The manifest of the packed program: pinned dependencies, no development dependencies and no Postgres. `platform dev`
+ * needs no Postgres; to start a platform from the package, users provide or install one (see
+ * postgres/embedded-binaries.ts).
  */
 export function programManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { version, description, license, type, engines, imports, bin, dependencies, optionalDependencies } = manifest;
@@ -230,8 +230,8 @@ export function programManifest(manifest: Readonly<Record<string, unknown>>): Re
 }
 
 /**
- * What a published manifest has beside the package's own: open to all, with provenance where CI publishes it, which
- * asks for the repository; that stands in the root's manifest once it has an address.
+ * Fields added to a published manifest: public access and, if CI publishes it, provenance, which requires the
+ * repository. The root's manifest names the repository once it has an address.
  */
 function published({ repository, homepage, bugs }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return {
@@ -243,8 +243,8 @@ function published({ repository, homepage, bugs }: Readonly<Record<string, unkno
 }
 
 /**
- * A host module as JavaScript: types blanked out (lines stay where they are), `.ts` specifiers of host modules turned
- * into `.js`, in imports and in `new URL('./x.ts', import.meta.url)`.
+ * Converts a host module to JavaScript: types become spaces, so that line numbers stay, and `.ts` specifiers of host
+ * modules become `.js`, in imports and in `new URL('./x.ts', import.meta.url)`.
  *
  * @param file path from the checkout's root.
  */
@@ -295,8 +295,8 @@ async function stagePackages(staging: string, names?: readonly string[]): Promis
 }
 
 /**
- * Turns the TypeScript of a package into `.js` and `.d.ts`, and its `exports` with it. A package of declarations stays
- * as it is.
+ * Converts the TypeScript of a package to `.js` and `.d.ts`, and its `exports` accordingly. A package of declarations
+ * is not changed.
  */
 export async function emitPackage(folder: string): Promise<void> {
   const sources = globSync('**/*.ts', { cwd: folder, exclude: ['templates/**'] }).filter(
@@ -315,7 +315,7 @@ export async function emitPackage(folder: string): Promise<void> {
     write(config, {
       compilerOptions: {
         target: 'es2024',
-        // What names its Node runs there, everything else in workers.
+        // Packages with `bin` or `engines` run in Node, all others in workers.
         ...(manifest['bin'] === undefined && manifest['engines'] === undefined
           ? { lib: ['es2024', 'webworker', 'webworker.iterable', 'webworker.asynciterable'], types: [] }
           : { lib: ['es2024'], types: ['node'] }),

@@ -1,4 +1,5 @@
-// `node cli/run.mjs :pictures`: renews docs/pictures/, the screenshots in README and docs/, from the real dashboard.
+// `node cli/run.mjs :pictures`: updates docs/pictures/, the screenshots of README.md and docs/, with the real
+// dashboard.
 import path from 'node:path';
 import { run as runBrowserTests } from './browser.ts';
 import { root } from './tools/processes.ts';

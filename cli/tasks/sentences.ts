@@ -1,6 +1,6 @@
-// `npm run check -- --sentences [--seed=TEXT] [--count=N]`: sentences drawn from documents, comments and interface
-// texts, for somebody who does not know the project to judge. The seed is the commit by default; the same seed and the
-// same files draw the same sentences. Not packed.
+// `npm run check -- --sentences [--seed=TEXT] [--count=N]`: draws sentences from documents, comments and interface
+// texts, which somebody who does not know the project then judges. The seed is the commit by default; the same seed and
+// the same files draw the same sentences. Not packed.
 import { createHash } from 'node:crypto';
 import { describeCommit } from './tools/machine.ts';
 import { root } from './tools/processes.ts';
@@ -14,7 +14,7 @@ interface Sentence {
 }
 
 const COUNT = 60;
-/** Shorter ones are labels. */
+/** Shorter sentences are labels. */
 const WORDS_MIN = 4;
 /** The kinds of texts; a third of the sample comes from each. */
 const KINDS = ['docs', 'comments', 'interface'] as const;

@@ -1,6 +1,6 @@
-// `node cli/run.mjs :subjects [FILE]`: whether subjects of commits follow CONTRIBUTING.md, `scope: verb object` in at
-// most 60 characters. FILE holds the message of a commit that is being made (.githooks/commit-msg); without it, those
-// of the last day are checked, which `.ci/run` does.
+// `node cli/run.mjs :subjects [FILE]`: checks whether subjects of commits follow CONTRIBUTING.md: `scope: verb object`
+// in at most 60 characters. FILE contains the message of a new commit (.githooks/commit-msg); without FILE, as in
+// `.ci/run`, the commits of the last day are checked.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { root } from './tools/processes.ts';

@@ -2,8 +2,8 @@
 // first project by the lines of the README; then it installs Debian packages and runs parts of the slow suites: those
 // that the change since CI_BASE (default: the last day) reaches, then share CI_SHARE of six (default: by the commit's
 // hash), up to a fixed cost, or less where `npm test` shows that this machine has no time for it within half an hour. A
-// failed step runs once more; the end names each step that failed, also one that passed then. `--plan` prints what it
-// would run, with the sums of all shares, and runs nothing.
+// failed step runs once more. The end of the output names each step that failed, even if it passed later. `--plan` only
+// prints what would run, with the sums of all shares.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,11 +18,13 @@ import { filesOf, missingPackages } from './suites/run-suite.ts';
 import { allTestFiles } from './suites/test-files.ts';
 import { recordTime } from './times.ts';
 
-/** CPU seconds of the slow suites in one submission, on a machine that has time for them. */
+/** CPU seconds of the slow suites in one submission, if the machine has time for them. */
 const BUDGET = 800;
-/** Seconds for all steps together: half an hour, less two minutes for packages and surprises. */
+/** Seconds for all steps together: half an hour, minus a reserve of two minutes for packages and delays. */
 const SECONDS_MAX = 1680;
-/** At least, of a file whose tests the quick rung, where its cost is recorded, skips for want of what they need. */
+/**
+ * Minimum cost of a file whose tests `npm test` skips, because their requirements are missing when costs are recorded.
+ */
 const SKIPPED_COST = 8;
 /** Cost of a part without a recorded cost. */
 const UNKNOWN_COST = 100;
@@ -65,7 +67,7 @@ export async function run(words: readonly string[]): Promise<number> {
   }
 }
 
-/** The parts of all slow suites, with what each costs here and how far it is from the change. */
+/** The parts of all slow suites, with their costs on this machine and their distances from the change. */
 function partsOf(costs: Costs, changed: readonly string[]): readonly Part[] {
   const reached = reach(changed);
   const files = allTestFiles();
@@ -92,7 +94,7 @@ function partsOf(costs: Costs, changed: readonly string[]): readonly Part[] {
   });
 }
 
-/** The steps; those of the slow suites are chosen after the others. */
+/** The steps of a submission; the steps of slow suites are chosen after the others. */
 function* steps(costs: Costs, parts: readonly Part[], share: number): Generator<Step, void> {
   const npm = (name: string, ...words: readonly string[]): Step => ({ name, program: 'npm', words });
   const began = performance.now();

@@ -1,7 +1,7 @@
-// `npm test`: the quick rung. `npm test -- NAME ...`: a suite of test/suites.ts, or the parts of it that the further
-// words name. `npm test -- names publish`: the files with one of these words in their path. `--changed [commit]`: the
-// files of the quick rung that the changes since that commit can reach. `--record` writes what they cost to
-// test/costs.json. Other words with `--` go to node:test.
+// `npm test`: runs the quick tests. `npm test -- NAME ...`: runs a suite of test/suites.ts, or the parts of it that
+// further words name. `npm test -- names publish`: runs the files with one of these words in their path.
+// `--changed [commit]`: runs the quick tests that changes since the commit can affect. `--record` writes their costs to
+// test/costs.json. Other options are passed to node:test.
 import { rungOf, suiteOf, suites } from '#test/suites.ts';
 import { changedFiles, reach } from './suites/reach.ts';
 import { runSuite } from './suites/run-suite.ts';

@@ -1,5 +1,5 @@
-// `:typebox`: writes core/typebox/typebox.mjs, a bundle of the used parts of TypeBox; test/unit/core/typebox.test.ts
-// compares it. Run it after an upgrade of typebox. Not packed.
+// `:typebox`: writes core/typebox/typebox.mjs, a bundle of the used parts of TypeBox. test/unit/core/typebox.test.ts
+// checks that the bundle is current. Run it after an upgrade of typebox. Not packed.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
@@ -7,7 +7,10 @@ import { root } from './tools/processes.ts';
 
 export const bundledTypebox = path.join(root, 'core/typebox/typebox.mjs');
 
-/** The types that host code names. `Type` also has a parser of types written as text, a fifth of the file. */
+/**
+ * The types that host code uses by name. `Type` is imported in parts, because it also has a parser of types written as
+ * text, a fifth of the file.
+ */
 const NAMES = [
   'Array',
   'Boolean',
@@ -26,7 +29,7 @@ const NAMES = [
   'Unknown',
   'Unsafe',
 ].join(', ');
-/** `Compile` of the package also converts, cleans and makes values, with a hundred modules more. */
+/** The package's own `Compile` also converts, cleans and creates values, which needs a hundred more modules. */
 const ENTRY = `
 import { ${NAMES} } from 'typebox';
 import { Build, Errors } from 'typebox/schema';

@@ -1,6 +1,6 @@
 // A release archive: the program, its packages, Node and Postgres in one file, for machines without Node and npm.
 // Reproducible: the same commit gives the same bytes. Called by `npm run pack`; install.sh and `platform upgrade`
-// take it.
+// install the archive.
 import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto';
 import {
   chmodSync,
@@ -23,7 +23,7 @@ import { partsList, type LockedPackage } from './parts.ts';
 export const archiveSystems = ['linux-x64', 'linux-arm64'] as const;
 export type ArchiveSystem = (typeof archiveSystems)[number];
 
-/** Parts of packages that only their build needs, or other systems. Paths in node_modules. */
+/** Parts of packages that only builds of the package or other systems need. Paths in node_modules. */
 const UNUSED = [
   '.package-lock.json',
   '.bin',
@@ -32,7 +32,10 @@ const UNUSED = [
   'npm/{docs,man}',
   'isolated-vm/{src,vendor,native-example,scripts,*.tgz,Dockerfile.*,binding.gyp}',
 ];
-/** For builds on machines without npm. Its version needs the Node of the archive; `npm view npm dist.integrity`. */
+/**
+ * For builds on machines without npm. This version of npm requires the Node of the archive; the hash is that of
+ * `npm view npm dist.integrity`.
+ */
 const NPM: LockedPackage & { readonly version: string } = {
   version: '11.21.2',
   integrity: 'sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==',
@@ -41,11 +44,11 @@ const NPM: LockedPackage & { readonly version: string } = {
 const PREBUILT = ['better-sqlite3/prebuilds/*', 'isolated-vm/prebuilds/*'];
 
 /**
- * Creates the archive of a system beside the tarballs, with its checksum (`.sha256`) and its parts (`.spdx.json`); with
- * a key, also the signature of the checksum (`.sha256.sig`) and the public key (`release.pub`).
+ * Creates the archive of a system next to the tarballs, with its checksum (`.sha256`) and its list of parts
+ * (`.spdx.json`); with a key, also the signature of the checksum (`.sha256.sig`) and the public key (`release.pub`).
  *
- * @param outFolder with the tarballs of `npm run pack`.
- * @param key of {@link readSigningKey}; null: not signed.
+ * @param outFolder the folder with the tarballs of `npm run pack`.
+ * @param key the result of {@link readSigningKey}; null creates no signature.
  * @returns the archive.
  * @throws {Error} when npm cannot install the packages of the lockfile for the system.
  */
@@ -92,7 +95,7 @@ export async function packArchive(
   }
 }
 
-/** @param file Ed25519 private key, PEM. @throws {Error} when it is none. */
+/** @param file a file with an Ed25519 private key in PEM. @throws {Error} if the file contains no such key. */
 export function readSigningKey(file: string): KeyObject {
   try {
     const key = createPrivateKey(readFileSync(file));
@@ -110,7 +113,7 @@ interface Manifest {
   readonly overrides: unknown;
 }
 
-/** Installs what the lockfile pins for users, for another system too; npm verifies each package by its hash. */
+/** Installs the pinned packages of users, also for another system; npm verifies each package by its hash. */
 async function installPackages(
   folder: string,
   { version, dependencies, optionalDependencies, overrides }: Manifest,
@@ -157,7 +160,7 @@ async function installPackages(
   ];
   const { code, output } = await runProgram('npm', words, { cwd: folder });
   if (code !== 0) throw new Error(`npm could not install the packages of ${system}:\n${output}`);
-  // npm leaves out optional packages that it cannot download.
+  // npm omits optional packages that it cannot download.
   for (const [name] of [...needed, [`@rolldown/binding-${system}-gnu`]])
     if (!existsSync(path.join(folder, 'node_modules', name!)))
       throw new Error(`npm did not install ${name}: check the network and the registry`);
@@ -173,7 +176,10 @@ async function installPackages(
   };
 }
 
-/** @param work folder for its tarball. @throws {Error} when npm cannot download it, or its hash is another. */
+/**
+ * @param work the folder for the downloaded tarball. @throws {Error} if npm cannot download the package, or if it has
+ * another hash.
+ */
 async function addNpm(work: string, folder: string): Promise<void> {
   const words = ['pack', `npm@${NPM.version}`, '--prefer-offline', '--pack-destination', work];
   const packed = await runProgram('npm', words, { cwd: work });
@@ -187,7 +193,7 @@ async function addNpm(work: string, folder: string): Promise<void> {
   rmSync(tarball);
 }
 
-/** The program under node_modules, and the packages of projects beside it, for `platform init`. */
+/** Adds the program in node_modules and, next to it, the packages of projects, for `platform init`. */
 async function unpackProgram(folder: string, tarballs: readonly string[]): Promise<void> {
   const program = path.join(folder, 'node_modules/@platform-run/cli');
   mkdirSync(program, { recursive: true });
@@ -198,7 +204,7 @@ async function unpackProgram(folder: string, tarballs: readonly string[]): Promi
   for (const file of tarballs) copyFileSync(file, path.join(folder, 'packages', path.basename(file)));
 }
 
-/** When the commit was made, in seconds since 1970: times in archives are this; `SOURCE_DATE_EPOCH` sets another. */
+/** The time of the commit in seconds since 1970, which all files in archives have; `SOURCE_DATE_EPOCH` overrides it. */
 export async function commitSeconds(): Promise<number> {
   const set = process.env['SOURCE_DATE_EPOCH'];
   if (set !== undefined && /^\d+$/.test(set)) return Number(set);
@@ -207,7 +213,7 @@ export async function commitSeconds(): Promise<number> {
   return Number(output.trim());
 }
 
-/** Names in order, one time, one owner, two modes: the same tree gives the same bytes. */
+/** Sorted names, one time, one owner and two modes: the same tree gives the same bytes. */
 async function writeTar(archive: string, staging: string, name: string, seconds: number): Promise<void> {
   const tar = archive.replace(/\.gz$/, '');
   const words = [

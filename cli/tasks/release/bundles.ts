@@ -1,12 +1,14 @@
 // One bundle for each process of a packed program: a process then loads a file instead of hundreds of modules
-// (docs/decisions/141-one-bundle-a-process.md). Called by `npm run pack` and `:image`. The modules stay beside the
-// bundles: builds and sandboxes take some of them by their path.
+// (docs/decisions/141-one-bundle-a-process.md). Called by `npm run pack` and `:image`. The modules stay next to the
+// bundles, because builds and sandboxes load some of them by path.
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown, type Plugin } from 'rolldown';
 import { readMetaProperties } from '../tools/imports.ts';
 
-/** Modules that processes begin with. Not what runs where only a part of the program is: builds, sandboxes. */
+/**
+ * Main modules of the processes. Builds and sandboxes are not included, because they have only a part of the program.
+ */
 export const bundledEntries = [
   'cli/main.js',
   'runtime/supervisor/main.js',
@@ -26,9 +28,9 @@ export const bundledEntries = [
   'sandbox/main.js',
   'web/main.js',
 ];
-/** Where bundles are, two folders below the root of the program: {@link PLACE} counts on it. */
+/** The folder of the bundles, two folders below the root of the program, as {@link PLACE} requires. */
 const FOLDER = 'bundles';
-/** A module of each bundle: what `import.meta` is in a module of the program. */
+/** A module of each bundle that replaces `import.meta` of the program's modules. */
 const PLACE = 'platform:place';
 const placeModule = `
 import path from 'node:path';
@@ -45,16 +47,16 @@ export function placeOf(file) {
 `;
 
 /**
- * Puts a bundle behind each entry of a staged program. Packages stay imports; a module that the program does not have
- * is looked for when it is imported.
+ * Creates a bundle for each entry of a staged program, which the entry then imports. Packages are not bundled, and a
+ * module that is missing in the program is resolved when it is imported.
  *
- * @param folder of `stageProgram`; entries that it does not have are left out.
- * @throws {Error} when a module does not parse, or an import names an export that is not there.
+ * @param folder the result of `stageProgram`; missing entries are omitted.
+ * @throws {Error} if a module does not parse, or an import names an export that does not exist.
  */
 export async function bundleEntries(folder: string, entries: readonly string[] = bundledEntries): Promise<void> {
   const found = entries.filter((entry) => existsSync(path.join(folder, entry)));
   for (const entry of found) await bundle(folder, entry);
-  // Only now: a bundle may contain another entry.
+  // The entries are replaced after all bundles are built, because a bundle may contain another entry.
   for (const entry of found) {
     const target = path.posix.relative(path.posix.dirname(entry), `${bundleFolder(entry)}/main.js`);
     writeFileSync(path.join(folder, entry), `export * from '${target}';\n`);
@@ -95,7 +97,7 @@ async function bundle(folder: string, entry: string): Promise<void> {
   }
 }
 
-/** Modules find files by where they are, not by where their bundle is. */
+/** Modules find files relative to their own path, not to the path of their bundle. */
 function ownPlaces(folder: string): Plugin {
   return {
     name: 'own-places',

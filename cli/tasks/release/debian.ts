@@ -1,19 +1,19 @@
-// A Debian package around a release archive: it holds the archive and install.sh, which installs, upgrades and removes
-// as without the package. Called by `npm run pack -- archive --deb`.
+// A Debian package with a release archive and install.sh, which installs, upgrades and removes the platform as without
+// the package. Called by `npm run pack -- archive --deb`.
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runProgram } from '../tools/processes.ts';
 import type { ArchiveSystem } from './archive.ts';
 
 const architectures: Readonly<Record<ArchiveSystem, string>> = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64' };
-/** Of the archive: the checksum, and its signature if there is one. */
+/** The files next to the archive: its checksum, and the signature if there is one. */
 const BESIDES = ['.sha256', '.sha256.sig'];
 
 /**
- * Creates the package beside an archive. Reproducible, as the archive is.
+ * Creates the package next to an archive. The package is reproducible, as the archive is.
  *
  * @param installer `install.sh`.
- * @param seconds time of its files, since 1970.
+ * @param seconds the time of the files, in seconds since 1970.
  * @returns the package, such as `platform_0.2.0_amd64.deb`.
  * @throws {Error} when `dpkg-deb` is not installed, or fails.
  */
@@ -45,7 +45,7 @@ export async function packDebian(
     };
     for (const [name, line] of Object.entries(scripts))
       writeFileSync(path.join(staging, 'DEBIAN', name), `#!/bin/sh\nset -e\n${line}\n`, { mode: 0o755 });
-    // The archive is compressed already.
+    // The package is not compressed, because the archive already is.
     const words = ['--root-owner-group', '-Znone', '--build', staging, file];
     const { code, output } = await runProgram('dpkg-deb', words, {
       env: { ...process.env, SOURCE_DATE_EPOCH: String(seconds) },

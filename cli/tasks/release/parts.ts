@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Licenses of packages that are no SPDX expression. */
+/** Licenses that packages do not name by an SPDX expression. */
 const spelledOut: Readonly<Record<string, string>> = { 'MIT OR Apache': 'MIT OR Apache-2.0' };
 
 /** A package of package-lock.json. */
@@ -12,9 +12,9 @@ export interface LockedPackage {
 }
 
 /**
- * @param folder that of the archive, with `node_modules`.
+ * @param folder the content of the archive, with `node_modules`.
  * @param packages by their folders, such as `node_modules/pg`.
- * @param seconds when the release was created, since 1970.
+ * @param seconds the time of the release, in seconds since 1970.
  */
 export function partsList(
   name: string,
@@ -68,7 +68,7 @@ export function partsList(
   };
 }
 
-/** `sha512-<base64>` of a lockfile as SPDX writes it. */
+/** Converts `sha512-<base64>` of a lockfile to the format of SPDX. */
 function checksumOf(integrity: string): { readonly algorithm: string; readonly checksumValue: string } {
   const [algorithm = '', value = ''] = integrity.split('-', 2);
   return { algorithm: algorithm.toUpperCase(), checksumValue: Buffer.from(value, 'base64').toString('hex') };

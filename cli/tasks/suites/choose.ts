@@ -1,5 +1,5 @@
 // Which parts of the slow suites a submission runs: a fixed cost, first what the change reaches, the most directly
-// reached first, then one of six shares of everything. Pure; submission.ts runs what is chosen.
+// reached first, then one of six shares of everything. Pure; submission.ts runs the chosen parts.
 import { createHash } from 'node:crypto';
 
 /** A part of a suite that can run alone. */
@@ -7,9 +7,9 @@ export interface Part {
   readonly suite: string;
   /** Name: `npm test -- <suite> <part>`. */
   readonly name: string;
-  /** CPU seconds it takes in a submission. */
+  /** CPU seconds of the part in a submission. */
   readonly cost: number;
-  /** Steps from the change; null if not reached. */
+  /** Distance of the part from the change (reach.ts); null if the change does not reach the part. */
   readonly distance: number | null;
 }
 
@@ -21,16 +21,16 @@ export interface Choice {
 
 export const SHARES = 6;
 
-/** The share of a part, 0 to 5: the same in every commit, so that six shares are everything. */
+/** The share of a part, 0 to 5. It is the same in every commit, so that six shares cover all parts. */
 export function shareOf({ suite, name }: Pick<Part, 'suite' | 'name'>): number {
   return createHash('sha256').update(`${suite} ${name}`).digest().readUInt32BE(0) % SHARES;
 }
 
 /**
- * The cost of slow parts that a machine has time for: the suites keep its cores as busy as `npm test` does.
+ * The cost of slow parts for which a machine has time, if suites use its cores as much as `npm test` does.
  *
- * @param secondsLeft until everything has to be over.
- * @param secondsPerCost seconds that the machine took for each recorded CPU second of `npm test`.
+ * @param secondsLeft the time until all steps must have ended.
+ * @param secondsPerCost the seconds that the machine took for each recorded CPU second of `npm test`.
  * @returns recorded CPU seconds, 0 or more.
  * @example
  * roomFor(400, 0.8); // 500
@@ -43,7 +43,7 @@ export function roomFor(secondsLeft: number, secondsPerCost: number): number {
  * Chooses parts within a budget.
  *
  * @param budget CPU seconds for all chosen parts.
- * @param share which of the six shares runs besides what is reached.
+ * @param share the share, of six, that runs in addition to the reached parts.
  * @example
  * chooseParts([{ suite: 'edge', name: 'own-proxy', cost: 40, distance: 1 }], 1000, 0).chosen.length; // 1
  */
@@ -74,8 +74,8 @@ export function chooseParts(
 }
 
 /**
- * Near ones first. Among equals those of the share, so that commits take turns where a change reaches everything, and
- * then the cheaper ones, of which more fit.
+ * Near ones first. Among equal parts, those of the share come first, so that commits alternate when a change reaches
+ * everything; then cheaper parts, because more of them fit.
  */
 function byDistance(share: number): (a: Part, b: Part) => number {
   const turn = (part: Part): number => (shareOf(part) === share ? 0 : 1);

@@ -1,5 +1,5 @@
-// `npm test -- compose`: the container images and the compose files, on an engine of their own (test/compose/all.ts),
-// and what a new user does by pushing, against them. It builds images for minutes, so it is no part of `npm test`.
+// `npm test -- compose`: tests the container images and the Compose files on a separate engine (test/compose/all.ts),
+// and a new user's first push to them. Building the images takes minutes, so the suite is not part of `npm test`.
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from '../tools/processes.ts';
 

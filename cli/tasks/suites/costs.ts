@@ -1,5 +1,5 @@
-// What test files and suites cost in CPU seconds: test/costs.json, which the runner writes when asked to
-// (`npm test -- --record`) and which decides what .ci/run has room for.
+// The costs of test files and suites in CPU seconds, test/costs.json: `npm test -- --record` writes the file, and
+// .ci/run chooses suites by it.
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { root } from '../tools/processes.ts';
@@ -9,7 +9,7 @@ import type { Measure } from './measure-process.ts';
 export type Costs = Readonly<Record<string, number>>;
 
 const place = path.join(root, 'test/costs.json');
-/** A cost that changed by less stays as it is: machines differ, and the file would change with every run. */
+/** Smaller changes of a cost are not recorded: machines differ, and the file would change with every run. */
 const CHANGE_MIN = 0.25;
 const SECONDS_MIN = 0.3;
 

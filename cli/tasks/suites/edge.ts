@@ -1,5 +1,5 @@
-// `npm test -- edge`: certificates, domains and what Caddy does with requests (test/edge/), with the real Caddy and an
-// authority of our own, on ports 80 and 443 of a network namespace that nobody else sees. Words pick files.
+// `npm test -- edge`: tests certificates, domains and Caddy's handling of requests (test/edge/) with the real Caddy and
+// a test authority, on ports 80 and 443 of a separate network namespace. Words pick files.
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

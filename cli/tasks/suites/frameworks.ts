@@ -1,6 +1,6 @@
-// `npm test -- frameworks`: the table of frameworks (test/frameworks/main.ts) in a process with the flags of the
-// product. It installs from the registry. Words pick apps; `rows` is the whole table, of which FRAMEWORK_ROWS=today
-// takes three; `--skew` is no table, but pages of two frameworks that are left open across a deployment.
+// `npm test -- frameworks`: runs the table of frameworks (test/frameworks/main.ts) in a process with the flags of the
+// product. The suite installs from the registry. Words select apps; `rows` is the whole table, of which
+// FRAMEWORK_ROWS=today selects three; `--skew` tests pages of two frameworks that stay open during a deployment.
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from '../tools/processes.ts';
 import { runTestFiles } from './test-files.ts';

@@ -1,5 +1,5 @@
-// `npm test -- fuzz`: parsers of untrusted bytes with 100,000 inputs each, and every test with random inputs with ten
-// times as many as in the quick rung. A failure prints its seed.
+// `npm test -- fuzz`: tests parsers of untrusted bytes with 100,000 inputs each, and every test with random inputs with
+// ten times as many as in `npm test`. A failed test prints its seed.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { root } from '../tools/processes.ts';
@@ -20,7 +20,7 @@ const parts: Readonly<Record<string, Part>> = {
   random: { has: (_, text) => text.includes('fuzzRounds'), variable: 'FUZZ_TIMES', value: '10' },
 };
 
-/** @param words which of its parts; none for all. */
+/** @param words the parts to run; all if there are none. */
 export async function run(words: readonly string[]): Promise<number> {
   if (refuses('npm test -- fuzz', words, (word) => word in parts, Object.keys(parts))) return 2;
   let code = 0;

@@ -1,4 +1,4 @@
-// Which test files run in one process. Pure; run-files.ts writes and starts the groups.
+// Chooses the test files that run in one process. Pure; run-files.ts writes and starts the groups.
 import { OWN_PROCESS, SHARED_PROCESS } from '#test/suites.ts';
 
 /** Size limits, so that three parallel processes end together and a crash fails few files. */
@@ -6,10 +6,10 @@ const GROUP_CPU_SECONDS_MAX = 15;
 const GROUP_FILES_MAX = 60;
 
 /**
- * The files of each process. Neighbours in the order of paths share one, since they import the same modules.
+ * The files of each process. Neighbours in the order of paths share a process, since they import the same modules.
  *
  * @param files paths relative to the checkout.
- * @param cost CPU seconds of a file.
+ * @param cost the function that returns the CPU seconds of a file.
  * @example
  * groupsOf(['test/unit/a', 'test/unit/b', 'test/e2e/c'], () => 1); // [['test/e2e/c'], ['test/unit/a', 'test/unit/b']]
  */

@@ -1,5 +1,5 @@
-// `npm test -- hostile`: every attack of test/hostile/attacks on a platform of its own, as a table. Words pick attacks
-// by a part of their name or kind; `--jobs=N` runs N at a time (2).
+// `npm test -- hostile`: runs every attack of test/hostile/attacks on a separate platform, and prints a table. Words
+// select attacks by a part of their name or kind; `--jobs=N` runs N attacks at a time (2).
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from '../tools/processes.ts';
 

@@ -5,7 +5,7 @@ import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { root } from '../tools/processes.ts';
 
-/** CPU seconds (user and system) of a test file, or of a process of several, by its path in the checkout. */
+/** CPU seconds (user and system) of a test file, or of a process with several files, by the path in the checkout. */
 export interface Measure {
   readonly file: string;
   readonly cpuSeconds: number;
@@ -17,18 +17,18 @@ export const MEASURES_VARIABLE = 'TEST_MEASURES';
 const TICKS_PER_SECOND = 100;
 
 const place = process.env[MEASURES_VARIABLE];
-// Only in the process of a test file, not in what it starts.
+// Only the process of a test file is measured here, not the processes that it starts.
 delete process.env[MEASURES_VARIABLE];
 const entry = process.argv[1] ?? '';
 if (place !== undefined && /\.test\.m?[jt]s$/.test(entry)) {
   process.on('exit', () => writeMeasure({ file: path.relative(root, entry), cpuSeconds: usedSeconds() }));
-  // After all listeners of node:test.
+  // This listener must run after all listeners of node:test.
   process.on('beforeExit', () => process.off('exit', leave).on('exit', leave));
 }
 
 /**
- * Ends a process whose tests are over as `process.exit()` does: without taking its environment apart, where a late
- * weak reference of isolated-vm may find no environment and abort. What is written to pipes has been written.
+ * Ends a process after its tests like `process.exit()`, without destroying Node's environment: a late weak reference of
+ * isolated-vm would find no environment and abort. All output to pipes has been written before.
  */
 function leave(): void {
   flushCompileCache();
@@ -51,7 +51,7 @@ export function readMeasures(file: string): readonly Measure[] {
   }
 }
 
-/** CPU seconds of this process, of its children that ended and of all that run below it now. */
+/** CPU seconds of this process, of its ended children and of all its running descendants. */
 export function usedSeconds(): number {
   const { user, system } = process.cpuUsage();
   const own = (user + system) / 1e6;
@@ -76,7 +76,7 @@ export function usedSeconds(): number {
   return own + below;
 }
 
-/** CPU seconds of the whole machine since it started, without those that waited for disks. Linux only. */
+/** CPU seconds of the whole machine since its start, without waits for disks. Linux only. */
 export function machineSeconds(): number {
   const [user, nice, system, , , interrupts, softInterrupts] = readFileSync('/proc/stat', 'utf8')
     .split('\n', 1)[0]!
@@ -87,7 +87,7 @@ export function machineSeconds(): number {
   return (user + nice + system + interrupts + softInterrupts) / TICKS_PER_SECOND;
 }
 
-/** The fields of /proc/<pid>/stat behind the name, which may hold anything; null once the process has ended. */
+/** The fields of /proc/<pid>/stat after the name, which may contain any characters; null if the process has ended. */
 function statOf(pid: string): readonly string[] | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

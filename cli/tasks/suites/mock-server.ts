@@ -1,4 +1,4 @@
-// `npm test -- mock-server`: the suites of bindings with workers in Node, whose bindings come from the mock server.
+// `npm test -- mock-server`: runs the suites of bindings with workers in Node, whose bindings call the mock server.
 import { allTestFiles, runTestFiles } from './test-files.ts';
 import { refuses } from './words.ts';
 

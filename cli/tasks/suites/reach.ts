@@ -1,18 +1,23 @@
-// Which test files a change can reach: along imports, along the programs that modules start by their path, and along
-// the files that modules read. `npm test -- --changed` runs what is reached; .ci/run ranks suites by how directly.
+// Finds the test files that a change can affect: through imports, programs that modules start by path, and files that
+// modules read. `npm test -- --changed` runs these files; .ci/run orders suites by their distance from the change.
 import path from 'node:path';
 import { root, runProgram } from '../tools/processes.ts';
 import { isOwnModule, readSources, type Sources } from '../tools/sources.ts';
 
-/** Distance of modules from a change. */
+/** Distances of modules from a change. */
 interface Reach {
-  /** Steps from a changed file to this module: 0 for a changed one; null: the change does not reach it. */
+  /**
+   * Number of steps from a changed file to this module: 0 for a changed module, null if the change does not reach it.
+   */
   distanceOf(file: string): number | null;
-  /** The least distance of the modules in a folder and of files that begin with one of `covers`; null: not reached. */
+  /**
+   * The smallest distance of modules in a folder and of files whose path begins with one of `covers`; null if none is
+   * reached.
+   */
   distanceOfFolder(folder: string, covers: readonly string[]): number | null;
 }
 
-/** Files whose changes reach everything. */
+/** Files whose changes can affect all tests. */
 const EVERYTHING = /^(?:package-lock\.json|tsconfig\.json|\.npmrc|core\/node-flags\.mjs)$/;
 /** Modules or folders loaded by computed paths. */
 const computedPaths: Readonly<Record<string, readonly string[]>> = {
@@ -84,13 +89,13 @@ function leadsTo(from: string, text: string, isModule: ReadonlySet<string>): Rea
 }
 
 /**
- * The modules that read a file which is none: those that name it or its folder, and those of the nearest folder above
- * it that has any.
+ * The modules that read a file that is no module: those that name the file or its folder, and those of the nearest
+ * parent folder that has modules.
  */
 function readersOf(file: string, modules: readonly string[], sources: Sources): readonly string[] {
   const named = file.split('/').slice(0, 3).join('/');
   const names = [file, path.posix.basename(file), named.replace(/^test\//, '')].filter((name) => name.length > 5);
-  // Comments of the product name pages of docs/; tests and the site read them.
+  // Comments of the product name pages of docs/, but only tests and the site read the pages.
   const mayRead = file.endsWith('.md') ? modules.filter((module) => /^(?:test|web)\//.test(module)) : modules;
   const byName = mayRead.filter((module) => names.some((name) => sources[module]!.includes(name)));
   for (let folder = path.posix.dirname(file); folder !== '.'; folder = path.posix.dirname(folder)) {

@@ -1,7 +1,7 @@
-// Runs test files with node:test, the dearest first. Files that can share a process do, since a process and its imports
-// cost more than most files; each other file has its own. Prints what the dearest files cost. Started by test-files.ts
-// with `--test-concurrency=N`, `--test-reporter=NAME`, `--always`, files. TEST_FAILURES names a file that
-// gets the path of each file that failed; TEST_ONLY names such a file: only files listed there run, unless `--always`.
+// Runs test files with node:test, the most expensive first. Files share a process if possible, since a process and its
+// imports cost more than most files. Prints the costs of the most expensive files. Started by test-files.ts with
+// `--test-concurrency=N`, `--test-reporter=NAME`, `--always`, files. TEST_FAILURES names a file that gets the path of
+// each file that failed; TEST_ONLY names such a file: only files listed there run, unless `--always`.
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,8 +15,8 @@ import { groupsOf } from './groups.ts';
 import { MEASURES_VARIABLE, readMeasures, usedSeconds, type Measure } from './measure-process.ts';
 
 /**
- * No process waits for ever, also on a machine with other work. Not a forced exit: a process that is made to exit loses
- * results that it had not reported.
+ * A time limit for each process, which is enough on a busy machine. The processes are not forced to exit, because they
+ * would lose results that are not reported yet.
  */
 const TIMEOUT_MS = 900_000;
 /** Longer timeout: some suites run kill tests for 15 minutes. */
@@ -30,7 +30,7 @@ async function main(words: readonly string[]): Promise<void> {
     words.findLast((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
   const costs = readCosts();
   const { TEST_ONLY: only, TEST_FAILURES: failures, TEST_RECORD: record } = process.env;
-  // Not for runs started by tests.
+  // Runs that tests have started do not print this.
   for (const name of ['TEST_ONLY', 'TEST_FAILURES', 'TEST_RECORD', MEASURES_VARIABLE]) delete process.env[name];
   const given = words.filter((word) => !word.startsWith('--'));
   const files = only === undefined || words.includes('--always') ? given : listed(given, only);
@@ -46,10 +46,11 @@ async function main(words: readonly string[]): Promise<void> {
     concurrency: Number(option('test-concurrency') ?? 1),
     timeout: files.every((file) => rungOf(file) === 'quick') ? TIMEOUT_MS : SLOW_TIMEOUT_MS,
     execArgv: [...process.execArgv, '--import', new URL('measure-process.ts', import.meta.url).href],
-    // One Postgres for the whole run, where a file needs it. The types do not know this option yet.
+    // One Postgres for the whole run, if a file needs it. The types of Node do not have this option yet.
     ...({ globalSetupPath: path.join(root, 'test/setup/global.ts') } as object),
   });
-  // A process that ended badly failed as a whole, by the path of its entry; a file in a group is a suite of that name.
+  // A crashed process is a failure with the path of its entry; the failure of a file in a group is a suite with the
+  // name of the file.
   stream.on('test:fail', ({ name, file }) => {
     for (const { entry, members } of groups) {
       if (name === file && path.relative(root, file) === entry) members.forEach((member) => failed.add(member));
@@ -64,7 +65,7 @@ async function main(words: readonly string[]): Promise<void> {
     durations.set(path.relative(root, file), ms);
     const group = groups.find(({ entry }) => entry === path.relative(root, file));
     if (success || group === undefined) return;
-    // The suites of a group said which of its files failed, before its process ended.
+    // The suites of a group have reported its failed files before the process ended.
     if (!group.members.some((member) => failed.has(member))) group.members.forEach((member) => failed.add(member));
   });
   stream.once('end', () => {
@@ -79,8 +80,8 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 /**
- * Files of slow suites with what they share: what this process started for all of them, such as a browser and a
- * platform, worked for each as long as that took.
+ * Costs of files of slow suites, including their part of what this process started for all of them, such as a browser
+ * and a platform, by their duration.
  */
 function withShared(measures: readonly Measure[], durations: ReadonlyMap<string, number>): readonly Measure[] {
   const isSlow = ({ file }: Measure): boolean => durations.has(file) && rungOf(file) !== 'quick';

@@ -12,7 +12,7 @@ import { allTestFiles, pickFiles, refusesFiles, runTestFiles } from './test-file
 /** Result of a suite. */
 interface SuiteEnd {
   readonly code: number;
-  /** User and system time of all its processes. */
+  /** User and system time of all processes of the suite. */
   readonly cpuSeconds: number;
   readonly wallSeconds: number;
 }
@@ -20,7 +20,7 @@ interface SuiteEnd {
 /**
  * Runs a suite.
  *
- * @param words which of its parts or files, and options for node:test; none for all of it.
+ * @param words parts or files of the suite, and options for node:test; without any, the whole suite runs.
  */
 export async function runSuite(suite: Suite, words: readonly string[]): Promise<SuiteEnd> {
   const began = performance.now();

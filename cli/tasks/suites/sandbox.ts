@@ -1,5 +1,6 @@
-// `npm test -- sandbox`: sandboxes over engines of their own (test/sandbox/all.ts): the contract of backends,
-// attacks from inside, and what is left behind. It needs root and Debian's engines, so it is no part of `npm test`.
+// `npm test -- sandbox`: tests sandboxes on separate container engines (test/sandbox/all.ts): the contract of backends,
+// attacks from inside, and that nothing is left behind. The suite requires root and Debian's container engines, so it
+// is not part of `npm test`.
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from '../tools/processes.ts';
 

@@ -9,8 +9,9 @@ import { usedSeconds, writeMeasure } from './measure-process.ts';
 /**
  * Registers the files of a process with node:test.
  *
- * A suite inside a test: suites alone import all files at once, and where two of them wait for the same module, V8 runs
- * both in the context of the first, whose suite then has the tests and hooks of both.
+ * Each suite is inside a test. Without tests around them, all suites would import their files at once; if two of them
+ * waited for the same module, V8 would run both in the context of the first, whose suite would get the tests and hooks
+ * of both.
  *
  * @param files paths relative to the checkout.
  */

@@ -14,7 +14,7 @@ const QUICK_JOBS = Math.ceil(availableParallelism() * 1.5);
 const MEMORY_FOLDER = '/dev/shm';
 const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 
-/** Every test file of the checkout, in the order of the alphabet. */
+/** All test files of the checkout, in alphabetical order. */
 export function allTestFiles(): readonly string[] {
   return globSync('test/**/*.test.ts', {
     cwd: root,
@@ -38,10 +38,10 @@ export function refusesFiles(suite: string, words: readonly string[], files: rea
 }
 
 /**
- * Runs files; those in test/hostile/ after the others, since they starve the machine, unless they only send bytes.
+ * Runs test files. Files in test/hostile/ that do more than send bytes run last, because they overload the machine.
  *
- * @param options words for node:test (`--test-name-pattern=...`) and for run-files.ts.
- * @param inside a program and its words that start node, for example in namespaces of its own.
+ * @param options options of node:test (`--test-name-pattern=...`) and of run-files.ts.
+ * @param inside a program with arguments that starts Node, for example in separate namespaces.
  * @returns the exit code.
  */
 export async function runTestFiles(
@@ -51,9 +51,9 @@ export async function runTestFiles(
 ): Promise<number> {
   const hostile = files.filter((file) => /^test\/hostile\/(?!fuzz-)/.test(file));
   const others = files.filter((file) => !hostile.includes(file));
-  // Node keeps what it compiled, types already erased, for the hundreds of processes of this run: 40% of the CPU of a
-  // test that starts a platform was spent on doing so again. Its own folder is emptied first: programs in temporary
-  // folders leave theirs behind.
+  // Node caches compiled modules without types for the hundreds of processes of this run: 40% of the CPU of a test that
+  // starts a platform was spent on compiling. The folder of the cache is emptied first, because programs in temporary
+  // folders leave entries in it.
   const compiled = path.join(root, 'node_modules/.compiled');
   if (process.env['NODE_COMPILE_CACHE'] === undefined) {
     await rm(compiled, { recursive: true, force: true, maxRetries: 5 });
@@ -77,20 +77,20 @@ export async function runTestFiles(
 }
 
 /**
- * A folder in memory for what tests write, where the machine has one with room and TMPDIR names no other: making and
- * removing small files takes a fifth there. Null: the system's own, which slow suites always have, since they link to
- * the checkout and mount what they write.
+ * A temporary folder in memory for tests, if the machine has one with enough space and TMPDIR is not set: creating and
+ * removing small files takes a fifth of the time there. Null means the system's temporary folder, which slow suites
+ * always use, since they link to the checkout and mount their files.
  */
 function temporaryFolder(): string | null {
   if (process.env['TMPDIR'] !== undefined) return null;
   try {
-    // Leftovers of killed runs.
+    // Removes the folders that killed runs have left.
     for (const name of globSync('tests-*', { cwd: MEMORY_FOLDER }))
       if (!existsSync(`/proc/${name.slice('tests-'.length)}`))
         rmSync(path.join(MEMORY_FOLDER, name), { recursive: true, force: true });
     const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
     if (bavail * bsize < MEMORY_BYTES_MIN) return null;
-    // Paths of sockets are short.
+    // The name is short because the length of socket paths is limited.
     const folder = path.join(MEMORY_FOLDER, `tests-${process.pid}`);
     mkdirSync(folder, { recursive: true });
     return folder;

@@ -1,13 +1,13 @@
-// `npm test -- upgrade`: from the packed program of an earlier commit to this one and back, and upgrades and restores
-// that are killed (test/upgrade/). It installs from the registry.
+// `npm test -- upgrade`: tests upgrades from the packed program of an earlier commit to this one and back, and kills
+// upgrades and restores (test/upgrade/). The suite installs from the registry.
 import { globSync } from 'node:fs';
 import { root, runProgram } from '../tools/processes.ts';
 import { pickFiles, refusesFiles, runTestFiles } from './test-files.ts';
 
-/** Last commit before `platform upgrade` was added; packed by test/upgrade/. */
+/** The last commit before `platform upgrade` was added, which test/upgrade/ packs. */
 export const COMMIT_BEFORE = 'd7990f9';
 
-/** @param words which of its files; none for all. */
+/** @param words the files to run; all if there are none. */
 export async function run(words: readonly string[]): Promise<number> {
   const all = globSync('test/upgrade/*.test.ts', { cwd: root }).sort();
   if (refusesFiles('upgrade', words, all)) return 2;

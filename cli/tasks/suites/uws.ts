@@ -1,5 +1,5 @@
-// `npm test -- uws`: the listener over uWebSockets.js, a package of bench/ that needs a newer C library than Debian 12
-// has: its contract, and workers served by it.
+// `npm test -- uws`: tests the listener over uWebSockets.js: its contract, and workers that it serves. uWebSockets.js
+// is a package of bench/, and needs a newer C library than Debian 12 has.
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from '../tools/processes.ts';
 import { refuses } from './words.ts';
@@ -15,7 +15,7 @@ const WORKERS = [
   'client-leaves',
 ];
 
-/** @param words `contract` or `workers`; none for both. */
+/** @param words `contract` or `workers`; both if there are none. */
 export async function run(words: readonly string[]): Promise<number> {
   if (refuses('npm test -- uws', words, (word) => PARTS.includes(word), PARTS)) return 2;
   const isChosen = (part: string): boolean => words.length === 0 || words.includes(part);

@@ -1,13 +1,13 @@
-// Words behind `npm test --` and `npm run ...` that pick parts of something.
+// Words after `npm test --` and `npm run ...` that select parts of a task.
 
 /**
- * Refuses words that pick nothing. A run with such a word would pass without the tests that it names.
+ * Refuses words that select nothing. Otherwise a run with a misspelt word would pass without running tests.
  *
- * @param what name of the command, for example `npm test -- hostile`.
- * @param words words that were given; those with `--` are options and are not looked at.
- * @param picks whether a word picks at least one of the choices.
- * @param choices what there is, for the message.
- * @returns the message with a line feed at its end; null where each word picks something.
+ * @param what the name of the command, for example `npm test -- hostile`.
+ * @param words the words of the command; those that begin with `--` are options and are ignored.
+ * @param picks whether a word selects at least one of the choices.
+ * @param choices the possible words, for the message.
+ * @returns the message with a line feed at its end; null if each word selects something.
  * @example
  * refusalOf('npm test -- uws', ['contarct'], (word) => parts.includes(word), parts);
  * // 'npm test -- uws: nothing is called contarct; there are contract, workers\n'
@@ -23,7 +23,7 @@ export function refusalOf(
   return `${what}: nothing is called ${unknown.join(' or ')}; there are ${choices.join(', ')}\n`;
 }
 
-/** Like {@link refusalOf}, and writes the message to stderr; true: refused. */
+/** Like {@link refusalOf}, but writes the message to stderr. @returns whether words were refused. */
 export function refuses(...given: Parameters<typeof refusalOf>): boolean {
   const message = refusalOf(...given);
   if (message !== null) process.stderr.write(message);

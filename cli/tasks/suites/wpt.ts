@@ -1,5 +1,5 @@
-// `npm test -- wpt`: the Web Platform Tests (test/wpt/main.ts) in a process with the flags of the product. Words go on
-// to it.
+// `npm test -- wpt`: runs the Web Platform Tests (test/wpt/main.ts) in a process with the flags of the product. Words
+// are passed to that process.
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from '../tools/processes.ts';
 

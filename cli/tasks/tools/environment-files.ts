@@ -5,7 +5,7 @@ import { environmentTypes } from '#core/config/environment-types.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 
 /**
- * Writes `env.d.ts` beside the platform.yaml of a folder, as `platform types` does.
+ * Writes `env.d.ts` next to the platform.yaml of a folder, as `platform types` does.
  *
  * @throws {Error} for an invalid platform.yaml.
  */

@@ -1,4 +1,4 @@
-// The import graph of our modules: arrows between modules and folders, unused exports, import cycles. Pure functions
+// The import graph of our modules: imports between modules and folders, unused exports, import cycles. Pure functions
 // for the tidy test and the figures. Not packed.
 import path from 'node:path';
 import { readModule, type ModuleRecord } from './imports.ts';
@@ -24,9 +24,9 @@ export function resolveOwn(file: string, specifier: string): string | null {
 }
 
 /**
- * Every own module of a checkout, declarations left out.
+ * All own modules of a checkout, without declarations.
  *
- * @throws {SyntaxError} naming the file, when one does not parse.
+ * @throws {SyntaxError} that names the file, if a module does not parse.
  */
 export function readModules(sources: Sources): Modules {
   const modules = new Map<string, ModuleRecord>();
@@ -88,8 +88,8 @@ export function exportUses(modules: Modules, isOpen: (file: string) => boolean):
 }
 
 /**
- * Modules that workers or the guest load by names of Node, of Cloudflare or of globals, and hooks of Node, so that no
- * import names what they export.
+ * Modules whose exports no import names: workers or the guest load them by names of Node, of Cloudflare or of globals,
+ * or they are hooks of Node.
  */
 const loadedByName =
   /^builder\/(?:node|shims)\/|^builder\/command\/adapter-stand-ins\.mjs$|\/guest\/(?:lazy|bindings|events)\/[^/]+$/;

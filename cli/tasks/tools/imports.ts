@@ -8,13 +8,13 @@ import { parseSync } from 'rolldown/utils';
  */
 export interface ImportSpecifier {
   readonly specifier: string;
-  /** Offsets of the literal, quotes included. */
+  /** Offsets of the literal, including its quotes. */
   readonly start: number;
   readonly end: number;
   readonly kind: 'static' | 'dynamic';
-  /** Erased when types are stripped. */
+  /** Whether the import is removed with the types. */
   readonly typeOnly: boolean;
-  /** The exports it names: `default`, and `*` for all of them. */
+  /** The named exports; `default`, or `*` for all exports. */
   readonly names: readonly string[];
 }
 
@@ -45,9 +45,9 @@ interface ImportNode extends SyntaxNode {
 const callOfImport = /\bimport\s*[(/]|\bcreateRequire\b|\bimport\.meta\.resolve\b|\bdeclare module\b/;
 
 /**
- * The import specifiers of a source file; dynamic imports of anything but a literal are left out.
+ * The import specifiers of a source file, without dynamic imports of other expressions than literals.
  *
- * @throws {SyntaxError} naming the file, when it does not parse.
+ * @throws {SyntaxError} that names the file, if it does not parse.
  */
 export function readImports(file: string, text: string): readonly ImportSpecifier[] {
   return readModule(file, text).imports;
@@ -56,7 +56,7 @@ export function readImports(file: string, text: string): readonly ImportSpecifie
 /**
  * The imports and exports of a source file.
  *
- * @throws {SyntaxError} naming the file, when it does not parse.
+ * @throws {SyntaxError} that names the file, if it does not parse.
  */
 export function readModule(file: string, text: string): ModuleRecord {
   const parsed = parseSync(file, text);
@@ -80,7 +80,7 @@ export function readModule(file: string, text: string): ModuleRecord {
     const names = entries.map(({ importName }) => nameOf(importName));
     imports.push({ specifier, start, end, kind: 'static', typeOnly, names });
   }
-  // Build the tree only if needed: it takes six times as long as parsing, for one module in twenty.
+  // The tree is built only if needed, for one module in twenty: it takes six times as long as parsing.
   const needsTree = parsed.module.dynamicImports.length > 0 || callOfImport.test(text);
   const requires = new Set<string>();
   const seeImport = (node: SyntaxNode, above: readonly SyntaxNode[]): void => {
@@ -182,7 +182,7 @@ function firstName(qualifier: SyntaxNode | null): string {
 }
 
 /**
- * The names that the expression around an `import()` takes from it: by a pattern, a member, or the parameter of
+ * The names that the expression around an `import()` reads from its result: by a pattern, a member, or the parameter of
  * `then`.
  */
 function namesTaken(above: readonly SyntaxNode[]): readonly string[] {
@@ -203,9 +203,9 @@ function patternNames(pattern: SyntaxNode): readonly string[] {
 }
 
 /**
- * Where a module says `import.meta`, in source order.
+ * The positions of `import.meta` in a module, in source order.
  *
- * @throws {SyntaxError} naming the file, when it does not parse.
+ * @throws {SyntaxError} that names the file, if it does not parse.
  */
 export function readMetaProperties(file: string, text: string): readonly { start: number; end: number }[] {
   if (!text.includes('import.meta')) return [];
@@ -221,9 +221,9 @@ export function readMetaProperties(file: string, text: string): readonly { start
 }
 
 /**
- * How often each identifier is written in a module: once for an export that its own module does not use.
+ * How often each identifier occurs in a module: once for an export that the module itself does not use.
  *
- * @throws {SyntaxError} naming the file, when it does not parse.
+ * @throws {SyntaxError} that names the file, if it does not parse.
  */
 export function countNames(file: string, text: string): ReadonlyMap<string, number> {
   const parsed = parseSync(file, text);
@@ -240,13 +240,13 @@ export function countNames(file: string, text: string): ReadonlyMap<string, numb
 
 /** Metrics of a module's syntax tree. */
 interface ModuleShape {
-  /** Functions by name and length; of nested ones, each counts the lines of those inside. */
+  /** Functions by name and length; the lines of a nested function count for the outer functions, too. */
   readonly functions: readonly { readonly name: string; readonly line: number; readonly lines: number }[];
   /** Classes that extend a class whose name ends in `Error`. */
   readonly errorClasses: readonly string[];
 }
 
-/** @throws {SyntaxError} naming the file, when it does not parse. */
+/** @throws {SyntaxError} that names the file, if it does not parse. */
 export function readShape(file: string, text: string): ModuleShape {
   const parsed = parseSync(file, text);
   const failure = parsed.errors[0];

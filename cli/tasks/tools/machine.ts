@@ -9,7 +9,7 @@ export function describeMachine(): string {
   return `${availableParallelism()} cores of ${model}, ${memory}, Linux ${release()}, Node ${process.versions.node}`;
 }
 
-/** What measurements themselves write. */
+/** Files that measurements write. */
 const MEASURED = [':!bench/results', ':!test/costs.json'];
 
 /** The short name of the commit of a checkout, and whether files differ from it, except for results of measurements. */

@@ -37,7 +37,7 @@ export function runProgram(
       cwd: options.cwd ?? root,
       env: options.env ?? process.env,
       stdio: keep ? ['ignore', 'pipe', 'pipe'] : 'inherit',
-      // In its own process group, to be killed as a whole.
+      // The program has its own process group, so that it can be killed with all its children.
       detached: options.msMax !== undefined,
     });
     let output = '';
@@ -46,7 +46,7 @@ export function runProgram(
       try {
         process.kill(-child.pid!, signal);
       } catch {
-        // The group has exited.
+        // All processes of the group have already exited.
       }
     };
     if (options.msMax !== undefined)
