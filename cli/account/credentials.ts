@@ -11,7 +11,7 @@ export interface Credentials {
   readonly token: string;
   /** Login of the account. */
   readonly login: string;
-  /** ISO 8601; null if it does not expire. */
+  /** When the token expires, in ISO 8601; null if it does not expire. */
   readonly expiresAt: string | null;
 }
 

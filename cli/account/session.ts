@@ -11,7 +11,7 @@ import { localApis } from '../local/local-platform.ts';
 /** Flags of a login. */
 interface LoginFlags {
   readonly api?: string | undefined;
-  /** False: uses a device code. */
+  /** False means a device code instead of the local browser. */
   readonly browser?: boolean | undefined;
   /** The token is read from standard input. */
   readonly token?: boolean | undefined;

@@ -1,4 +1,5 @@
-// WebSockets of the API: opened with the token, with backpressure. A refused connection is an error as for other calls.
+// WebSockets of the API: opened with the token, with backpressure. A refused connection causes the same error as any
+// other refused call.
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { Api } from '../account/api.ts';

@@ -1,5 +1,5 @@
 // `platform start` (`npm start`): publishes the example projects of the checkout, starts the supervisor, and prints a
-// line for each step, then the URLs. One start at a time per data folder.
+// line for each step, then the URLs. Only one start can run at a time for each data folder.
 import { fork, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { once } from 'node:events';

@@ -44,7 +44,7 @@ interface SessionDeps {
   readonly folder: string;
   /** Reloads the project; throws configuration errors. */
   readonly load: () => Project;
-  /** Loads other projects of the workspace that this project calls; if absent, none are served. */
+  /** Loads other projects of the workspace that this project calls; without this function, they are not served. */
   readonly loadOther?: LoadOther;
   readonly watching: boolean;
   /** Settles when the session is to stop, possibly before the first build ends. */

@@ -1,4 +1,4 @@
-// Checks of `platform doctor` on this machine: programs, memory, disk, ports, folders. Each returns findings with
+// Checks of `platform doctor` on this machine: programs, memory, disk, ports, folders. Each check returns findings with
 // advice.
 import { execFile } from 'node:child_process';
 import { existsSync, statfsSync, statSync, accessSync, constants } from 'node:fs';
@@ -146,7 +146,7 @@ export function partsHere(shell: Shell): readonly string[] | null {
   return text === '' ? null : text.split(',').map((part) => part.trim());
 }
 
-/** Checks that the platform's ports are free or its own. */
+/** Checks that the platform's ports are free, or used by the platform itself. */
 export async function checkPorts(shell: Shell, running: LocalPlatform | null): Promise<Finding[]> {
   const of = (name: string, otherwise: string): string => (shell.env[name] ?? '').trim() || otherwise;
   const wanted = [

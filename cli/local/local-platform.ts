@@ -47,7 +47,7 @@ export function recordFile(shell: Shell, folder: string): string {
  * The platform of commands: the platform of `FS_PATH` if it is set (running or not), else the running platform.
  *
  * @param address the address of the platform of `FS_PATH`.
- * @throws {CliError} if none or more than one is running.
+ * @throws {CliError} if no platform is running, or several are.
  */
 export async function findPlatform(shell: Shell, address: () => HandlerAddress): Promise<LocalPlatform> {
   const set = shell.env['FS_PATH'];

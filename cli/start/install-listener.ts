@@ -97,7 +97,7 @@ async function npmPack(npm: string, work: string, { env }: Shell): Promise<{ cod
   return { code, text };
 }
 
-/** The binary of a `.node` file or an archive, whose hash is the pinned one. */
+/** Reads the binary from a `.node` file or an archive, and checks that it has the pinned hash. */
 function checkedBinary(file: string, name: string): Uint8Array {
   if (!existsSync(file) || !statSync(file).isFile())
     throw new CliError(`There is no file ${file}`, { exitCode: 2, advice: '--from takes an archive or a .node file.' });

@@ -23,12 +23,12 @@ export function ownLines(text: string): string {
   return text.replaceAll(/\r?\n/g, MARKED_LINE);
 }
 
-/** Output of a build or a server: without control characters, except colours on a terminal. */
+/** Formats output of a build or a server: removes control characters, except colours on a terminal. */
 export function coloured(text: string, isTerminal: boolean): string {
   return marked(plain(text, isTerminal));
 }
 
-/** Untrusted text, with {@link CONTINUED} before each line after the first. */
+/** Adds {@link CONTINUED} before each line of an untrusted text after the first line. */
 export function continued(text: string): string {
   return text.replaceAll('\n', `\n${CONTINUED}`);
 }
@@ -49,7 +49,7 @@ export function printed(line: string): string {
     .replace(MARKED_COLOUR, '\u001b[$1m');
 }
 
-/** Bytes of a file; on a terminal, text with escaped control characters. */
+/** The bytes of a file, unchanged; on a terminal, a text with escaped control characters. */
 export async function* shownParts(parts: AsyncIterable<Uint8Array>, isTerminal: boolean): AsyncGenerator<Uint8Array> {
   if (!isTerminal) return yield* parts;
   const decoder = new TextDecoder();

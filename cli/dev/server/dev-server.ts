@@ -59,7 +59,7 @@ const LAST_OUTPUT_MS = 300;
 
 /** A supervised dev server. */
 export interface DevServer {
-  /** Restarts the server, immediately also if it has crashed. */
+  /** Restarts the server immediately, even if it has crashed. */
   restart(): void;
   /** Restarts a crashed server soon, because a file has changed. */
   retry(): void;
