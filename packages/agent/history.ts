@@ -1,5 +1,5 @@
 // The history of a conversation: where it may be cut, and its approximate length. Tool messages stay together with
-// their calls, because providers refuse either alone.
+// their calls, because providers refuse one without the other.
 import type { ChatMessage } from './workspace-types.ts';
 
 /** Number of messages kept if compression is off. */

@@ -20,7 +20,7 @@ export async function watch({ PLATFORM_AGENT_SCHEDULER: scheduler }: AgentEnv, u
   await scheduler.set(id, Date.now() + WATCH_MS, { payload: { userId } }).catch(warn);
 }
 
-/** The user id of such a timer; null for other timers. */
+/** The user id of a timer that checks for a lost run; null for other timers. */
 export function watchedBy({ id, payload }: TimerEvent): string | null {
   const { userId } = (payload ?? {}) as { userId?: unknown };
   return typeof userId === 'string' && id === `${PREFIX}${JSON.stringify(userId)}` ? userId : null;

@@ -88,7 +88,7 @@ function isFinal(error: unknown): boolean {
   return typeof status === 'number' && status >= 400 && status < 500 && ![408, 409, 429].includes(status);
 }
 
-/** The same error, marked as not retryable. */
+/** Wraps an error to mark it as not retryable. */
 function nonRetryable(error: { message: string }): Error {
   const made = new Error(error.message, { cause: error });
   made.name = 'NonRetryableError';

@@ -62,7 +62,10 @@ export async function readAnswer(
   return message;
 }
 
-/** Index for a piece without one: a call known by its id, a new call if it has an id or a name, else the last call. */
+/**
+ * Index for a piece that has no index: a call known by its id, a new call if the piece has an id or a name, else the
+ * last call.
+ */
 function placeOf(calls: readonly Record<string, unknown>[], { id, function: called }: Partial<ToolCallPiece>): number {
   const known = id ? calls.findIndex((call) => call?.['id'] === id) : -1;
   if (known !== -1) return known;

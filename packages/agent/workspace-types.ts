@@ -54,12 +54,12 @@ export type ChatMessage = UserMessage | AssistantMessage | ToolMessage;
 export interface QueuedMessage {
   text: string;
   timestamp: number;
-  /** Destination of its answer. */
+  /** Destination of the answer to this message. */
   chatId?: string;
   platform?: string;
   scheduled?: boolean;
   id?: string;
-  /** Relay to its own messenger. */
+  /** Id of the relay to the messenger of this message. */
   relay?: string;
 }
 

@@ -126,7 +126,9 @@ export interface AiOptions {
   skipCache?: boolean;
   /** Sent to the provider as `metadata`, with values as texts. */
   metadata?: Record<string, string | number | boolean>;
-  /** `idempotency-key`, `user-agent`, and names that begin with `x-`, except those of the platform. */
+  /**
+   * Additional headers: `idempotency-key`, `user-agent`, and names that begin with `x-`, except those of the platform.
+   */
   extraHeaders?: Record<string, string>;
   /** Resolves to the gateway's HTTP response unchanged, even if it is an error. */
   returnRawResponse?: boolean;

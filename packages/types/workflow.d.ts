@@ -57,7 +57,7 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
    * methods below.
    */
   cancel(id: string): Promise<void>;
-  /** Lets the running step finish, and starts no other. */
+  /** Pauses a run: its current step finishes, and no other step starts. */
   pause(id: string): Promise<void>;
   /** Resumes a paused run. */
   resume(id: string): Promise<void>;

@@ -22,7 +22,7 @@ export interface WorkerModule {
 /** The modules of one environment. */
 export interface ModuleSet {
   /**
-   * Imported under a name that only the running code knows, so that no other module leads to it.
+   * Adds a module that running code imported by a computed name, so that no import of another module names it.
    *
    * @returns whether the module is now part of the worker. Names that are not files are added when they are requested a
    * second time, because they may be different each time (SolidStart puts the time into them).

@@ -101,7 +101,7 @@ export interface RouteOptions {
   readonly strict?: boolean;
   /** Schema of successful responses, or schemas by status. Undeclared members are removed from the response. */
   readonly response?: Schema | ResponseMap;
-  /** One line for the API description. */
+  /** A summary of the route in one line, for the API description. */
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];

@@ -173,7 +173,7 @@ async function withNextRun(task: ScheduledTask, ctx: InnerContext): Promise<Sche
   return { ...task, scheduledTime: set.scheduledTime };
 }
 
-/** The same id for each repetition of a call. */
+/** Creates the id of a task, which is the same for each repetition of a call. */
 async function taskId(key: string): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)));
   return `task_${[...digest.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
