@@ -10,7 +10,7 @@ interface IdProps {
   readonly id: string;
   /** Maximum characters shown, 16 by default. */
   readonly chars?: number;
-  /** Text only, for use inside links. */
+  /** Shows the ID as text only, for use inside links. */
   readonly isPlain?: boolean;
 }
 

@@ -14,7 +14,7 @@ interface PageProps {
   readonly description?: ReactNode;
   /** Buttons; at most one of them primary. */
   readonly actions?: ReactNode;
-  /** Full width, for logs and editors. */
+  /** Whether the page has the full width, for logs and editors. */
   readonly isWide?: boolean;
   /** The page is as high as the window and has one list that scrolls: `VirtualList` without a height. Not on phones. */
   readonly isFull?: boolean;

@@ -1,4 +1,5 @@
-// Times and durations. Times are relative and update; the tooltip has the exact time in the user's time zone.
+// Times and durations. Times are relative and are updated while they are shown; the tooltip has the exact time in the
+// user's time zone.
 import { useSyncExternalStore } from 'react';
 import { usePreferences } from '../state/preferences.ts';
 import { durationText, exactTime, relativeTime } from '../state/time-text.ts';

@@ -19,7 +19,7 @@ interface VirtualListProps<Item> {
   readonly rowPx: number;
   /** Height of the list, a CSS length; by default, the list fills the rest of a page that is `isFull`. */
   readonly height?: string;
-  /** Scrolls to new items. */
+  /** Whether the list scrolls to new items. */
   readonly isFollowing?: boolean;
   /** Called when the user leaves the end or returns to it. */
   readonly onFollow?: (isFollowing: boolean) => void;

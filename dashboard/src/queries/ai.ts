@@ -13,7 +13,7 @@ const PAGE = 50;
 export interface AiSearch {
   readonly range?: Range | undefined;
   readonly model?: string | undefined;
-  /** Run of an agent. */
+  /** The agent's run that made the call. */
   readonly run?: string | undefined;
   readonly failed?: boolean | undefined;
 }

@@ -24,7 +24,7 @@ import styles from './logs.module.css';
 
 /** Maximum live lines kept. */
 const LIVE_MAX = 20_000;
-/** Characters of a line in the list; the sheet shows all. */
+/** Number of characters of a line that the list shows; the sheet shows all of them. */
 const CHARS_SHOWN = 400;
 const ROW_PX = 24;
 

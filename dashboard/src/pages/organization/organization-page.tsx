@@ -10,7 +10,7 @@ import { organizationQuery, type FullOrganization } from '../../queries/organiza
 interface OrganizationPageProps {
   /** Title of the tab. */
   readonly title: string;
-  /** Buttons, or a function of the loaded organization. */
+  /** Buttons, or a function that returns the buttons for the loaded organization. */
   readonly actions?: ReactNode | ((organization: FullOrganization) => ReactNode);
   readonly children: (organization: FullOrganization) => ReactNode;
 }

@@ -10,7 +10,7 @@ import { WithProject } from '../../shell/with-project.tsx';
 interface SettingsPageProps {
   /** Title of the tab. */
   readonly title: string;
-  /** Buttons, or a function of the loaded project. */
+  /** Buttons, or a function that returns the buttons for the loaded project. */
   readonly actions?: ReactNode | ((project: Project) => ReactNode);
   readonly children: (project: Project) => ReactNode;
 }

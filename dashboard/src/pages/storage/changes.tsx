@@ -6,7 +6,7 @@ import { noteDone, noteFailed } from '../../components/toast.ts';
 import { mode } from '../../state/mode.ts';
 import { keyOf, type ResourcePlace } from '../../queries/resources.ts';
 
-/** Projects whose production changes were confirmed, until reload. */
+/** Projects for which the user has confirmed changes of production, until the page is reloaded. */
 const allowed = new Set<string>();
 
 /** A change: what it calls, and the texts that the page shows for it. */

@@ -19,7 +19,7 @@ interface GridProps {
   readonly rows: readonly (readonly Cell[])[];
   readonly order?: { readonly column: string; readonly isDescending: boolean } | null;
   readonly onOrder?: (column: string) => void;
-  /** Called on a click on a cell, with its column, and on Enter on a row, with null. */
+  /** Called with the column when a cell is clicked, and with null when Enter is pressed on a row. */
   readonly onOpen?: (at: number, column: string | null) => void;
   readonly selected?: number | null;
 }

@@ -25,7 +25,7 @@ import styles from './storage.module.css';
 import { StoredActivity } from './stored-activity.tsx';
 import { hexText, jsonLine, LongText } from './value.tsx';
 
-/** Larger texts cannot be edited here: typing would be slow. */
+/** Larger texts cannot be edited on this page, because typing would be slow. */
 const EDITED_CHARS_MAX = 200_000;
 
 export function StatePage() {
