@@ -1,5 +1,5 @@
 // The preset: a folder named by NITRO_PRESET, for Nitro 2, the base of Nuxt 4, and Nitro 3, the base of SolidStart 2.
-// `platform build` sets that variable. Plain JavaScript, because it runs in the Node and the Nitro of the project.
+// `platform build` sets NITRO_PRESET. Plain JavaScript, because it runs in the Node and the Nitro of the project.
 import { existsSync } from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
 import path from 'node:path';

@@ -1,4 +1,5 @@
-// Numbers of analytics as the API returns them. This file contains only types, for values that are computed from them.
+// Numbers of analytics as the API returns them. This file contains only types, which functions that compute further
+// values import.
 
 /** Quantiles in milliseconds. */
 interface Latency {
