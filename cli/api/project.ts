@@ -124,7 +124,7 @@ export async function organizationOf(api: Api, named: string | undefined): Promi
   }
   const [only, ...others] = organizations;
   if (only === undefined)
-    throw new CliError('You are not a member of an organization', {
+    throw new CliError('You are not a member of any organization', {
       advice: 'Create an organization with `platform org create <name>`, or ask an owner to invite you.',
     });
   if (others.length > 0)

@@ -55,7 +55,7 @@ function tokenOf({ login, token, organizations }: User): Finding {
   if (organizations.length === 0)
     return warn(
       'token',
-      `${message}, not a member of an organization`,
+      `${message}, not a member of any organization`,
       'Create an organization: `platform org create <name>`.',
     );
   return ok('token', message);

@@ -36,7 +36,7 @@ export const variableGroups: readonly Group[] = [
       ['NODE_EXTRA_CA_CERTS', '', 'File with additional certificate authorities'],
     ],
     rare: [
-      ['DOCS_PORT', '3005', 'Port of the documentation; off: none'],
+      ['DOCS_PORT', '3005', 'Port on which the documentation is served; `off` turns it off'],
       ['API_DNS_SERVERS', '', 'Name servers for checks of custom domains'],
     ],
   },
@@ -369,7 +369,7 @@ export const variableGroups: readonly Group[] = [
       ['HANDLER_HOST', '127.0.0.1', 'Address of the handler'],
       ['API_HOST', '127.0.0.1', 'Address of the API and the dashboard'],
       ['HANDLER_PORT', '4001', 'Port of the handler'],
-      ['API_PORT', '4002', 'Port of the API; off: none'],
+      ['API_PORT', '4002', 'Port of the API; `off` turns it off'],
       ['UI_PORT', '3002', 'Port of the dashboard'],
       ['HANDLER_PROCESSES', '', 'Number of engines; default: one per CPU'],
       ['MACHINE_NAME', '', 'Name of this machine; default: the host name'],

@@ -1,4 +1,4 @@
-// Reads values of a configuration that may have any type: a value of an unexpected type counts as missing. Pure.
+// Reads values of any type from a configuration. A value of an unexpected type counts as missing. Pure.
 
 /** An object of a configuration. */
 export type Values = Readonly<Record<string, unknown>>;

@@ -20,7 +20,9 @@ interface Claims {
   readonly invitation: Buffer | null;
 }
 
-/** Admits or refuses a person; accepts the invitation of a link, and pending invitations for their login. */
+/**
+ * Admits or refuses a person. Accepts the invitation of an invitation link, and pending invitations for their login.
+ */
 export async function admit(
   { sql, keys, signIn }: Pick<Dependencies, 'sql' | 'keys' | 'signIn'>,
   person: GitHostPerson,

@@ -38,7 +38,7 @@ function keptIn<Secret>(
   const kept = read(file, parse);
   if (kept !== null) return kept;
   mkdirSync(dirname(file), { recursive: true, mode: folderMode });
-  // The file is written atomically, because the secret in an empty file could be guessed.
+  // The file is written atomically: a crash could otherwise leave an empty file, and an empty secret can be guessed.
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
   writeFileSync(unfinished, toBytes(randomBytes(SECRET_BYTES)), { flag: 'wx', mode: 0o600, flush: true });
   try {

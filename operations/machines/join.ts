@@ -35,7 +35,7 @@ export async function joinInstallation(options: JoinOptions): Promise<JoinedMach
   const { own, token, write } = options;
   const url = own['DATABASE_URL'] ?? '';
   if (url === '' || url.toLowerCase() === 'none')
-    throw new Error('DATABASE_URL is not set: give this machine the Postgres of the installation');
+    throw new Error('DATABASE_URL is not set: set it to the URL of the Postgres of the installation');
   const name = own['MACHINE_NAME'] ?? '';
   const sql = openPostgres({ url, name: 'platform join', connectionsMax: 1 });
   try {

@@ -37,7 +37,7 @@ interface DatabaseCloudStreams {
   close(): void;
 }
 
-/** Runs a statement of the platform, which returns no rows. */
+/** Creates a statement without arguments whose rows are not requested. */
 export const own = (sql: string): HranaStatement => ({ sql, args: [], want_rows: false });
 
 export function createDatabaseCloudStreams(

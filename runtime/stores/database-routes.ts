@@ -76,7 +76,7 @@ export class DatabaseRoutes {
       connectMs,
       linkLimits: {
         inFlightMax: limits.inFlightMax,
-        // The limit of a frame is high, because the JSON of a result may be several times larger than its content.
+        // The size limit of a frame is high, because the JSON of a result can be several times larger than its data.
         answerBytesMax: 1024 + Math.max(4 * limits.resultBytesMax, limits.dumpBytesMax),
       },
       onPeers: (peers) => {

@@ -102,7 +102,7 @@ export function createExposedPorts(deps: {
     async answer(operation, { place, change }, template, read) {
       if (!isPortOrigin(template))
         throw new PlatformError('invalid_argument', {
-          reason: `Ports have no addresses here: send the header ${PORT_ORIGIN_HEADER}, such as https://*.apps.example.net`,
+          reason: `Exposed ports need an address: send the header ${PORT_ORIGIN_HEADER}, for example with https://*.apps.example.net`,
         });
       switch (operation) {
         case 'exposePort': {

@@ -16,7 +16,7 @@ export const command = defineCommand({
       printTable(shell, {
         columns: ['slug', 'name', 'role', 'plan', 'id'],
         rows: organizations.map(({ slug, name, role, plan, id }) => [slug, name, role ?? null, plan, id]),
-        empty: 'You are not a member of an organization',
+        empty: 'You are not a member of any organization',
       }),
     );
   },

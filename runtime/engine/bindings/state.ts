@@ -178,7 +178,7 @@ export function createStateCalls(
         value: { keys, cursor: more && last !== undefined ? toCursor(last.name) : null },
       };
     },
-    /** Takes `{key, update}`; returns the JSON of the new value as a part. */
+    /** Takes `{key, update}`; the only part of the reply is the JSON of the new value. */
     'state.update': (call) => {
       const { place, args } = parse(call);
       const update = parseUpdate(args['update']);

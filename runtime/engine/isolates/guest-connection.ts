@@ -16,7 +16,7 @@ interface HostSide {
   readonly leave: (...parameters: never[]) => void;
   /** A synchronous call. */
   readonly sync: (...parameters: never[]) => unknown;
-  /** Makes a call for which the isolate's thread waits. */
+  /** Makes a call. The isolate's thread waits for the reply. */
   readonly waiting: (...parameters: never[]) => Promise<unknown>;
 }
 

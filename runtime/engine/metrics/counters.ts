@@ -89,7 +89,7 @@ export class DeploymentCounters {
     (kind === 'http' ? this.#http : this.#of(kind)).cpuMs += cpuMs;
   }
 
-  /** Charges host CPU to an invocation, or to unattributed code. */
+  /** Charges host CPU to invocations of a kind, or to none if the kind is null. */
   chargeHost(kind: InvocationKind | null, cpuMs: number): void {
     this.hostCpuMs += cpuMs;
     if (kind === null) this.idleCpuMs += cpuMs;

@@ -86,7 +86,7 @@ function LimitDialog({ id, limits: before, onClose }: LimitDialogProps) {
     <FormDialog
       onClose={onClose}
       title="Project limits"
-      description="Calls over a limit are refused with 429. Days and months are in UTC. A limit on cost is a budget, in the currency of the prices."
+      description="Calls over a limit are refused with 429. Days and months are in UTC. A limit on cost is a budget, in the currency of the model prices."
       action="Save limits"
       onSubmit={() => save.mutate(undefined)}
       isPending={save.isPending}

@@ -11,7 +11,8 @@ const ASSIGNMENT = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\' };
 
 /**
- * Values may be quoted and then span lines; in double quotes `\n` is a line break. The last of duplicate names wins.
+ * Values may be quoted and then span lines; in double quotes `\n` is a line break. If a name occurs twice, the last
+ * value wins.
  *
  * @example readEnvText('A=1 # one\nB="x y"').variables // [{ key: 'A', value: '1' }, { key: 'B', value: 'x y' }]
  */

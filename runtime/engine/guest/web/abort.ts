@@ -52,7 +52,7 @@ export class AbortSignal extends EventTarget {
     requireArguments(arguments.length, 1, 'AbortSignal.timeout');
     const delayMs = Math.trunc(Number(milliseconds));
     if (!(delayMs >= 0 && delayMs <= Number.MAX_SAFE_INTEGER))
-      throw new TypeError('The timeout must be a whole number that is not negative');
+      throw new TypeError('The timeout must be a number of milliseconds from 0 to 9007199254740991');
     const signal = new AbortSignal(internal);
     (globalThis as unknown as TimerGlobals).setTimeout(
       () => abortSignal(signal, new DOMException('The operation timed out', 'TimeoutError')),

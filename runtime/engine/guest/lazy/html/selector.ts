@@ -49,7 +49,7 @@ function complexMatcher(selector: readonly Selector[], text: string): Matcher {
   let combinator: SelectorType | null = null;
   let compound: Matcher[] = [];
   const join = (): Matcher => {
-    if (compound.length === 0) throw new TypeError(`The selector "${text}" lacks a part`);
+    if (compound.length === 0) throw new TypeError(`The selector "${text}" is incomplete`);
     const [own, before, how] = [compound, left, combinator];
     if (before === null) return (element) => own.every((matches) => matches(element));
     return (element) => {
