@@ -47,7 +47,9 @@ let authority: Authority;
 let platform: TestPlatform;
 const state = (): EdgeState => JSON.parse(readFileSync(path.join(platform.folder, 'edge/state.json'), 'utf8'));
 const secure = (host: string, target = '/', options: Parameters<typeof get>[2] = {}) =>
-  get(host, target, { ca: authority.root(), ...options });
+  get(host, target, { ca: authority.root(), ...options }).catch((error: unknown) => {
+    throw new Error(`${host} does not answer; certificates: ${JSON.stringify(state().certificates)}`, { cause: error });
+  });
 
 before(async () => {
   authority = await startAuthority();
