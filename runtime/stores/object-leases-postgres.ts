@@ -103,8 +103,8 @@ export function createObjectLeases({
     SELECT FROM object_engine e WHERE e.holder = l.holder AND e.seen_at > ${NOW} - ${goneMs})`;
 
   /**
-   * The statements have this order, so that an engine that takes an object in the meantime has seen the lowest number
-   * from the previous call.
+   * The statements have this order, so that an engine that takes an object in the meantime has seen the floor of the
+   * previous call: numbers of new holders are above it.
    */
   async function sweep(): Promise<void> {
     await sql.all(`DELETE FROM object_lease l WHERE l.fence <= (SELECT fence FROM object_floor) AND ${unheld}`);

@@ -20,6 +20,10 @@ export const closeOptions: object = { closeTimeout: 5000 };
 /** Memory of a queued message, in addition to its bytes. Without it, millions of empty messages could accumulate. */
 const QUEUED_MESSAGE_BYTES = 512;
 
+const EVENTS = Symbol('events');
+
+type HeardSocket = WebSocket & { [EVENTS]: SocketEvents };
+
 /**
  * The compression that a peer may negotiate. No state is kept between messages, because it would take 300 KB per
  * socket.
@@ -126,10 +130,6 @@ export function wireOf(socket: WebSocket, events: SocketEvents, memory: HostMemo
   socket.on('message', onMessage).on('error', onError).on('close', onClose);
   return new PackageWire(socket);
 }
-
-const EVENTS = Symbol('events');
-
-type HeardSocket = WebSocket & { [EVENTS]: SocketEvents };
 
 function onMessage(this: WebSocket, data: Buffer, isBinary: boolean): void {
   (this as HeardSocket)[EVENTS].message(isBinary ? ownBytes(data) : data.toString('utf8'));
